@@ -1,0 +1,53 @@
+# Every target sets up what it needs first. `make PYTHON=/path/to/python3 …` chooses the interpreter.
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+
+.PHONY: help run test check bench bench-large screenshots package package-test lock clean set-up-run set-up-dev
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
+
+run: set-up-run ## start Hookline (make run ARGS="serve --port 9000")
+	@$(BIN)/python -m app $(ARGS)
+
+test: set-up-dev ## run all tests (make test ARGS="-k slug")
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n auto $(ARGS)
+
+check: set-up-dev ## lint, formatting, types, then all tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy app packaging/*.py packaging/*/*.py
+	$(MAKE) test
+
+bench: set-up-dev ## measure the numbers Hookline promises
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.bench $(ARGS)
+	$(BIN)/python -m benchmarks.retention
+
+bench-large: set-up-dev ## search among a million requests (make bench-large ARGS="--rows 200000 --folder /var/tmp/hookline")
+	$(BIN)/python -m benchmarks.large $(ARGS)
+
+screenshots: ## draw the pictures of the documentation anew
+	@$(PYTHON) packaging/environment.py dev --fonts
+	$(BIN)/python docs/screenshots.py $(ARGS)
+
+package: ## make the packages for Linux, into dist/ (make package ARGS="deb rpm")
+	@$(PYTHON) packaging/environment.py dev --build
+	@$(BIN)/python packaging/package.py $(ARGS)
+
+package-test: ## try, on a bare system, what `make package` made
+	@$(PYTHON) packaging/environment.py dev --trial
+	$(BIN)/python packaging/package_test.py
+
+lock: ## write requirements/*.txt anew from pyproject.toml (make lock ARGS=--upgrade)
+	$(PYTHON) packaging/lock.py $(ARGS)
+
+clean: ## remove the virtual environment and all caches
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+set-up-run:
+	@$(PYTHON) packaging/environment.py run
+
+set-up-dev:
+	@$(PYTHON) packaging/environment.py dev
