@@ -1,0 +1,3 @@
+"""Hookline, the webhook catcher."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,114 @@
+"""Which charset a text is in: what its byte order mark says, what was declared, UTF-8, else Latin-1 with a note."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from email.message import Message
+from typing import NamedTuple
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Python's codecs that are no charsets: they would interpret the text, or turn bytes into other bytes.
+_NO_CHARSET = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem", "utf-7"}
+
+
+_LOW_FIRST = re.compile(rb'[<{\["]\x00[^\x00]\x00')
+_HIGH_FIRST = re.compile(rb'\x00[<{\["]\x00[^\x00]')
+_IN_XML = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z][\w.-]*)[\"']")
+_IN_HTML = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?([A-Za-z][\w.-]*)", re.IGNORECASE)
+
+
+class Charset(NamedTuple):
+    """A charset that Python knows; the first `skip` bytes are its mark. `note` says what was guessed, and why."""
+
+    name: str
+    skip: int = 0
+    note: str | None = None
+
+    def decoder(self) -> codecs.IncrementalDecoder:
+        """Decodes in pieces; what is not in the charset becomes U+FFFD."""
+        return codecs.getincrementaldecoder(self.name)("replace")
+
+
+BYTES = Charset("latin-1")
+"""Each byte as the character of its number, for formats that are no text."""
+
+
+def media_type(content_type: str) -> str:
+    """`application/json` of `Application/JSON; charset=utf-8`."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def declared_charset(content_type: str) -> str | None:
+    """The value of `charset`, as written."""
+    message = Message()
+    try:
+        message["Content-Type"] = content_type.replace("\r", " ").replace("\n", " ")
+        value = message.get_param("charset")
+    except (ValueError, IndexError):
+        return None
+    return value.strip() if isinstance(value, str) and value.strip() else None
+
+
+def declared_codec(content_type: str) -> str | None:
+    """Python's name of the declared charset, if it is one that Python knows."""
+    declared = declared_charset(content_type)
+    return _known(declared) if declared else None
+
+
+def written_charset(head: bytes) -> str | None:
+    """What the text itself says: XML in its first line, HTML in a <meta>, JSON and markup by the zeros of UTF-16."""
+    if _LOW_FIRST.match(head):
+        return "utf-16-le"
+    if _HIGH_FIRST.match(head):
+        return "utf-16-be"
+    match = _IN_XML.match(head) or _IN_HTML.search(head[:1_024])
+    return match.group(1).decode("ascii") if match else None
+
+
+def detect(content_type: str, head: bytes, whole: bool) -> Charset:
+    """The charset of a text that begins with `head`; unless that is the `whole`, it may end within a character."""
+    for mark, name in _MARKS:
+        if head.startswith(mark):
+            return Charset(name, len(mark))
+    declared, written = declared_charset(content_type), written_charset(head)
+    for name in filter(None, (declared, written)):
+        known = _known(name)
+        if known and not _is_ascii_after_all(head, known) and _decodes(head, known, whole):
+            wrong = (
+                f"Declared as {declared}, which is not so; read as {name}." if declared and name != declared else None
+            )
+            return Charset(known, note=wrong)
+    if _decodes(head, "utf-8", whole):
+        note = f"Declared as {declared}, which is not so; read as UTF-8." if declared else None
+        return Charset("utf-8", note=note)
+    wrong = f"Not {declared}, as declared, and not UTF-8" if declared else "Not UTF-8"
+    return Charset("latin-1", note=f"{wrong}; read as Latin-1.")
+
+
+def _is_ascii_after_all(head: bytes, name: str) -> bool:
+    """Whether what is called UTF-16 or UTF-32 begins like JSON or markup of single bytes (any bytes pass as UTF-16)."""
+    return name.startswith(("utf-16", "utf-32")) and head[:1] in (b"<", b"{", b"[", b'"') and b"\0" not in head[:4]
+
+
+def _known(name: str) -> str | None:
+    try:
+        found = codecs.lookup(name).name
+        is_text = found not in _NO_CHARSET and isinstance(codecs.getincrementaldecoder(found)().decode(b""), str)
+    except (LookupError, ValueError, TypeError, AttributeError):
+        return None
+    return found if is_text else None
+
+
+def _decodes(head: bytes, name: str, whole: bool) -> bool:
+    try:
+        codecs.getincrementaldecoder(name)("strict").decode(head, whole)
+    except UnicodeError:
+        return False
+    return True

@@ -1,0 +1,122 @@
+"""Which view shows a body best. Each says how well it fits; a new format is one more file and one more row here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from app.core.bodies import (
+    form_view,
+    hex_view,
+    html_view,
+    image_kind,
+    json_tree,
+    json_view,
+    jwt_view,
+    msgpack_view,
+    multipart_view,
+    ndjson_view,
+    protobuf_view,
+    text_view,
+    xml_view,
+)
+from app.core.bodies.charset import media_type
+from app.core.bodies.formatter import Formatter
+
+Group = Literal["pretty", "tree", "text", "hex", "preview"]
+
+HEAD = 4_096
+"""Bytes of a body (unpacked) that the views are shown to judge by."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A way to show a body. `fit` is given media type and first bytes and answers 0 (cannot) to 1 (made for it).
+
+    `formatter` is given the content type as sent; None stands for a view that reads the body itself. `of_bytes`: the
+    formatter is fed bytes, each as the character of its number (Latin-1), not text.
+    """
+
+    name: str
+    title: str
+    group: Group
+    fit: Callable[[str, bytes], float]
+    formatter: Callable[[str], Formatter] | None
+    of_bytes: bool = False
+
+
+def _json(content_type: str) -> Formatter:
+    return json_view.JsonFormatter()
+
+
+def _ndjson(content_type: str) -> Formatter:
+    return ndjson_view.NdjsonFormatter()
+
+
+def _xml(content_type: str) -> Formatter:
+    return xml_view.formatter()
+
+
+def _html(content_type: str) -> Formatter:
+    return html_view.formatter()
+
+
+def _form(content_type: str) -> Formatter:
+    return form_view.FormFormatter(content_type)
+
+
+def _multipart(content_type: str) -> Formatter:
+    return multipart_view.MultipartFormatter(content_type, ranked)
+
+
+def _text(content_type: str) -> Formatter:
+    return text_view.TextFormatter()
+
+
+def _jwt(content_type: str) -> Formatter:
+    return jwt_view.JwtFormatter()
+
+
+def _msgpack(content_type: str) -> Formatter:
+    return msgpack_view.formatter(media_type(content_type))
+
+
+def _msgpack_fit(kind: str, head: bytes) -> float:
+    return msgpack_view.fit(kind, head, HEAD)
+
+
+def _protobuf(content_type: str) -> Formatter:
+    return protobuf_view.formatter(media_type(content_type))
+
+
+def _protobuf_fit(kind: str, head: bytes) -> float:
+    return protobuf_view.fit(kind, head, HEAD)
+
+
+NDJSON = View("ndjson", "NDJSON", "pretty", ndjson_view.fit, _ndjson)
+JSON = View("json", "JSON", "pretty", json_view.fit, _json)
+TREE = View("tree", "JSON tree", "tree", json_tree.fit, None)
+JWT = View("jwt", "JWT", "pretty", jwt_view.fit, _jwt)
+MSGPACK = View("msgpack", "MessagePack", "pretty", _msgpack_fit, _msgpack, of_bytes=True)
+PROTOBUF = View("protobuf", "Protobuf", "pretty", _protobuf_fit, _protobuf, of_bytes=True)
+XML = View("xml", "XML", "pretty", xml_view.fit, _xml)
+HTML = View("html", "HTML", "pretty", html_view.fit, _html)
+FORM = View("form", "Form", "pretty", form_view.fit, _form)
+MULTIPART = View("multipart", "Multipart", "pretty", multipart_view.fit, _multipart, of_bytes=True)
+TEXT = View("text", "Text", "text", text_view.fit, _text)
+HEX = View("hex", "Hex", "hex", hex_view.fit, None)
+IMAGE = View("image", "Image", "preview", image_kind.fit, None)
+
+VIEWS = (NDJSON, JSON, TREE, XML, HTML, FORM, MULTIPART, JWT, MSGPACK, PROTOBUF, IMAGE, TEXT, HEX)
+
+
+def ranked(kind: str, head: bytes) -> list[View]:
+    """The views that can show a body of this media type, best first; text and hex always can."""
+    fits = {view.name: view.fit(kind, head[:HEAD]) for view in VIEWS}
+    return sorted((view for view in VIEWS if fits[view.name] > 0), key=lambda view: -fits[view.name])
+
+
+def best_in(group: Group, views: list[View]) -> View | None:
+    """The best of `views` (as `ranked` gives them) in the group."""
+    return next((view for view in views if view.group == group), None)

@@ -1,0 +1,47 @@
+"""Bytes as sixteen to a row: offset, hexadecimal, and what of them is printable ASCII."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+ROW = 16
+_SHOWN = bytes(code if 0x20 <= code < 0x7F else ord(".") for code in range(256)).decode("ascii")
+
+
+class HexRow(NamedTuple):
+    """One row; `cells` is one two-digit text for each byte, `ascii` one character for each."""
+
+    offset: str
+    cells: tuple[str, ...]
+    ascii: str
+
+
+def row_count(size: int) -> int:
+    """Rows that `size` bytes take."""
+    return -(-size // ROW)
+
+
+def hex_rows(data: bytes, offset: int, size: int) -> list[HexRow]:
+    """The rows of `data`, which begins at `offset` (a multiple of 16) of a body of `size` bytes."""
+    digits = offset_digits(size)
+    return [
+        HexRow(f"{offset + at:0{digits}x}", tuple(f"{byte:02x}" for byte in chunk), "".join(_SHOWN[b] for b in chunk))
+        for at in range(0, len(data), ROW)
+        for chunk in (data[at : at + ROW],)
+    ]
+
+
+def offset_digits(size: int) -> int:
+    """Hexadecimal digits for every offset of a body of `size` bytes, at least eight."""
+    return max(8, len(f"{size:x}"))
+
+
+def row_text(row: HexRow) -> str:
+    """The row as one line, as hexdump writes it."""
+    left, right = " ".join(row.cells[:8]), " ".join(row.cells[8:])
+    return f"{row.offset}  {left:<23}  {right:<23}  {row.ascii}"
+
+
+def fit(media_type: str, head: bytes) -> float:
+    """Always possible; the best for what is plainly no text."""
+    return 0.4 if media_type.partition("/")[0] in ("image", "audio", "video", "font") else 0.2

@@ -1,0 +1,114 @@
+"""Lines of styled text, and the builder that bounds their length."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from app.core.bodies.escape import HIDDEN_BUT_TAB, pieces
+
+Kind = Literal["text", "key", "string", "number", "literal", "punctuation", "control"]
+"""`control` is what stands for a character that would not be seen; the others are for colouring."""
+
+Span = tuple[int, int, Kind]
+"""Start, end (in characters of the line) and kind; plain text has no span."""
+
+WIDTH = 2_000
+"""Characters of a display line. Longer lines are folded: no widget ever meets an endless one."""
+
+
+class Line(NamedTuple):
+    """One display line. `folded` tells that it goes on with the line before it: no line break stands between."""
+
+    text: str
+    spans: tuple[Span, ...] = ()
+    folded: bool = False
+
+    def runs(self) -> list[tuple[Kind, str]]:
+        """The line as (kind, text) in order."""
+        result: list[tuple[Kind, str]] = []
+        at = 0
+        for start, end, kind in self.spans:
+            if start > at:
+                result.append(("text", self.text[at:start]))
+            result.append((kind, self.text[start:end]))
+            at = end
+        if at < len(self.text):
+            result.append(("text", self.text[at:]))
+        return result
+
+
+class LineBuilder:
+    """Collects runs into lines, escaping what is hidden and folding what is too long."""
+
+    def __init__(self, width: int = WIDTH) -> None:
+        self._width = width
+        self._ready: list[Line] = []
+        self._texts: list[str] = []
+        self._spans: list[Span] = []
+        self._length = 0
+        self._folded = False
+        # Most lines look alike: equal spans are kept once.
+        self._known: dict[tuple[Span, ...], tuple[Span, ...]] = {}
+
+    def __len__(self) -> int:
+        """Finished lines that wait to be taken."""
+        return len(self._ready)
+
+    @property
+    def empty(self) -> bool:
+        """Whether the line being built holds nothing yet."""
+        return not self._length and not self._folded
+
+    def add(self, kind: Kind, text: str) -> None:
+        """Go on with `text`, which holds no line break that counts."""
+        if HIDDEN_BUT_TAB.search(text) is None:
+            self._put(kind, text)
+            return
+        for escaped, shown in pieces(text):
+            self._put("control" if escaped else kind, shown)
+
+    def end_line(self, indent: int = 0) -> None:
+        """Finish the line; the next begins with `indent` spaces."""
+        self._finish(folded=False)
+        if indent:
+            self._put("text", " " * indent)
+
+    def add_line(self, line: Line, indent: int) -> None:
+        """Write a line of another builder, after the line being built, with `indent` spaces before it."""
+        if not line.folded:
+            if not self.empty:
+                self.end_line()
+            self._put("text", " " * indent)
+        for kind, text in line.runs():
+            self._put(kind, text)
+
+    def take(self, limit: int) -> list[Line]:
+        """The oldest finished lines, at most `limit`."""
+        taken = self._ready[:limit]
+        del self._ready[:limit]
+        return taken
+
+    def _put(self, kind: Kind, text: str) -> None:
+        room = self._width - self._length
+        while len(text) > room:
+            if room:
+                self._append(kind, text[:room])
+                text = text[room:]
+            self._finish(folded=True)
+            room = self._width
+        if text:
+            self._append(kind, text)
+
+    def _append(self, kind: Kind, text: str) -> None:
+        if kind != "text":
+            self._spans.append((self._length, self._length + len(text), kind))
+        self._texts.append(text)
+        self._length += len(text)
+
+    def _finish(self, *, folded: bool) -> None:
+        spans = tuple(self._spans)
+        self._ready.append(Line("".join(self._texts), self._known.setdefault(spans, spans), self._folded))
+        self._texts.clear()
+        self._spans.clear()
+        self._length = 0
+        self._folded = folded

@@ -1,0 +1,135 @@
+"""From a body as sent to lines on a screen, piece by piece: content coding, charset, format. Bounded at each step."""
+
+from __future__ import annotations
+
+from app.core.bodies import choice, decoding
+from app.core.bodies.charset import BYTES, Charset, detect, media_type
+from app.core.bodies.choice import Group, View
+from app.core.bodies.formatter import Formatter
+from app.core.bodies.lines import Line
+from app.core.model import Headers
+
+CHUNK = 256 * 1024
+"""Bytes of a body that are read, and unpacked, for one step."""
+
+
+class BodyReader:
+    """Reads one body from its beginning. While `hungry`, `feed` it; then `lines`; never from two threads at once.
+
+    `view` is what is shown once the first lines were taken, `views` all that could be; without `wanted` the best is
+    chosen, and the next best if the body turns out not to be what it looked like. `codings` are what was undone,
+    `notes` tell what else to know about it.
+    """
+
+    def __init__(self, headers: Headers, content_type: str, wanted: Group | None = None) -> None:
+        names = decoding.codings(headers)
+        self._refusal = decoding.refusal(names)
+        self.codings = () if self._refusal else names
+        self._unpacker = decoding.Unpacker(self.codings)
+        self._content_type, self._media_type = content_type, media_type(content_type)
+        self._wanted = wanted
+        self._fed = self._final = False
+        self._first = b""
+        self._charset: Charset | None = None
+        self._formatter: Formatter | None = None
+        self._broken: str | None = None
+        self._fallen: list[str] = []
+        self.view: View | None = None
+        self.views: list[View] = []
+
+    @property
+    def hungry(self) -> bool:
+        """Whether the next piece of the body is needed (or the end was reached)."""
+        resting = self._formatter is None or self._formatter.hungry
+        return not self._fed or (resting and self._unpacker.hungry)
+
+    @property
+    def done(self) -> bool:
+        """Whether all lines were given."""
+        return self._final and self.hungry
+
+    @property
+    def notes(self) -> list[str]:
+        """What the reader of the lines should know, in words."""
+        error = self._formatter.error if self._formatter else None
+        charset = self._charset.note if self._charset and self._formatter else None
+        told = self._formatter.notes if self._formatter else ()
+        found = [self._refusal, *self._fallen, error, *told, charset, self._broken]
+        return [note for note in found if note]
+
+    def feed(self, data: bytes, final: bool) -> None:
+        """The next piece of the body as sent; `final` with the last of it. Cheap."""
+        if not self._fed:
+            self._first = data
+        self._unpacker.feed(data)
+        self._fed, self._final = True, final
+
+    def lines(self, limit: int) -> list[Line]:
+        """At most `limit` more lines of what was fed."""
+        if self._formatter is not None:
+            if self._formatter.hungry:
+                self._formatter.feed(*self._next_text())
+            return self._formatter.take(limit)
+        return self._begin(limit)
+
+    def _begin(self, limit: int) -> list[Line]:
+        head = self._next_bytes()
+        if self._unpacker.error and not head:
+            head = self._as_sent(self._unpacker.error)
+        text_charset = detect(self._content_type, head, self._at_end())
+        self.views = choice.ranked(self._media_type, head)
+        if self._refusal:
+            self.views.sort(key=lambda view: view.group != "hex")
+        candidates = self.views
+        if self._wanted is not None:
+            candidates = [choice.best_in(self._wanted, self.views) or choice.TEXT]
+        self._first = b""
+        for view in candidates:
+            self.view = view
+            if view.formatter is None:
+                break
+            self._charset = charset = BYTES if view.of_bytes else text_charset
+            self._decoder = charset.decoder()
+            formatter = view.formatter(self._content_type)
+            formatter.feed(self._decoder.decode(head[charset.skip :], self._at_end()), self._at_end())
+            lines = formatter.take(limit)
+            if formatter.error is None or view is candidates[-1] or self._wanted is not None:
+                self._formatter = formatter
+                return lines
+            self._fallen.append(f"{formatter.error} Shown as it stands.")
+        return []
+
+    def _as_sent(self, why: str) -> bytes:
+        """Give up unpacking: from here on the bytes are taken as they came."""
+        self._refusal = f"{why} The bytes are shown as sent."
+        self.codings, self._broken = (), None
+        self._unpacker = decoding.Unpacker(())
+        self._unpacker.feed(self._first)
+        return self._next_bytes()
+
+    def _next_text(self) -> tuple[str, bool]:
+        data = self._next_bytes()
+        final = self._at_end()
+        return self._decoder.decode(data, final), final
+
+    def _next_bytes(self) -> bytes:
+        data = self._unpacker.take(CHUNK)
+        self._broken = self._unpacker.finish() if self._at_end() else self._unpacker.error
+        return data
+
+    def _at_end(self) -> bool:
+        return (self._final and self._unpacker.hungry) or self._unpacker.error is not None
+
+
+def body_text(headers: Headers, content_type: str, data: bytes, limit: int) -> tuple[str, bool]:
+    """A whole body as text, at most `limit` unpacked bytes of it, and whether that is all. Nothing is escaped."""
+    names = decoding.codings(headers)
+    unpacker = decoding.Unpacker(() if decoding.refusal(names) else names)
+    unpacker.feed(data)
+    plain = bytearray()
+    while len(plain) < limit and not unpacker.hungry:
+        plain += unpacker.take(limit - len(plain))
+    if unpacker.error and not plain:
+        plain += data
+    charset = detect(content_type, bytes(plain), unpacker.hungry)
+    return charset.decoder().decode(bytes(plain[charset.skip :]), True), unpacker.hungry

@@ -1,0 +1,27 @@
+"""Time as Hookline keeps it, whole microseconds of UTC, and its RFC 3339 form."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DAY_US = 86_400 * 1_000_000
+
+
+def now_us() -> int:
+    """Microseconds since 1970-01-01 UTC."""
+    return time.time_ns() // 1000
+
+
+def rfc3339(at_us: int) -> str:
+    """`2026-11-20T09:00:00.000000Z`: UTC, always six decimals."""
+    return (EPOCH + timedelta(microseconds=at_us)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_rfc3339(text: str) -> int:
+    """Microseconds of an RFC 3339 time; ValueError when it is none or names no offset."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} names no offset from UTC; end it with Z")
+    return (moment - EPOCH) // timedelta(microseconds=1)

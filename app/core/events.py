@@ -1,0 +1,120 @@
+"""What happened, told after it is stored, and the bus that tells it. Everything here runs on the loop's thread."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from app.core.model import Delivery, Endpoint, MirrorState, PurgeReport, Record, Refusal, Summary
+from app.core.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+class Event(Record, frozen=True):
+    """Base of all events."""
+
+
+class Captured(Event, frozen=True):
+    """Requests were stored, in this order: all that one commit held."""
+
+    summaries: tuple[Summary, ...]
+
+
+class RequestsChanged(Event, frozen=True):
+    """Stored requests were marked read or unread: `ids` when they were named, None when all of the endpoints' were."""
+
+    endpoint_ids: tuple[int, ...]
+    ids: tuple[str, ...] | None
+    read: bool
+
+
+class RequestsIdentified(Event, frozen=True):
+    """It was found out who sent these stored requests: id, provider and event of each."""
+
+    senders: tuple[tuple[str, str, str | None], ...]
+
+
+class RequestsRemoved(Event, frozen=True):
+    """Requests are gone: `ids` when they were named, None when all of the endpoint's went."""
+
+    endpoint_id: int
+    ids: tuple[str, ...] | None
+
+
+class Mirrored(Event, frozen=True):
+    """A delivery has its outcome; `state` is what the request's row now shows."""
+
+    delivery: Delivery
+    state: MirrorState
+
+
+class EndpointSaved(Event, frozen=True):
+    """An endpoint was created or changed."""
+
+    endpoint: Endpoint
+    created: bool
+
+
+class EndpointRemoved(Event, frozen=True):
+    """An endpoint and all its requests are gone."""
+
+    endpoint: Endpoint
+
+
+class PlanChanged(Event, frozen=True):
+    """The account's plan changed (read it from the account)."""
+
+
+class Purged(Event, frozen=True):
+    """Retention ran."""
+
+    report: PurgeReport
+
+
+class Refused(Event, frozen=True):
+    """A request was not captured."""
+
+    refusal: Refusal
+
+
+class StorageTrouble(Event, frozen=True):
+    """Storing began to fail (`reason` in words), or works again (`reason` None)."""
+
+    reason: str | None
+
+
+class SettingsChanged(Event, frozen=True):
+    """The settings in force are now these."""
+
+    settings: Settings
+
+
+E = TypeVar("E", bound=Event)
+
+
+class Bus:
+    """Hands each published event to those who asked for its type, in the order they asked."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[type[Event], list[Callable[..., None]]] = {}
+
+    def subscribe(self, kind: type[E], handler: Callable[[E], None]) -> Callable[[], None]:
+        """Call `handler` with every event of exactly `kind`; calling what is returned ends that (twice is harmless)."""
+        self._handlers.setdefault(kind, []).append(handler)
+
+        def unsubscribe() -> None:
+            handlers = self._handlers.get(kind, [])
+            if handler in handlers:
+                handlers.remove(handler)
+
+        return unsubscribe
+
+    def publish(self, event: Event) -> None:
+        """Tell all who asked. A handler that raises is logged and keeps nobody else from hearing."""
+        for handler in tuple(self._handlers.get(type(event), ())):
+            try:
+                handler(event)
+            except Exception:
+                log.exception("handler of %s failed", type(event).__name__)

@@ -1,0 +1,38 @@
+"""Identifiers: UUIDv7 for captures and deliveries, random slugs for endpoints."""
+
+from __future__ import annotations
+
+from random import SystemRandom, getrandbits
+
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
+SLUG_LENGTH = 24
+"""36 ** 24 is just over 2 ** 124: more than the 120 random bits a secret URL needs."""
+
+
+def uuid7(at_us: int) -> str:
+    """A UUIDv7 (RFC 9562) whose first 60 time bits hold `at_us` exactly, so ids sort as their times do.
+
+    The 48-bit field holds milliseconds; the 12 bits after the version hold the microseconds within (method 3, scaled
+    to 4096ths of a millisecond, which keeps each microsecond apart). The remaining 62 bits are random.
+    """
+    ms, us = divmod(at_us, 1000)
+    fraction = (us << 12) // 1000
+    # Not a secret, so no need for the system's random bytes: asking for them lets another thread take the GIL.
+    low = (0b10 << 62) | getrandbits(62)
+    text = f"{ms:012x}{0x7000 | fraction:04x}{low:016x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def first_id(at_us: int) -> str:
+    """A text that sorts before each `uuid7` of this time or later, and after each earlier one."""
+    return uuid7(at_us)[:18]
+
+
+def uuid7_ms(text: str) -> int:
+    """The whole milliseconds since 1970 that a UUIDv7 holds."""
+    return int(text[:8] + text[9:13], 16)
+
+
+def new_slug() -> str:
+    """A slug nobody can guess: 24 characters of a-z and 0-9."""
+    return "".join(SystemRandom().choices(_ALPHABET, k=SLUG_LENGTH))

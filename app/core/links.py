@@ -1,0 +1,89 @@
+"""`hookline:` links, which name a request or an endpoint of the data folder they are opened in."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+from app.core.errors import HooklineError
+from app.core.model import Record
+from app.core.rules import slug_error
+
+SCHEME = "hookline:"
+LINK_MAX = 500
+"""Characters. The longest that names anything has 83; each may come as three (`%2D`), with slashes added."""
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_SHOWN_MAX = 60
+
+
+class LinkError(HooklineError):
+    """A text that is no link of Hookline's."""
+
+
+class RequestLink(Record, frozen=True):
+    """Names a captured request."""
+
+    id: str
+
+
+class EndpointLink(Record, frozen=True):
+    """Names an endpoint."""
+
+    slug: str
+
+
+Link = RequestLink | EndpointLink
+
+
+def link_to_request(capture_id: str) -> str:
+    """What opens this request when it is clicked anywhere on this computer."""
+    return f"{SCHEME}//request/{capture_id}"
+
+
+def link_to_endpoint(slug: str) -> str:
+    """What opens this endpoint when it is clicked anywhere on this computer."""
+    return f"{SCHEME}//endpoint/{slug}"
+
+
+def text_of(link: Link) -> str:
+    """The link as it is written; `parse_link` reads it."""
+    return link_to_request(link.id) if isinstance(link, RequestLink) else link_to_endpoint(link.slug)
+
+
+def looks_like_link(text: str) -> bool:
+    """Whether `text` begins as a link does; it may still name nothing."""
+    return text.lstrip()[: len(SCHEME)].lower() == SCHEME
+
+
+def parse_link(text: str) -> Link:
+    """What the link names; LinkError says what is wrong with it.
+
+    Systems and browsers hand links on with slashes added or gone, letters in the other case or percent-encoded.
+    """
+    if len(text) > LINK_MAX:
+        raise LinkError(f"The link is too long: it may have {LINK_MAX} characters; {len(text):,} were given.")
+    if not looks_like_link(text):
+        raise LinkError(f"That is not a link of Hookline's: it must start with {SCHEME}//; {_shown(text)} was given.")
+    kind, _, name = unquote(text.strip()[len(SCHEME) :]).strip("/").partition("/")
+    match kind.lower():
+        case "request":
+            return RequestLink(id=_request_id(name))
+        case "endpoint":
+            if error := slug_error(name):
+                raise LinkError(f"The link names no endpoint. {error}")
+            return EndpointLink(slug=name)
+    raise LinkError(
+        f"A link of Hookline's names a request ({link_to_request('ID')}) or an endpoint ({link_to_endpoint('SLUG')});"
+        f" {_shown(text)} was given."
+    )
+
+
+def _request_id(name: str) -> str:
+    if not _ID.fullmatch(name.lower()):
+        raise LinkError(f"The link names no request: {_shown(name)} is not the id of one.")
+    return name.lower()
+
+
+def _shown(text: str) -> str:
+    return ascii(text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "...")

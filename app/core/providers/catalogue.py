@@ -1,0 +1,193 @@
+"""Applies the catalogue: the headers decide wherever they can, and the body is looked at only where they do not."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from app.core.model import Headers, Record
+from app.core.providers.contents import FORM, Contents, kind_of
+from app.core.providers.service import BODY, HEADER, RequestKind, Service, Source, read_folder, source
+
+HEAD = 256 * 1024
+"""Bytes of a body that are looked at; a JSON body cut off there holds nothing."""
+VALUE_MAX = 200
+"""Characters kept of an event's name and a delivery id."""
+_MATCHED_MAX = 500
+SPELLINGS_MAX, SPELLING_MAX = 4096, 64
+"""How many spellings of headers are remembered, and how long one may be."""
+
+
+class Sender(Record, frozen=True):
+    """Who sent a request: the service's id in the catalogue, and what the request tells of itself."""
+
+    provider: str
+    event: str | None = None
+    delivery_id: str | None = None
+
+
+Identify = Callable[[Headers, str, bytes], Sender | None]
+"""Headers, content type, the beginning of the body: who sent it, None when nobody known did."""
+
+
+def nobody(headers: Headers, content_type: str, body: bytes) -> Sender | None:
+    """An `Identify` that knows no service."""
+    return None
+
+
+class _Rule:
+    """A kind of request, made ready: names in lower case, patterns compiled, paths split."""
+
+    __slots__ = (
+        "anchor",
+        "body",
+        "delivery_id",
+        "event",
+        "form",
+        "headers",
+        "key",
+        "patterns",
+        "provider",
+        "values",
+        "without",
+    )
+
+    def __init__(self, service: Service, kind: RequestKind) -> None:
+        self.provider = service.id
+        named = [name.lower() for name in kind.headers]
+        self.patterns = [(name.lower(), _pattern(text)) for name, text in kind.header_values.items()]
+        self.anchor = next(iter([*named, *(name for name, _ in self.patterns)]), None)
+        self.headers = [name for name in named if name != self.anchor]
+        self.without = [name.lower() for name in kind.without]
+        self.body = [tuple(path.split(".")) for path in kind.body]
+        self.values = [(tuple(path.split(".")), _pattern(text)) for path, text in kind.body_values.items()]
+        self.key = next(iter([*self.body, *(path for path, _ in self.values)]), ("",))[0]
+        self.form = kind.form
+        self.event = [source(text) for text in kind.event]
+        self.delivery_id = [source(text) for text in kind.delivery_id]
+
+    def fits(self, headers: Mapping[str, str], contents: Contents) -> bool:
+        """Whether all conditions hold; that the anchor is there is known."""
+        for name in self.headers:
+            if name not in headers:
+                return False
+        for name in self.without:
+            if name in headers:
+                return False
+        for name, pattern in self.patterns:
+            if pattern.fullmatch(headers.get(name, "")[:_MATCHED_MAX]) is None:
+                return False
+        return self.fits_body(contents)
+
+    def fits_body(self, contents: Contents) -> bool:
+        """Whether what must stand in the body stands there."""
+        for path in self.body:
+            if not contents.has(path):
+                return False
+        for path, pattern in self.values:
+            if pattern.fullmatch((contents.text(path) or "")[:_MATCHED_MAX]) is None:
+                return False
+        return not self.form or contents.has_fields(self.form)
+
+    def sender(self, headers: Mapping[str, str], contents: Contents) -> Sender:
+        """What a request that fits tells of itself."""
+        event = _first(self.event, headers, contents)
+        return Sender(provider=self.provider, event=event, delivery_id=_first(self.delivery_id, headers, contents))
+
+
+class Catalogue:
+    """All services. `names` gives a service's name for people by its id."""
+
+    def __init__(self, services: Sequence[Service]) -> None:
+        self.names: Mapping[str, str] = {service.id: service.name for service in services}
+        pairs = [(service, kind) for service in services for kind in service.requests]
+        pairs.sort(key=lambda pair: _conditions(pair[1]), reverse=True)  # stable: of equals, the first by id
+        pairs.sort(key=lambda pair: pair[0].general)
+        rules = [_Rule(service, kind) for service, kind in pairs]
+        self._by_header: dict[str, list[tuple[int, _Rule]]] = {}
+        self._by_key: dict[str, list[_Rule]] = {}
+        self._by_form = [rule for rule in rules if rule.anchor is None and rule.form]
+        for rank, rule in enumerate(rules):
+            if rule.anchor is not None:
+                self._by_header.setdefault(rule.anchor, []).append((rank, rule))
+            elif not rule.form:
+                self._by_key.setdefault(rule.key, []).append(rule)
+        self._spelled: dict[str, list[tuple[int, _Rule]] | None] = {}
+
+    def identify(self, headers: Headers, content_type: str, body: bytes) -> Sender | None:
+        """Who sent this; of several that fit, the one with most conditions. Never raises, whatever was sent."""
+        spelled, found = self._spelled, None
+        for name, _ in headers:
+            here = spelled[name] if name in spelled else self._look_up(name)
+            if here is not None:
+                found = here if found is None or found is here else found + here
+        kind = kind_of(content_type)
+        if found is None and kind is None:
+            return None
+        contents = Contents(kind, body[:HEAD])
+        if found is not None:
+            values = _by_lower_case(headers)
+            for _, rule in found if len(found) == 1 else sorted(found, key=_rank):
+                if rule.fits(values, contents):
+                    return rule.sender(values, contents)
+        if kind is None or not body:
+            return None
+        for rule in self._open_to(kind, contents):
+            if rule.fits_body(contents):
+                return rule.sender(_by_lower_case(headers), contents)
+        return None
+
+    def _look_up(self, name: str) -> list[tuple[int, _Rule]] | None:
+        """The rules for a header in whatever case; remembered, because the same spellings come again and again."""
+        here = self._by_header.get(name.lower())
+        if len(self._spelled) < SPELLINGS_MAX and len(name) < SPELLING_MAX:
+            self._spelled[name] = here
+        return here
+
+    def _open_to(self, kind: str, contents: Contents) -> Sequence[_Rule]:
+        """The rules that need no header and whose first key is there."""
+        if kind == FORM:
+            return self._by_form
+        top = contents.top()
+        return [rule for key, rules in self._by_key.items() if key in top for rule in rules]
+
+
+def load(folder: Path) -> Catalogue:
+    """The catalogue of a folder of TOML files; CatalogueError names the file and the key that are wrong."""
+    return Catalogue(read_folder(folder))
+
+
+def _by_lower_case(headers: Headers) -> dict[str, str]:
+    """Of a header sent twice, the first counts."""
+    return {name.lower(): value for name, value in reversed(headers)}
+
+
+def _rank(pair: tuple[int, _Rule]) -> int:
+    return pair[0]
+
+
+def _conditions(kind: RequestKind) -> tuple[int, int]:
+    """How many of headers, then of the body: what only one service sends is rather a header than a key."""
+    return len(kind.headers) + len(kind.header_values), len(kind.body) + len(kind.body_values) + len(kind.form)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(text), re.IGNORECASE)
+
+
+def _first(sources: Sequence[Source], headers: Mapping[str, str], contents: Contents) -> str | None:
+    for each in sources:
+        if each.kind == HEADER:
+            text = headers.get(each.path[0])
+        else:
+            text = contents.text(each.path) if each.kind == BODY else contents.field(each.path)
+        if text and (kept := _storable(text)):
+            return kept
+    return None
+
+
+def _storable(text: str) -> str:
+    """Bounded, and without what no text column takes: half of a surrogate pair."""
+    return text[:VALUE_MAX].strip().encode("utf-8", "replace").decode()

@@ -1,0 +1,116 @@
+"""Single values out of a body, read only as far as they are asked for: what lies beside them is never built."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from functools import lru_cache
+from urllib.parse import parse_qsl
+
+import msgspec
+
+JSON, FORM = "json", "form"
+
+_Level = dict[str, msgspec.Raw] | list[msgspec.Raw]
+_level = msgspec.json.Decoder(_Level)
+_scalar = msgspec.json.Decoder(str | int | float | bool | None)
+_MALFORMED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError)
+_FIRST = ("0",)
+FIELDS_MAX = 200
+"""A form with more fields than that is nobody's event."""
+
+
+@lru_cache(maxsize=256)
+def kind_of(content_type: str) -> str | None:
+    """`JSON` or `FORM` when the content type says so."""
+    text = content_type[:100].lower()
+    if "json" in text:
+        return JSON
+    return FORM if text.startswith("application/x-www-form-urlencoded") else None
+
+
+class Contents:
+    """The beginning of one body. What is malformed, cut off or of another kind holds nothing."""
+
+    __slots__ = ("_data", "_fields", "_kind", "_top")
+
+    def __init__(self, kind: str | None, data: bytes) -> None:
+        self._kind, self._data = kind, data
+        self._top: _Level | None = None
+        self._fields: dict[str, str] | None = None
+
+    def top(self) -> Container[str]:
+        """The keys of a JSON body; of a list, the first place alone."""
+        if self._top is None:
+            self._top = _open(self._data) if self._kind == JSON else {}
+        return self._top if isinstance(self._top, dict) else _FIRST
+
+    def has(self, path: tuple[str, ...]) -> bool:
+        """Whether a JSON body has this path."""
+        return self._at(path) is not None
+
+    def text(self, path: tuple[str, ...]) -> str | None:
+        """The text or number at a path of a JSON body."""
+        return _text(self._at(path))
+
+    def has_fields(self, names: tuple[str, ...]) -> bool:
+        """Whether a form has these fields."""
+        # Looked for as bytes first: taking a form apart costs more than all the rest.
+        if self._kind != FORM or not all(name.encode() in self._data for name in names):
+            return False
+        fields = self._form()
+        return all(name in fields for name in names)
+
+    def field(self, path: tuple[str, ...]) -> str | None:
+        """A form's field, or what is at the rest of the path within the JSON that the field holds."""
+        text = self._form().get(path[0]) if self._kind == FORM else None
+        if text is None or len(path) == 1:
+            return text
+        return Contents(JSON, text.encode("utf-8", "replace")).text(path[1:])
+
+    def _at(self, path: tuple[str, ...]) -> msgspec.Raw | None:
+        self.top()
+        level: _Level = self._top or {}
+        found: msgspec.Raw | None = None
+        for depth, key in enumerate(path):
+            if depth:
+                level = _open(found)
+            found = _step(level, key)
+            if found is None:
+                return None
+        return found
+
+    def _form(self) -> dict[str, str]:
+        if self._fields is None:
+            try:
+                pairs = parse_qsl(self._data.decode("latin-1"), max_num_fields=FIELDS_MAX)
+            except ValueError:
+                pairs = []
+            self._fields = dict(reversed(pairs))
+        return self._fields
+
+
+def _open(data: bytes | msgspec.Raw | None) -> _Level:
+    """An object or a list, its values unread."""
+    if data is None:
+        return {}
+    try:
+        level: _Level = _level.decode(data)
+    except _MALFORMED:
+        return {}
+    return level
+
+
+def _step(level: _Level, key: str) -> msgspec.Raw | None:
+    if isinstance(level, dict):
+        return level.get(key)
+    return level[int(key)] if key.isdecimal() and int(key) < len(level) else None
+
+
+def _text(data: msgspec.Raw | None) -> str | None:
+    if data is None:
+        return None
+    try:
+        value = _scalar.decode(data)
+    except _MALFORMED:
+        return None
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None

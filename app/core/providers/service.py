@@ -1,0 +1,100 @@
+"""What a file of the catalogue holds: a service, and how each kind of request it sends is recognised."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from app.core.model import Record
+
+HEADER, BODY, FORM = "header", "body", "form"
+FEWEST_KEYS = 2
+"""A request without a header of its own is recognised by no fewer keys of its body."""
+
+
+class CatalogueError(ValueError):
+    """A file of the catalogue is wrong; the text names the file and the key."""
+
+
+class Source(Record, frozen=True):
+    """Where a value stands: a header's name in lower case, or a path of keys into the body or a form."""
+
+    kind: str
+    path: tuple[str, ...]
+
+
+class RequestKind(Record, frozen=True):
+    """One kind of request of a service; all conditions must hold. Patterns match whole values, with `*` and `?`.
+
+    `headers` must be there, `without` must not; `header_values` gives patterns by header. `body` are paths (keys and
+    list places joined by dots) that a JSON body must have, `body_values` patterns by path, `form` fields of a form.
+    `event` and `delivery_id` are sources such as `header:X-Event`, `body:data.type` or `form:payload.type`; the first
+    that has a value counts.
+    """
+
+    headers: tuple[str, ...] = ()
+    header_values: dict[str, str] = {}
+    without: tuple[str, ...] = ()
+    body: tuple[str, ...] = ()
+    body_values: dict[str, str] = {}
+    form: tuple[str, ...] = ()
+    event: tuple[str, ...] = ()
+    delivery_id: tuple[str, ...] = ()
+
+
+class Service(Record, frozen=True):
+    """A service; `general` ones are formats that many services use, asked only after all others."""
+
+    id: str
+    name: str
+    documentation: str
+    requests: tuple[RequestKind, ...]
+    general: bool = False
+
+
+def read_folder(folder: Path) -> list[Service]:
+    """All services of a folder of TOML files, by id, which is the file's name. CatalogueError when one is wrong."""
+    files = sorted(folder.glob("*.toml"))
+    if not files:
+        raise CatalogueError(f"{folder} holds no catalogue of services")
+    return [read_service(file.name, file.read_text("utf-8")) for file in files]
+
+
+def read_service(file: str, text: str) -> Service:
+    """The service of one file. CatalogueError when it is wrong."""
+    try:
+        fields = tomllib.loads(text)
+        service = msgspec.convert({**fields, "id": file.removesuffix(".toml")}, Service)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise CatalogueError(f"{file}: {error}") from error
+    if not service.requests:
+        raise CatalogueError(f"{file}: requests: there is none, so nothing is recognised")
+    for number, request in enumerate(service.requests):
+        if wrong := _wrong(request):
+            raise CatalogueError(f"{file}: requests[{number}].{wrong}")
+    return service
+
+
+def source(text: str) -> Source:
+    """`header:X-Event`, `body:data.type` or `form:payload.type` as a record; ValueError for anything else."""
+    kind, colon, path = text.partition(":")
+    if not colon or not path or kind not in (HEADER, BODY, FORM):
+        raise ValueError(f"{text!r} is none of header:NAME, body:PATH and form:FIELD")
+    return Source(kind=kind, path=(path.lower(),) if kind == HEADER else tuple(path.split(".")))
+
+
+def _wrong(request: RequestKind) -> str | None:
+    for key in ("event", "delivery_id"):
+        for text in getattr(request, key):
+            try:
+                source(text)
+            except ValueError as error:
+                return f"{key}: {error}"
+    keys = len({*request.body, *request.body_values, *request.form})
+    if not request.headers and not request.header_values and keys < FEWEST_KEYS:
+        return f"headers: without any, at least {FEWEST_KEYS} of body, body_values and form are needed"
+    if request.form and (request.body or request.body_values):
+        return "form: a body is JSON or a form, never both"
+    return None

@@ -1,0 +1,198 @@
+"""What may be stored: pure functions that answer with a message naming the field, its bound and what was given."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator, Sequence
+from unicodedata import category
+from urllib.parse import SplitResult, urlsplit
+
+from app.core.model import Auth, EndpointDraft, Forward, Headers, Plan, Record, Reply
+
+NAME_MAX = 100
+DESCRIPTION_MAX = 2_000
+SLUG_MIN, SLUG_MAX = 3, 64
+FORWARD_URL_MAX = 2_000
+RETENTION_MIN, RETENTION_MAX, RETENTION_DEFAULT = 1, 90, 7
+DELAY_MAX_MS = 30_000
+TIMEOUT_MIN_MS, TIMEOUT_MAX_MS = 100, 120_000
+REPLY_BODY_MAX = 1_048_576
+FREE_ENDPOINTS = 10
+
+_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OWN_HEADERS = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "upgrade"})
+_JOINERS = "\u200c\u200d"
+_LOOPBACK = frozenset({"localhost", "::1", "0.0.0.0", "::", "ip6-localhost"})
+
+
+class FieldError(Record, frozen=True):
+    """One broken rule. `field` is the record's field name, dotted below it (`reply.status`)."""
+
+    field: str
+    message: str
+
+
+def name_error(name: str) -> str | None:
+    """A name is 1 to 100 characters after trimming, on one line."""
+    length = len(name.strip())
+    if not name.strip(_JOINERS + string.whitespace):
+        return f"Name is required: 1 to {NAME_MAX} characters."
+    if length > NAME_MAX:
+        return f"Name may have at most {NAME_MAX} characters; {length} were given."
+    if not all(map(_may_stand_in_a_name, name.strip())):
+        return "Name must be one line without control characters."
+    return None
+
+
+def _may_stand_in_a_name(char: str) -> bool:
+    """All that is seen, any blank, and the joiners that emoji and several scripts are written with."""
+    return char.isprintable() or char in _JOINERS or category(char) == "Zs"
+
+
+def description_error(description: str) -> str | None:
+    """A description is at most 2,000 characters."""
+    if len(description) > DESCRIPTION_MAX:
+        return f"Description may have at most {DESCRIPTION_MAX:,} characters; {len(description):,} were given."
+    return None
+
+
+def retention_error(days: int) -> str | None:
+    """Retention is 1 to 90 whole days."""
+    if not RETENTION_MIN <= days <= RETENTION_MAX:
+        return f"Retention must be {RETENTION_MIN} to {RETENTION_MAX} days; {days} was given."
+    return None
+
+
+def slug_error(slug: str) -> str | None:
+    """A slug is 3 to 64 of a-z, 0-9 and hyphen, with no hyphen at either end."""
+    if not SLUG_MIN <= len(slug) <= SLUG_MAX:
+        return f"Slug must have {SLUG_MIN} to {SLUG_MAX} characters; {len(slug)} were given."
+    if not _SLUG.fullmatch(slug):
+        return f"Slug may hold only a-z, 0-9 and hyphens, and neither start nor end with one; {slug!r} was given."
+    return None
+
+
+def forward_url_error(url: str, own_bases: Sequence[str] = ()) -> str | None:
+    """A forward URL is absolute http or https, without user info, and not one of Hookline's own capture URLs.
+
+    `own_bases` are the addresses at which Hookline's capture port is reached, such as `http://127.0.0.1:8787`.
+    """
+    if len(url) > FORWARD_URL_MAX:
+        return f"Forward URL may have at most {FORWARD_URL_MAX:,} characters; {len(url):,} were given."
+    if url != url.strip() or not url.isprintable() or " " in url:
+        return "Forward URL may not hold spaces or control characters."
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        return f"Forward URL is not a valid URL: {error}."
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return f"Forward URL must start with http:// or https:// and name a host; {url!r} was given."
+    if parts.username is not None or parts.password is not None:
+        return "Forward URL may not hold a user name or password."
+    if port == 0:
+        return "Forward URL must name a port between 1 and 65535; 0 was given."
+    if is_own_url(url, own_bases):
+        return "Forward URL is one of Hookline's own capture URLs: requests would go round in a circle."
+    return None
+
+
+def is_own_url(url: str, own_bases: Sequence[str]) -> bool:
+    """Whether `url` leads to a capture URL at one of `own_bases`; all loopback names count as one host."""
+    parts = urlsplit(url)
+    return any(
+        _place(parts) == _place(base) and (parts.path + "/").startswith(base.path.rstrip("/") + "/catch/")
+        for base in map(urlsplit, own_bases)
+    )
+
+
+def _place(parts: SplitResult) -> tuple[str, int]:
+    host = (parts.hostname or "").rstrip(".")
+    if host in _LOOPBACK or host.startswith("127."):
+        host = "localhost"
+    return host, parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def reply_errors(reply: Reply) -> Iterator[FieldError]:
+    """A reply has a status of 200 to 599, lawful headers, at most 1 MiB of body and 0 to 30 s of delay."""
+    if not 200 <= reply.status <= 599:
+        yield FieldError(field="reply.status", message=f"Reply status must be 200 to 599; {reply.status} was given.")
+    if not 0 <= reply.delay_ms <= DELAY_MAX_MS:
+        text = f"Reply delay must be 0 to {DELAY_MAX_MS:,} ms; {reply.delay_ms:,} was given."
+        yield FieldError(field="reply.delay_ms", message=text)
+    if reply.body is not None and len(reply.body.encode("utf-8", "surrogatepass")) > REPLY_BODY_MAX:
+        text = f"Reply body may have at most {REPLY_BODY_MAX:,} bytes."
+        yield FieldError(field="reply.body", message=text)
+    message = headers_error(reply.headers)
+    if message:
+        yield FieldError(field="reply.headers", message=message)
+
+
+def headers_error(headers: Headers) -> str | None:
+    """Reply headers: names are tokens, values one line of Latin-1; framing headers are Hookline's own."""
+    for name, value in headers:
+        if not _TOKEN.fullmatch(name):
+            return f"Reply headers: {name!r} is not a header name."
+        if name.lower() in _OWN_HEADERS:
+            return f"Reply headers: {name} is set by Hookline itself."
+        if any(ch in value for ch in "\r\n\0") or max(map(ord, value), default=0) > 255:
+            return f"Reply headers: the value of {name} must be one line of Latin-1 characters."
+    return None
+
+
+def forward_errors(forward: Forward) -> Iterator[FieldError]:
+    """A mirror's timeout is 0.1 to 120 s."""
+    if not TIMEOUT_MIN_MS <= forward.timeout_ms <= TIMEOUT_MAX_MS:
+        text = f"Mirror timeout must be {TIMEOUT_MIN_MS:,} to {TIMEOUT_MAX_MS:,} ms; {forward.timeout_ms:,} was given."
+        yield FieldError(field="forward.timeout_ms", message=text)
+
+
+def auth_errors(auth: Auth) -> Iterator[FieldError]:
+    """Credentials need a secret; basic needs a user without colon, header a header's name."""
+    if auth.kind == "none":
+        return
+    if not auth.secret or not auth.secret.isprintable():
+        yield FieldError(field="auth.secret", message="Security: the secret is required, on one line.")
+    if auth.kind == "basic" and (not auth.name or ":" in auth.name):
+        yield FieldError(field="auth.name", message="Security: Basic needs a user name without a colon.")
+    if auth.kind == "header" and not _TOKEN.fullmatch(auth.name):
+        yield FieldError(field="auth.name", message=f"Security: {auth.name!r} is not a header name.")
+
+
+def endpoint_errors(draft: EndpointDraft, own_bases: Sequence[str] = ()) -> list[FieldError]:
+    """Every rule that `draft` breaks, in the order of the form's fields."""
+    checks: list[tuple[str, str | None]] = [
+        ("name", name_error(draft.name)),
+        ("description", description_error(draft.description)),
+        ("retention_days", retention_error(draft.retention_days)),
+        (
+            "forward_url",
+            forward_url_error(draft.forward_url, own_bases) if draft.forward_url is not None else None,
+        ),
+        ("slug", slug_error(draft.slug) if draft.slug is not None else None),
+    ]
+    errors = [FieldError(field=field, message=message) for field, message in checks if message]
+    errors.extend(reply_errors(draft.reply))
+    errors.extend(forward_errors(draft.forward))
+    errors.extend(auth_errors(draft.auth))
+    return errors
+
+
+def create_refusal(plan: Plan, held: int) -> str | None:
+    """Why an account on `plan` that holds `held` endpoints may not create another; None when it may."""
+    if plan is Plan.FREE and held >= FREE_ENDPOINTS:
+        return (
+            f"The Free plan holds up to {FREE_ENDPOINTS} endpoints and all {held} are in use."
+            " Delete one, or switch to Pro in Settings."
+        )
+    return None
+
+
+def plan_refusal(plan: Plan, held: int) -> str | None:
+    """Why an account that holds `held` endpoints may not change to `plan`; None when it may."""
+    if plan is Plan.FREE and held > FREE_ENDPOINTS:
+        excess = held - FREE_ENDPOINTS
+        return f"The Free plan holds up to {FREE_ENDPOINTS} endpoints and there are {held}. Delete {excess} first."
+    return None

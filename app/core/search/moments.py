@@ -1,0 +1,37 @@
+"""Points in time as filters take them: how long ago, a day, a time; local ones where no offset is given."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+from app.core.clock import EPOCH
+from app.core.search.query import Moment, QueryError
+from app.core.search.tokens import Text
+
+_AGO = re.compile(r"([0-9]{1,6})(s|min|m|h|d|w)", re.IGNORECASE | re.ASCII)
+_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DAYS_BACK = {"today": 0, "yesterday": 1}
+_FULL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,6})?)?.{0,6})?", re.ASCII)
+
+
+def read_moment(value: Text) -> Moment:
+    """`90s`, `15m`, `2h`, `3d`, `1w` ago; `today`, `yesterday`, `2026-11-01` at 00:00; `2026-11-01T09:30[:00][Z]`."""
+    text = value.characters
+    ago = _AGO.fullmatch(text)
+    if ago:
+        return Moment(at=None, ago=int(ago[1]) * _SECONDS[ago[2].lower()] * 1_000_000)
+    try:
+        if text.lower() in _DAYS_BACK:
+            day = datetime.now().astimezone().date() - timedelta(days=_DAYS_BACK[text.lower()])
+            return Moment(at=_us(datetime.fromisoformat(day.isoformat())))
+        if _FULL.fullmatch(text):
+            return Moment(at=_us(datetime.fromisoformat(text.upper())))
+    except (ValueError, OverflowError, OSError):
+        pass  # no such day, or none that this machine's calendar reaches
+    message = f"“{text}” is no time: write how long ago (15m, 2h, 3d), a day (2026-11-01) or a time (2026-11-01T09:30)."
+    raise QueryError(message, value.start, value.end)
+
+
+def _us(moment: datetime) -> int:
+    return (moment.astimezone() - EPOCH) // timedelta(microseconds=1)

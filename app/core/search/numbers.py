@@ -1,0 +1,67 @@
+"""Whole numbers as filters take them: `200`, `>=400`, `5xx`, `5..10`, sizes with a unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from app.core.search.query import QueryError, Range
+from app.core.search.tokens import Text
+
+_COMPARED = re.compile(r"(<=|>=|<|>|=)(.*)", re.DOTALL)
+_CLASS = re.compile(r"([1-5])xx", re.IGNORECASE)
+_STATUS = re.compile(r"[1-9][0-9]{2}")
+_SIZE = re.compile(r"([0-9]{1,15})(\.[0-9]{1,6})?(b|kb?|mb?|gb?|kib|mib|gib)?", re.IGNORECASE | re.ASCII)
+_UNITS = {"": 1, "b": 1, "k": 1000, "kb": 1000, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}
+_UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
+LARGEST = 2**63 - 1
+
+
+def read_status(value: Text) -> Range:
+    """`200`, `5xx`, `>=400`, `400..499`; QueryError otherwise."""
+    group = _CLASS.fullmatch(value.characters)
+    if group:
+        first = int(group[1]) * 100
+        return Range(low=first, high=first + 99)
+    return _range(value, _status, "no status: write it as 200, 5xx, >=400 or 400..499")
+
+
+def read_size(value: Text) -> Range:
+    """`0`, `>10k`, `<1.5M`, `5k..10k`, in bytes; k, M, G are decimal, KiB, MiB, GiB binary."""
+    return _range(value, _bytes, "no size: write it as 512, >10k, <1M or 5k..10k")
+
+
+def _range(value: Text, number: Callable[[str], int | None], wrong: str) -> Range:
+    low, dots, high = value.characters.partition("..")
+    if dots:
+        first, last = (number(low) if low else 0), (number(high) if high else LARGEST)
+        if first is not None and last is not None and low + high:
+            if first > last:
+                raise QueryError(f"{value.characters} holds nothing: it ends before it begins.", value.start, value.end)
+            return Range(low=first if low else None, high=last if high else None)
+    else:
+        compared = _COMPARED.fullmatch(value.characters)
+        operator, text = (compared[1], compared[2]) if compared else ("=", value.characters)
+        found = number(text)
+        if found is not None:
+            return {
+                "=": Range(low=found, high=found),
+                ">": Range(low=found + 1, high=None),
+                ">=": Range(low=found, high=None),
+                "<": Range(low=None, high=found - 1),
+                "<=": Range(low=None, high=found),
+            }[operator]
+    raise QueryError(f"“{value.characters}” is {wrong}.", value.start, value.end)
+
+
+def _status(text: str) -> int | None:
+    return int(text) if _STATUS.fullmatch(text) and text.isascii() else None
+
+
+def _bytes(text: str) -> int | None:
+    found = _SIZE.fullmatch(text)
+    if not found:
+        return None
+    whole, fraction, unit = found[1], found[2] or ".0", _UNITS[(found[3] or "").lower()]
+    amount = int(whole) * unit + int(fraction[1:]) * unit // 10 ** (len(fraction) - 1)
+    return amount if amount < LARGEST else None

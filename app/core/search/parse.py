@@ -1,0 +1,122 @@
+"""Reads a search text. `OR` binds its neighbours closer than a space does: `a b OR c` is a, and b or c."""
+
+from __future__ import annotations
+
+import re
+
+from app.core.search.filters import FILTERS, nearest, read_condition
+from app.core.search.query import All, Either, Filter, Not, Query, QueryError, Term, Word
+from app.core.search.tokens import Text, Token, tokens
+
+MAX_TEXT = 2_000
+"""Characters of a search text."""
+MAX_DEPTH = 20
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z_]*")
+
+
+def parse(text: str) -> Query:
+    """The query a text stands for; an empty text finds everything. QueryError when it is none, and nothing else."""
+    if len(text) > MAX_TEXT:
+        raise QueryError(f"A search may have {MAX_TEXT:,} characters.", MAX_TEXT, len(text))
+    reader = _Reader(text)
+    terms = reader.terms(0)
+    return Query(text=text, terms=terms)
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = tokens(text)
+        self._at = 0
+
+    def _peek(self) -> Token | None:
+        return self._tokens[self._at] if self._at < len(self._tokens) else None
+
+    def terms(self, depth: int) -> tuple[Term, ...]:
+        """Terms that must all be met, to the end or to the closing bracket."""
+        found = []
+        while (token := self._peek()) is not None and token.kind != ")":
+            found.append(self._either(depth))
+        return tuple(found)
+
+    def _either(self, depth: int) -> Term:
+        terms = [self._term(depth)]
+        while (token := self._peek()) is not None and token.kind == "OR":
+            self._at += 1
+            following = self._peek()
+            if following is None or following.kind in (")", "OR"):
+                raise QueryError('OR stands between two terms; for the word itself write "OR".', token.start, token.end)
+            terms.append(self._term(depth))
+        if len(terms) == 1:
+            return terms[0]
+        return Either(terms=tuple(terms), start=terms[0].start, end=terms[-1].end)
+
+    def _term(self, depth: int) -> Term:
+        token = self._tokens[self._at]
+        self._at += 1
+        if token.kind == "OR":
+            raise QueryError('OR stands between two terms; for the word itself write "OR".', token.start, token.end)
+        if depth > MAX_DEPTH:
+            raise QueryError(f"Brackets and minus signs go {MAX_DEPTH} deep at most.", token.start, token.end)
+        if token.kind == "-":
+            return self._not(token, depth)
+        if token.kind == "(":
+            return self._group(token, depth)
+        return _leaf(token, self._text)
+
+    def _not(self, minus: Token, depth: int) -> Term:
+        following = self._peek()
+        if following is None or following.start != minus.end or following.kind == ")":
+            raise QueryError('A minus sign stands right before a term; for the sign itself write "-".', *_span(minus))
+        term = self._term(depth + 1)
+        return Not(term=term, start=minus.start, end=term.end)
+
+    def _group(self, opening: Token, depth: int) -> Term:
+        inner = self.terms(depth + 1)
+        closing = self._peek()
+        if closing is None:
+            raise QueryError('This bracket is not closed; for the sign itself write "(".', *_span(opening))
+        self._at += 1
+        if not inner:
+            raise QueryError("There is nothing in these brackets.", opening.start, closing.end)
+        return All(terms=inner, start=opening.start, end=closing.end)
+
+
+def _span(token: Token) -> tuple[int, int]:
+    return token.start, token.end
+
+
+def _leaf(token: Token, written: str) -> Term:
+    text = token.text
+    colon = text.find(":")
+    name = text.characters[: max(colon, 0)]
+    if colon > 0 and not any(text.quoted[:colon]) and _NAME.fullmatch(name):
+        value = text.part(colon + 1)
+        if not value.characters.startswith("//"):  # a URL was pasted
+            return _filter(name, value, token, written, text.places[colon])
+    if not text.characters:
+        raise QueryError("There is nothing between these quotes.", token.start, token.end)
+    return Word(text=text.characters, start=token.start, end=token.end)
+
+
+def _filter(name: str, value: Text, token: Token, written: str, colon: int) -> Filter:
+    kind = FILTERS.get(name.lower())
+    if kind is None:
+        near = nearest(name, FILTERS)
+        meant = f"Did you mean {near}:? " if near else ""
+        raise QueryError(
+            f"There is no filter {name}:. {meant}To search for the text itself, put it in quotes.",
+            token.start,
+            colon + 1,
+            f"{near}:" if near else None,
+        )
+    if not value.characters:
+        value = Text(characters="", quoted=(), places=(), end=token.end)
+    return Filter(
+        name=kind.name,
+        source=written[colon + 1 : token.end],
+        condition=read_condition(kind, value),
+        start=token.start,
+        end=token.end,
+    )

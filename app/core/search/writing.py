@@ -1,0 +1,85 @@
+"""From a query back to text: the whole, its top terms as chips, its words for highlighting."""
+
+from __future__ import annotations
+
+from app.core.model import Record
+from app.core.search.parse import parse
+from app.core.search.query import All, Either, Filter, Not, Query, QueryError, Term, Word
+from app.core.search.tokens import QUOTE
+
+
+class Chip(Record, frozen=True):
+    """A top term of a query: `text` as written, from `start` to `end`. `name` is its filter's, None without one."""
+
+    text: str
+    start: int
+    end: int
+    name: str | None
+    negated: bool
+
+
+def to_text(query: Query) -> str:
+    """A text that is read as the same query."""
+    return " ".join(map(_text, query.terms))
+
+
+def chips(query: Query) -> tuple[Chip, ...]:
+    """The terms that must all be met, each removable alone with `without`."""
+    return tuple(_chip(query.text, term) for term in query.terms)
+
+
+def without(query: Query, chip: Chip) -> str:
+    """The query's text with one chip taken out."""
+    left, right = query.text[: chip.start].rstrip(), query.text[chip.end :].lstrip()
+    return f"{left} {right}".strip()
+
+
+def words(query: Query) -> tuple[str, ...]:
+    """The words a found request may hold, for highlighting; those it must not hold are left out."""
+    found: dict[str, None] = {}
+
+    def walk(terms: tuple[Term, ...]) -> None:
+        for term in terms:
+            if isinstance(term, Word):
+                found[term.text] = None
+            elif isinstance(term, All | Either):
+                walk(term.terms)
+
+    walk(query.terms)
+    return tuple(found)
+
+
+def quoted(word: str) -> str:
+    """A word as a term that is read as this word and nothing else, in quotes where it needs them."""
+    try:
+        terms = parse(word).terms
+    except QueryError:
+        terms = ()
+    if len(terms) == 1 and isinstance(terms[0], Word) and terms[0].text == word and QUOTE not in word:
+        plain = not any(sign in word for sign in "()")
+        return word if plain else _in_quotes(word)
+    return _in_quotes(word)
+
+
+def _in_quotes(word: str) -> str:
+    return QUOTE + word.replace("\\", "\\\\").replace(QUOTE, "\\" + QUOTE) + QUOTE
+
+
+def _text(term: Term) -> str:
+    if isinstance(term, Word):
+        return quoted(term.text)
+    if isinstance(term, Filter):
+        return f"{term.name}:{term.source}"
+    if isinstance(term, Not):
+        return "-" + _text(term.term)
+    if isinstance(term, All):
+        return f"({' '.join(map(_text, term.terms))})"
+    return " OR ".join(map(_text, term.terms))
+
+
+def _chip(text: str, term: Term) -> Chip:
+    inner, negated = term, False
+    while isinstance(inner, Not):
+        inner, negated = inner.term, not negated
+    name = inner.name if isinstance(inner, Filter) else None
+    return Chip(text=text[term.start : term.end], start=term.start, end=term.end, name=name, negated=negated)

@@ -1,0 +1,80 @@
+"""What a start of the program asks of the window, and how a second start puts it to the first: one line of JSON."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from app.core.links import Link, LinkError, parse_link, text_of
+
+LINE_MAX = 2_048
+"""Bytes, the line's end included."""
+_VERSION_MAX = 40
+_NONSENSE = (msgspec.DecodeError, UnicodeDecodeError)
+"""Bytes that are no JSON, and texts in JSON that are not UTF-8."""
+
+
+class Wish(StrEnum):
+    """What can be asked apart from opening a link."""
+
+    SHOW = "show"
+    """Come to the front."""
+    NEW_ENDPOINT = "new endpoint"
+    STAY = "stay"
+    """Run, but stay as you are."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a start of this version of the program wants."""
+
+    version: str
+    wish: Wish | Link = Wish.SHOW
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """The answer of the running program, which has this version."""
+
+    version: str
+
+
+class _Line(msgspec.Struct):
+    """As it stands on the wire; another version may add fields. A link follows `open `."""
+
+    version: str
+    wish: str = Wish.SHOW.value
+
+
+def encode(message: Asked | Heard) -> bytes:
+    """The line, its end included."""
+    if isinstance(message, Heard):
+        return msgspec.json.encode(message) + b"\n"
+    wish = message.wish.value if isinstance(message.wish, Wish) else f"open {text_of(message.wish)}"
+    return msgspec.json.encode(_Line(version=message.version, wish=wish)) + b"\n"
+
+
+def decode_asked(line: bytes) -> Asked | None:
+    """What was asked, None when the line is nonsense. What only a later version can wish shows the window."""
+    try:
+        told = msgspec.json.decode(line, type=_Line)
+        verb, _, link = told.wish.partition(" ")
+        if not _is_version(told.version):
+            return None
+        if verb == "open":
+            return Asked(told.version, parse_link(link))
+        return Asked(told.version, next((wish for wish in Wish if wish == told.wish), Wish.SHOW))
+    except (*_NONSENSE, LinkError):
+        return None
+
+
+def decode_heard(line: bytes) -> Heard | None:
+    """The answer, None when the line is nonsense."""
+    try:
+        told = msgspec.json.decode(line, type=Heard)
+    except _NONSENSE:
+        return None
+    return told if _is_version(told.version) else None
+
+
+def _is_version(text: str) -> bool:
+    return 0 < len(text) <= _VERSION_MAX and text.isprintable()

@@ -1,0 +1,97 @@
+"""How numbers, sizes and times are written for people: in the window and on the command line alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from app.core.bodies.escape import escape
+from app.core.clock import DAY_US, EPOCH
+
+_SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def sender_line(provider: str | None, event: str | None, providers: Mapping[str, str]) -> str:
+    """`invoice.paid · Stripe`; empty where nobody is known."""
+    if provider is None:
+        return ""
+    name = escape(providers.get(provider, provider))
+    return f"{escape(event)} · {name}" if event else name
+
+
+def count_of(number: int, one: str, many: str | None = None) -> str:
+    """`1 request`, `3,204 requests`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def size_text(size: int) -> str:
+    """Bytes in the unit that keeps the number short: `912 B`, `1.2 kB`, `345 MB` (decimal units)."""
+    amount = float(size)
+    for unit in _UNITS:
+        if amount < 999.5 or unit == _UNITS[-1]:
+            return f"{amount:.1f} {unit}" if unit != "B" and amount < 9.95 else f"{amount:.0f} {unit}"
+        amount /= 1000
+    raise AssertionError("the last unit takes all")
+
+
+def ago(at_us: int, now_us: int) -> str:
+    """How long ago, in one unit: `now`, `9 s ago`, `3 min ago`, `5 h ago`, `12 d ago`."""
+    seconds = max(0, now_us - at_us) // 1_000_000
+    for limit, span, unit in ((60, 1, "s"), (3_600, 60, "min"), (86_400, 3_600, "h")):
+        if seconds < limit:
+            return f"{seconds // span} {unit} ago" if seconds >= 2 else "now"
+    return f"{seconds // 86_400} d ago"
+
+
+def until(at_us: int, now_us: int) -> str:
+    """How long until then: `in 12 min`, `in less than a minute`."""
+    minutes = max(0, at_us - now_us) // 60_000_000
+    return f"in {minutes} min" if minutes else "in less than a minute"
+
+
+def exact_time(at_us: int) -> str:
+    """The local date and time to the millisecond, with its offset from UTC."""
+    moment = datetime.fromtimestamp(at_us / 1_000_000, UTC).astimezone()
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{at_us // 1000 % 1000:03d} {moment:%z}"
+
+
+def clock_time(at_us: int) -> str:
+    """The local time of day to the millisecond."""
+    moment = datetime.fromtimestamp(at_us / 1_000_000, UTC).astimezone()
+    return f"{moment:%H:%M:%S}.{at_us // 1000 % 1000:03d}"
+
+
+def ago_text(at_us: int, now_us: int) -> str:
+    """How long ago, in at most three characters up to a week (`now`, `9s`, `5m`, `3h`, `2d`), then the date in UTC."""
+    passed = now_us - at_us
+    if passed < _SECOND:
+        return "now"
+    if passed < _MINUTE:
+        return f"{passed // _SECOND}s"
+    if passed < _HOUR:
+        return f"{passed // _MINUTE}m"
+    if passed < DAY_US:
+        return f"{passed // _HOUR}h"
+    if passed < 7 * DAY_US:
+        return f"{passed // DAY_US}d"
+    moment = EPOCH + timedelta(microseconds=at_us)
+    return f"{moment.day} {moment:%b}"
+
+
+def time_text(at_us: int, zone: tzinfo | None = UTC) -> str:
+    """`2026-11-20 09:00:00.123456 UTC`, or with the offset of `zone`; None stands for this machine's own."""
+    moment = (EPOCH + timedelta(microseconds=at_us)).astimezone(zone)
+    return f"{moment:%Y-%m-%d %H:%M:%S.%f} {'UTC' if moment.tzinfo is UTC else _offset(moment)}"
+
+
+def _offset(moment: datetime) -> str:
+    text = f"{moment:%z}"
+    return f"{text[:3]}:{text[3:]}"
+
+
+def ms_text(ms: float) -> str:
+    """`0.8 ms`, `12 ms`, `1.5 s`."""
+    if ms < 10:
+        return f"{ms:.1f} ms"
+    return f"{ms:.0f} ms" if ms < 1000 else f"{ms / 1000:.1f} s"

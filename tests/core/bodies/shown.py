@@ -1,0 +1,50 @@
+"""Runs a formatter over text in pieces, for the tests of the views."""
+
+from __future__ import annotations
+
+from app.core.bodies.formatter import Formatter
+from app.core.bodies.lines import Line
+from app.core.bodies.reading import CHUNK, BodyReader
+
+
+def lines_of(formatter: Formatter, *pieces: str, limit: int = 1_000) -> list[Line]:
+    """All lines of the text that the pieces are."""
+    lines: list[Line] = []
+    for number, piece in enumerate(pieces, 1):
+        formatter.feed(piece, number == len(pieces))
+        while not formatter.hungry:
+            taken = formatter.take(limit)
+            assert len(taken) <= limit
+            lines += taken
+    return lines
+
+
+def texts(formatter: Formatter, *pieces: str) -> list[str]:
+    """The lines as texts."""
+    return [line.text for line in lines_of(formatter, *pieces)]
+
+
+def joined(lines: list[Line]) -> str:
+    """The text of the lines, folds undone."""
+    return "".join(("" if line.folded or not at else "\n") + line.text for at, line in enumerate(lines))
+
+
+def cut(text: str, cuts: list[int]) -> list[str]:
+    """The text in pieces."""
+    places = sorted({min(place, len(text)) for place in cuts})
+    return [text[a:b] for a, b in zip([0, *places], [*places, len(text)], strict=True)]
+
+
+def read(body: bytes, content_type: str) -> tuple[BodyReader, list[str]]:
+    """The reader of a body, at its end, and its lines as texts."""
+    reader = BodyReader((), content_type)
+    lines: list[str] = []
+    at = 0
+    while not reader.done:
+        if reader.hungry:
+            reader.feed(body[at : at + CHUNK], at + CHUNK >= len(body))
+            at += CHUNK
+        lines += [line.text for line in reader.lines(3_000)]
+        if reader.view is not None and reader.view.formatter is None:
+            break
+    return reader, lines

@@ -1,0 +1,128 @@
+"""Content codings: each gives what went in, in bounded steps, and says in words what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable
+
+import brotli
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.bodies.decoding import KNOWN, Unpacker, refusal
+from app.core.bodies.reading import BodyReader
+from tests.codings import packed_zstd, zeros_brotli, zeros_zstd
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "x-gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+    "zstd": packed_zstd,
+}
+
+
+def unpacked(packed: bytes, names: tuple[str, ...], piece: int, limit: int) -> tuple[bytes, str | None]:
+    unpacker = Unpacker(names)
+    given = bytearray()
+    for at in range(0, len(packed), piece):
+        unpacker.feed(packed[at : at + piece])
+        while not unpacker.hungry:
+            taken = unpacker.take(limit)
+            assert len(taken) <= limit
+            given += taken
+    return bytes(given), unpacker.finish()
+
+
+def test_every_coding_is_tried_here() -> None:
+    assert set(PACKERS) == KNOWN
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN))
+@pytest.mark.parametrize(("piece", "limit"), [(1, 7), (5, 100_000), (100_000, 1), (100_000, 100_000)])
+def test_what_went_in_comes_out_however_it_is_cut(name: str, piece: int, limit: int) -> None:
+    for data in (b"", b"hello", bytes(range(256)) * 9):
+        assert unpacked(PACKERS[name](data), (name,), piece, limit) == (data, None)
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_much_comes_whole(name: str) -> None:
+    data = bytes(3_000_001) + b"end"
+    assert unpacked(PACKERS[name](data), (name,), 1_000, 50_000) == (data, None)
+
+
+@pytest.mark.parametrize("name", ["br", "zstd"])
+def test_what_breaks_off_gives_its_beginning_and_says_so(name: str) -> None:
+    text = b"".join(b"%d " % number for number in range(100_000))
+    given, error = unpacked(PACKERS[name](text)[:-50], (name,), 4_096, 65_536)
+    assert text.startswith(given)
+    assert len(given) > 1_000
+    assert error is not None
+    assert "breaks off" in error
+
+
+@pytest.mark.parametrize(("name", "called"), [("br", "Brotli"), ("zstd", "Zstandard")])
+def test_what_is_something_else_is_said_by_name(name: str, called: str) -> None:
+    given, error = unpacked(b"\xff no such thing at all", (name,), 4_096, 65_536)
+    assert given == b""
+    assert error is not None
+    assert called in error
+
+
+def test_frames_follow_each_other_and_what_is_none_is_left_alone() -> None:
+    skippable = b"\x50\x2a\x4d\x18\x03\0\0\0abc"
+    packed = packed_zstd(b"one ") + skippable + packed_zstd(b"two")
+    for piece in (1, 3, 1_000):
+        assert unpacked(packed + b"rest of it", ("zstd",), piece, 10) == (b"one two", None)
+
+
+def test_thousands_of_empty_frames_pass_in_time() -> None:
+    assert unpacked(packed_zstd(b"") * 20_000 + packed_zstd(b"end"), ("zstd",), 262_144, 10) == (b"end", None)
+
+
+def test_a_frame_that_asks_for_too_much_memory_is_refused_in_words() -> None:
+    frame = b"\x28\xb5\x2f\xfd" + b"\x00" + bytes([(25 - 10) << 3]) + b"\x01\x00\x00"
+    given, error = unpacked(frame, ("zstd",), 100, 100)
+    assert given == b""
+    assert error is not None
+    assert "8 MiB" in error
+
+
+@pytest.mark.parametrize(("name", "bomb"), [("br", zeros_brotli), ("zstd", zeros_zstd)])
+def test_a_bomb_gives_no_more_than_was_asked_for(name: str, bomb: Callable[[int], bytes]) -> None:
+    packed = bomb(200 * 1024 * 1024)
+    assert len(packed) < 100_000
+    unpacker = Unpacker((name,))
+    unpacker.feed(packed)
+    assert [len(unpacker.take(1_000)) for _ in range(5)] == [1_000] * 5
+    reader = BodyReader((("Content-Encoding", name),), "text/plain", "text")
+    reader.feed(packed, True)
+    assert 0 < len(reader.lines(3_000)) <= 3_000
+    assert not reader.done
+
+
+@given(st.binary(max_size=400), st.sampled_from(sorted(KNOWN)), st.integers(1, 50))
+def test_any_bytes_are_borne(data: bytes, name: str, piece: int) -> None:
+    unpacked(data, (name,), piece, 1_000)
+    unpacked(data, (name, "gzip"), piece, 1_000)
+
+
+@given(st.binary(max_size=2_000), st.lists(st.sampled_from(sorted(KNOWN)), max_size=3), st.data())
+def test_packed_over_and_over(data: bytes, names: list[str], draw: st.DataObject) -> None:
+    packed = data
+    for name in names:
+        packed = PACKERS[name](packed)
+    piece = draw.draw(st.integers(1, max(1, len(packed))))
+    assert unpacked(packed, tuple(names), piece, 500) == (data, None)
+    if packed:
+        damaged = bytearray(packed)
+        damaged[draw.draw(st.integers(0, len(packed) - 1))] ^= draw.draw(st.integers(1, 255))
+        unpacked(bytes(damaged), tuple(names), piece, 500)
+
+
+def test_what_is_not_known_is_refused_by_name() -> None:
+    assert refusal(("br", "zstd", "gzip")) is None
+    assert "compress" in (refusal(("gzip", "compress")) or "")
+    assert "4 times" in (refusal(("gzip",) * 4) or "")

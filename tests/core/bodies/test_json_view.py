@@ -1,0 +1,145 @@
+"""JSON is re-indented, never re-written: what the sender wrote is what is shown."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.bodies.json_view import JsonFormatter
+from app.core.bodies.lines import WIDTH, Line
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=30,
+)
+
+
+def format_text(*pieces: str, many: bool = False, limit: int = 10_000) -> tuple[list[Line], JsonFormatter]:
+    formatter = JsonFormatter(many=many)
+    lines: list[Line] = []
+    for number, piece in enumerate(pieces, 1):
+        formatter.feed(piece, final=number == len(pieces))
+        while not formatter.hungry:
+            lines += formatter.take(limit)
+    return lines, formatter
+
+
+def joined(lines: list[Line]) -> str:
+    return "".join(("" if line.folded or not at else "\n") + line.text for at, line in enumerate(lines))
+
+
+def tokens(text: str) -> list[str]:
+    return re.findall(r'"(?:[^"\\]|\\.)*"|[^\s",:{}\[\]]+|[{}\[\],:]', text)
+
+
+@given(values, st.sampled_from([None, 0, 3]), st.booleans())
+def test_the_value_and_each_token_stay(value: object, indent: int | None, ascii_only: bool) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    lines, formatter = format_text(text)
+    assert formatter.error is None
+    shown = joined(lines)
+    if ascii_only:
+        assert json.loads(shown) == value
+        assert tokens(shown) == tokens(text)
+
+
+@given(values, st.data())
+def test_where_the_text_is_cut_makes_no_difference(value: object, data: st.DataObject) -> None:
+    text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1])))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    assert joined(format_text(*pieces)[0]) == joined(format_text(text)[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id":12345678901234567890,"price":1.10,"big":1E400,"minus":-0.0}',
+        '{"a":1,"a":2,"z":0,"b":0}',
+        r'{"s":"caf\u00e9 \ud83d\ude00 \/ \b"}',
+    ],
+)
+def test_numbers_order_duplicates_and_escapes_stay_as_written(text: str) -> None:
+    lines, _ = format_text(text)
+    assert tokens(joined(lines)) == tokens(text)
+
+
+def test_lines_and_styles() -> None:
+    lines, _ = format_text('{"a": [1, true], "b": {}}')
+    assert [line.text for line in lines] == ["{", '  "a": [', "    1,", "    true", "  ],", '  "b": {}', "}"]
+    assert lines[2].runs() == [("text", "    "), ("number", "1"), ("punctuation", ",")]
+    assert ("key", '"a"') in lines[1].runs()
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('{"a": 1,}', "line 1, column 9"),
+        ('{\n  "a": nope\n}', "line 2, column 8"),
+        ("[1, 2", "line 1, column 6"),
+        ("[01]", "line 1, column 2"),
+        ('["\t"]', "line 1, column 3"),
+        (r'["\x"]', "line 1, column 3"),
+        ("", "line 1, column 1"),
+        ("1 2", "line 1, column 3"),
+        ("[1}", "line 1, column 3"),
+        ("{1:2}", "line 1, column 2"),
+        ("NaN", "line 1, column 1"),
+    ],
+)
+def test_what_is_no_json_is_named_by_its_place_and_given_as_it_stands(text: str, where: str) -> None:
+    lines, formatter = format_text(text)
+    assert formatter.error is not None
+    assert where in formatter.error
+    assert tokens(joined(lines)) == tokens(text.replace("\t", "\\t")) or "\t" in text
+
+
+@given(st.text(alphabet='{}[]",:0123456789.eE+-truefalsn \\\n\t', max_size=60))
+def test_it_agrees_with_the_standard_library(text: str) -> None:
+    _, formatter = format_text(text)
+    try:
+        json.loads(text, parse_constant=lambda name: 1 / 0)
+    except (ValueError, ZeroDivisionError):
+        assert formatter.error is not None
+    else:
+        assert formatter.error is None
+
+
+def test_deep_nesting_is_quick_and_its_indentation_bounded() -> None:
+    began = time.perf_counter()
+    lines, formatter = format_text("[" * 100_000 + "]" * 100_000)
+    assert formatter.error is None
+    assert len(lines) == 199_999
+    assert max(len(line.text) for line in lines) < 100
+    assert time.perf_counter() - began < 10
+
+
+def test_an_endless_string_is_given_in_folds_as_it_comes() -> None:
+    formatter = JsonFormatter()
+    formatter.feed('["' + "x" * 100_000, final=False)
+    lines = formatter.take(10_000)
+    assert len(lines) >= 49
+    assert all(len(line.text) <= WIDTH for line in lines)
+    assert lines[-1].folded
+    formatter.feed('"]', final=True)
+    lines += formatter.take(10_000)
+    assert json.loads(joined(lines)) == ["x" * 100_000]
+
+
+def test_a_stream_of_values() -> None:
+    lines, formatter = format_text('{"a":1}\n[2]\n3', many=True)
+    assert formatter.error is None
+    assert [line.text for line in lines] == ["{", '  "a": 1', "}", "[", "  2", "]", "3"]
+
+
+def test_no_more_lines_than_asked_for() -> None:
+    formatter = JsonFormatter()
+    formatter.feed("[" + ",".join("1" * 1000) + "]", final=True)
+    assert len(formatter.take(10)) == 10
+    assert not formatter.hungry

@@ -1,0 +1,189 @@
+"""Markup is indented, broken or not: every character that is no space stays, in order, and nothing is expanded."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.bodies import html_view, xml_view
+from app.core.bodies.escape import escape
+from app.core.bodies.lines import WIDTH
+from tests.core.bodies.shown import cut, joined, lines_of, read, texts
+
+TOKENS = (
+    "<a> </a> <b x='1'> <p> </p> <br/> <li> <pre> </pre> <script> </script> <!-- --> <![CDATA[ ]]> <!DOCTYPE [ ]> <? ?>"
+    " &amp; & < > ' \" = / \n \r\n - text \u202e <!ENTITY"
+)
+tokens = st.sampled_from([*TOKENS.split(" "), " ", "\r"])
+markup = st.lists(tokens, max_size=30).map("".join) | st.text(max_size=60)
+formatters = st.sampled_from([xml_view.formatter, html_view.formatter])
+
+
+def ink(text: str) -> str:
+    """All but white space, control characters named as they are shown."""
+    return escape(re.sub(r"[ \t\n\r\f]", "", text))
+
+
+@given(markup, formatters)
+def test_nothing_but_white_space_is_lost_or_added(text: str, make: type) -> None:
+    shown = re.sub(r"\\[nrt]|\\x0c", "", joined(lines_of(make(), text)))
+    assert ink(shown) == re.sub(r"\\[nrt]|\\x0c", "", ink(text))
+
+
+@given(markup, formatters, st.lists(st.integers(0, 200), max_size=6))
+def test_where_the_text_is_cut_makes_no_difference(text: str, make: type, cuts: list[int]) -> None:
+    assert joined(lines_of(make(), *cut(text, cuts))) == joined(lines_of(make(), text))
+
+
+def test_xml_in_lines() -> None:
+    formatter = xml_view.formatter()
+    lines = lines_of(
+        formatter,
+        '<?xml version="1.0"?><!-- who\n knows --><a x="1&amp;2"><b>text &lt; more</b><c/><d>\n  one\n  two\n</d>'
+        "<e><![CDATA[ <raw> & ]]></e><f> </f></a>",
+    )
+    assert [line.text for line in lines] == [
+        '<?xml version="1.0"?>',
+        "<!-- who",
+        " knows -->",
+        '<a x="1&amp;2">',
+        "  <b>text &lt; more</b>",
+        "  <c/>",
+        "  <d>",
+        "    one",
+        "    two",
+        "  </d>",
+        "  <e><![CDATA[ <raw> & ]]></e>",
+        "  <f> </f>",
+        "</a>",
+    ]
+    assert formatter.notes == []
+    assert lines[3].runs() == [
+        ("punctuation", "<"),
+        ("key", "a"),
+        ("text", " "),
+        ("number", "x"),
+        ("punctuation", "="),
+        ("string", '"'),
+        ("string", '1&amp;2"'),
+        ("punctuation", ">"),
+    ]
+    assert ("literal", "&lt;") in lines[4].runs()
+
+
+def test_html_in_lines() -> None:
+    assert texts(
+        html_view.formatter(),
+        "<!DOCTYPE html><html><head><meta charset=utf-8><script>if (a < b) '</div>'</script></head><BODY>"
+        "<p>Hello <b>world</b>,<br>you<p>two<ul><li>one<li>two</ul><pre>a\n  b</pre></body></html>",
+    ) == [
+        "<!DOCTYPE html>",
+        "<html>",
+        "  <head>",
+        "    <meta charset=utf-8>",
+        "    <script>if (a < b) '</div>'</script>",
+        "  </head>",
+        "  <BODY>",
+        "    <p>Hello <b>world</b>,<br>you",
+        "    <p>two",
+        "    <ul>",
+        "      <li>one",
+        "      <li>two",
+        "    </ul>",
+        "    <pre>a",
+        "  b</pre>",
+        "  </body>",
+        "</html>",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("<a>\n<b></a>", "line 2, column 4: </a> closes what is not the innermost element"),
+        ("<a/></b>", "column 5: </b> closes nothing"),
+        ("<a>x & y</a>", "column 6: an & that begins no entity"),
+        ("<a>1 < 2</a>", "column 6: a < that begins no tag"),
+        ("<a b=1/>", "column 6: a value without quotes"),
+        ("<a b/>", "column 5: an attribute without a value"),
+        ("<a/><b/>", "column 5: a second root element"),
+        ("<a/>more", "column 5: text outside the root element"),
+        ("<a><b>", "column 7: the text ends before </b>"),
+        ("<a><!-- x", "column 10: the text ends within a comment"),
+        ("<a x='1", "column 8: the text ends within an attribute's value"),
+        ("", "there is no element"),
+    ],
+)
+def test_what_is_not_well_formed_is_told_by_its_place_and_shown(text: str, note: str) -> None:
+    formatter = xml_view.formatter()
+    assert ink("".join(texts(formatter, text))) == ink(text)
+    assert note in formatter.notes[0]
+
+
+def test_an_entity_bomb_stays_as_it_was_written() -> None:
+    bomb = '<!DOCTYPE z [<!ENTITY a "ha"><!ENTITY b "&a;&a;"><!ENTITY e SYSTEM "file:///etc/passwd">]><z>&b;&e;</z>'
+    formatter = xml_view.formatter()
+    assert texts(formatter, bomb) == [
+        "<!DOCTYPE z [",
+        '  <!ENTITY a "ha">',
+        '  <!ENTITY b "&a;&a;">',
+        '  <!ENTITY e SYSTEM "file:///etc/passwd">',
+        "  ]>",
+        "<z>&b;&e;</z>",
+    ]
+    assert not formatter.notes
+
+
+@pytest.mark.parametrize("make", [xml_view.formatter, html_view.formatter])
+def test_deep_nesting_and_endless_lines_stay_quick_and_bounded(make: type) -> None:
+    began = time.perf_counter()
+    deep = lines_of(make(), "<u1>" * 100_000 + "</u1>" * 100_000)
+    assert len(deep) == 199_999
+    size = 1_000_000
+    for text in ("<a>" + "x" * size, "<" + "x" * size, "<a b='" + "x" * size, "<!--" + "x" * size, "<" * 100_000):
+        lines = lines_of(make(), *cut(text, list(range(0, size, 100_000))))
+        assert all(len(line.text) <= WIDTH for line in lines)
+        assert len(ink(joined(lines))) == len(text) - text.count(" ")
+    assert time.perf_counter() - began < 60
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "name"),
+    [
+        ("application/xml", b"<a/>", "xml"),
+        ("application/soap+xml", b"\xef\xbb\xbf<a/>", "xml"),
+        ("", b"<?xml version='1.0'?><a/>", "xml"),
+        ("text/plain", b"<order><id>1</id></order>", "xml"),
+        ("text/plain", b"<ann@example.com> wrote", "text"),
+        ("application/xml", b"out of order", "text"),
+        ("text/html", b"<p>hi", "html"),
+        ("text/html", b"OK", "text"),
+        ("text/plain", b"<!doctype html><p>hi", "html"),
+        ("application/json", b"<html><body>502</body></html>", "html"),
+    ],
+)
+def test_where_markup_is_the_best_view(content_type: str, body: bytes, name: str) -> None:
+    reader, _ = read(body, content_type)
+    assert reader.view is not None
+    assert reader.view.name == name
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "line"),
+    [
+        ("application/xml", "<a>é</a>".encode("utf-16"), "<a>é</a>"),
+        ("application/xml", "<a>é</a>".encode("utf-16-le"), "<a>é</a>"),
+        ("application/xml", "<a>é</a>".encode("utf-16-be"), "<a>é</a>"),
+        ("text/xml; charset=utf-16", "<a>é</a>".encode(), "<a>é</a>"),
+        ("text/xml; charset=windows-1251", "<a>да</a>".encode("cp1251"), "<a>да</a>"),
+        ("text/html", '<meta charset="shift_jis"><p>日本'.encode("shift_jis"), "<p>日本"),
+        ("text/xml", "<?xml version='1.0' encoding='koi8-r'?><a>да</a>".encode("koi8-r"), "<a>да</a>"),
+        ("text/xml", b"<a>\xe9</a>", "<a>é</a>"),
+    ],
+)
+def test_charsets_declared_written_and_wrong(content_type: str, body: bytes, line: str) -> None:
+    assert read(body, content_type)[1][-1] == line

@@ -1,0 +1,149 @@
+"""Who sent a request: every service of the catalogue is recognised by its own requests and claims no other's."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.model import Headers
+from app.core.providers.catalogue import VALUE_MAX, Catalogue, Sender
+from app.core.providers.service import CatalogueError, RequestKind, Service, read_folder, read_service
+from tests.core.providers.examples import CATALOGUE, EXAMPLES, Example
+
+JSON = "application/json"
+STRIPE = (("Stripe-Signature", "t=1"),)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=Example.label)
+def test_each_example_is_recognised(example: Example) -> None:
+    body = example.body.encode()
+    assert CATALOGUE.identify(example.pairs(), example.type, body) == example.sender()
+    shouted: Headers = tuple((name.upper(), value) for name, value in reversed(example.pairs()))
+    assert CATALOGUE.identify(shouted, example.type, body) == example.sender()
+
+
+def test_each_service_has_an_example() -> None:
+    assert {example.provider for example in EXAMPLES} == set(CATALOGUE.names)
+    assert len(CATALOGUE.names) >= 25
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=Example.label)
+def test_the_services_without_this_one_claim_nothing(example: Example, folder: Path) -> None:
+    """Formats that many use may: a service that follows one is then recognised as that."""
+    own = {example.provider, *({"meta"} if example.provider == "whatsapp" else ())}  # whose product it is
+    others = [one for one in read_folder(folder) if one.id not in own and not one.general]
+    assert Catalogue(others).identify(example.pairs(), example.type, example.body.encode()) is None
+
+
+@pytest.fixture
+def folder() -> Path:
+    return Path(__file__).parents[3] / "resources" / "providers"
+
+
+@pytest.mark.parametrize(
+    ("headers", "content_type", "body"),
+    [
+        ((("User-Agent", "curl/8"),), JSON, b'{"event":"order.paid","type":"x","id":"1","data":{}}'),
+        ((("X-Hub-Signature-256", "sha256=00"),), JSON, b'{"action":"x"}'),
+        ((("X-Hook-Signature", "00"),), JSON, b'{"events":[]}'),
+        ((("webhook-id", "1"),), JSON, b"{}"),
+        ((), JSON, b'{"id":"1","type":"a","source":"b"}'),
+        ((), "text/plain", b'{"specversion":"1.0","id":"1","type":"a","source":"b"}'),
+        ((), "application/x-www-form-urlencoded", b"payment_status=Completed&verify_sign=x"),
+        ((("User-Agent", "Mozilla/5.0 facebookplatform/1.0"),), "", b""),
+    ],
+)
+def test_what_only_resembles_a_service_is_nobodys(headers: Headers, content_type: str, body: bytes) -> None:
+    assert CATALOGUE.identify(headers, content_type, body) is None
+
+
+def test_a_service_comes_before_a_format_that_it_uses() -> None:
+    headers = (("webhook-id", "1"), ("webhook-timestamp", "1"), ("webhook-signature", "v1,x"), *STRIPE)
+    sender = CATALOGUE.identify(headers, JSON, b'{"type":"a","id":"b"}')
+    assert sender == Sender(provider="stripe", event="a", delivery_id="b")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b'{"type":1.5,"id":true}', b'{"type":{},"id":null}', b"\xff\xfe", b"[" * 100_000, b'{"type":""}'],
+)
+def test_a_malformed_body_leaves_event_and_id_open(body: bytes) -> None:
+    assert CATALOGUE.identify(STRIPE, JSON, body) == Sender(provider="stripe")
+
+
+def test_what_senders_say_is_bounded_and_storable() -> None:
+    body = json.dumps({"type": "x" * 10_000, "id": "i"}).encode()
+    assert CATALOGUE.identify(STRIPE, JSON, body) == Sender(provider="stripe", event="x" * VALUE_MAX, delivery_id="i")
+    half = (("X-GitHub-Event", "a\ud800"), ("X-GitHub-Delivery", " "))
+    assert CATALOGUE.identify(half, "", b"") == Sender(provider="github", event="a?")
+
+
+def test_the_first_of_a_header_sent_twice_counts() -> None:
+    headers = (("X-GitHub-Event", "push"), ("x-github-event", "fork"), ("X-GitHub-Delivery", "1"))
+    assert CATALOGUE.identify(headers, "", b"") == Sender(provider="github", event="push", delivery_id="1")
+
+
+names = st.sampled_from([name for example in EXAMPLES for name in example.headers]) | st.text(max_size=20)
+bodies = st.binary(max_size=300) | st.sampled_from([example.body.encode() for example in EXAMPLES])
+
+
+@given(
+    st.lists(st.tuples(names, st.text(max_size=30)), max_size=12),
+    st.sampled_from([JSON, "application/x-www-form-urlencoded", "text/plain", ""]) | st.text(max_size=40),
+    st.builds(lambda body, cut, junk: body[:cut] + junk, bodies, st.integers(0, 300), st.binary(max_size=10)),
+)
+def test_nothing_that_is_sent_raises(headers: list[tuple[str, str]], content_type: str, body: bytes) -> None:
+    sender = CATALOGUE.identify(tuple(headers), content_type, body)
+    if sender is not None:
+        assert sender.provider in CATALOGUE.names
+        for text in (sender.event, sender.delivery_id):
+            assert text is None or 0 < len(text.encode().decode()) <= VALUE_MAX
+
+
+def test_no_number_of_spellings_fills_the_memory() -> None:
+    catalogue = Catalogue([Service(id="x", name="X", documentation="", requests=(RequestKind(headers=("X-A",)),))])
+    for number in range(10_000):
+        catalogue.identify(((f"X-{number}", ""),), "", b"")
+    assert sys.getsizeof(catalogue._spelled) < 1_000_000
+    assert catalogue.identify((("x-a", ""),), "", b"") == Sender(provider="x")
+
+
+VALID = 'name = "X"\ndocumentation = "https://example.com"\n[[requests]]\nheaders = ["X-A"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("name = ", "x.toml: Invalid value"),
+        ('name = "X"', "x.toml: Object missing required field `documentation`"),
+        (VALID + "colour = 1", "colour"),
+        (VALID + "event = 1", "$.requests[0].event"),
+        (VALID + 'event = ["type"]', "requests[0].event: 'type' is none of"),
+        (VALID + 'delivery_id = ["cookie:a"]', "requests[0].delivery_id: 'cookie:a'"),
+        (VALID.replace('headers = ["X-A"]', 'body = ["type"]'), "requests[0].headers: without any, at least 2"),
+        (VALID + 'form = ["a"]\nbody = ["b"]', "requests[0].form"),
+        ('name = "X"\ndocumentation = ""\nrequests = []', "requests: there is none"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_key(text: str, told: str) -> None:
+    with pytest.raises(CatalogueError) as caught:
+        read_service("x.toml", text)
+    assert str(caught.value).startswith("x.toml: ")
+    assert told in str(caught.value)
+
+
+def test_a_folder_without_a_catalogue_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CatalogueError, match="holds no catalogue"):
+        read_folder(tmp_path)
+
+
+def test_the_shipped_files_name_their_documentation() -> None:
+    for service in read_folder(Path(__file__).parents[3] / "resources" / "providers"):
+        assert service.documentation.startswith("https://"), service.id
+        assert service.name.strip() == service.name
+        assert service.id == service.id.lower()

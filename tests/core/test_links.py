@@ -1,0 +1,135 @@
+"""Links: what is written is read again, what systems make of it too, and nonsense is told in words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from app.core.clock import now_us
+from app.core.errors import HooklineError
+from app.core.ids import new_slug, uuid7
+from app.core.links import EndpointLink, RequestLink, link_to_endpoint, link_to_request, parse_link, text_of
+from app.core.wishes import LINE_MAX, Asked, Heard, Wish, decode_asked, decode_heard, encode
+
+ID = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b"
+
+links = st.one_of(
+    st.from_regex(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", fullmatch=True).map(
+        lambda name: RequestLink(id=name)
+    ),
+    st.from_regex(r"[a-z0-9]{3,64}", fullmatch=True).map(lambda slug: EndpointLink(slug=slug)),
+)
+asked = st.builds(Asked, st.text("0123456789.ab", min_size=1, max_size=40), st.sampled_from(list(Wish)) | links)
+
+
+@given(links)
+def test_what_is_written_is_read_again(link: RequestLink | EndpointLink) -> None:
+    assert parse_link(text_of(link)) == link
+
+
+def test_how_they_are_written() -> None:
+    slug = new_slug()
+    assert link_to_request(ID) == f"hookline://request/{ID}"
+    assert parse_link(link_to_request(made := uuid7(now_us()))) == RequestLink(id=made)
+    assert link_to_endpoint(slug) == f"hookline://endpoint/{slug}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"hookline://request/{ID}/",
+        f"HOOKLINE://REQUEST/{ID.upper()}",
+        f"Hookline://Request/{ID}",
+        f"hookline:request/{ID}",
+        f"hookline:/request/{ID}",
+        f"hookline:///request/{ID}",
+        f"hookline://request/{ID.replace('-', '%2D')}",
+        f"hookline:request%2F{ID}",
+        f" hookline://request/{ID}\n",
+    ],
+)
+def test_what_systems_make_of_a_link_means_the_same(text: str) -> None:
+    assert parse_link(text) == RequestLink(id=ID)
+
+
+@pytest.mark.parametrize(
+    "text", ["hookline:endpoint/my-hooks", "hookline://ENDPOINT/my-hooks/", "hookline://endpoint/my%2dhooks"]
+)
+def test_an_endpoint_too(text: str) -> None:
+    assert parse_link(text) == EndpointLink(slug="my-hooks")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "not a link of Hookline's"),
+        ("https://example.com/", "not a link of Hookline's"),
+        ("hookline", "not a link of Hookline's"),
+        ("hookline:", "names a request"),
+        ("hookline://", "names a request"),
+        ("hookline://settings/all", "'hookline://settings/all' was given"),
+        ("hookline://request", "'' is not the id"),
+        ("hookline://request/12", "'12' is not the id"),
+        (f"hookline://request/{ID}/body", "is not the id"),
+        (f"hookline://request/{ID}?x=1", "is not the id"),
+        ("hookline://request/%00%ff", "is not the id"),
+        ("hookline://endpoint", "0 were given"),
+        ("hookline://endpoint/My Hooks", "'My Hooks' was given"),
+        ("hookline://endpoint/../secrets", "'../secrets' was given"),
+        ("hookline://endpoint/" + "a" * 65, "65 were given"),
+        ("hookline://request/" + "a" * 482, "may have 500 characters; 501 were given"),
+        ("hookline://request/\udcff", "is not the id"),
+    ],
+)
+def test_what_is_wrong_is_told_in_words(text: str, said: str) -> None:
+    with pytest.raises(HooklineError) as told:
+        parse_link(text)
+    assert said in str(told.value)
+
+
+@given(st.text() | st.text().map("hookline:{}".format) | st.text().map("hookline://request/{}".format))
+@example("hookline:%")
+def test_any_text_is_a_link_or_told_to_be_none_on_one_line(text: str) -> None:
+    try:
+        link = parse_link(text)
+    except HooklineError as error:
+        said = str(error)
+    else:
+        said = text_of(link)
+        assert parse_link(said) == link
+    assert said.isprintable()
+    assert len(said) < 1_000
+
+
+@given(asked)
+def test_a_wish_is_read_as_it_was_sent(wish: Asked) -> None:
+    line = encode(wish)
+    assert len(line) <= LINE_MAX
+    assert line.index(b"\n") == len(line) - 1
+    assert decode_asked(line) == wish
+
+
+@given(st.binary() | st.text().map(str.encode) | st.from_type(dict).map(lambda made: repr(made).encode()))
+@example(b"raise\n")
+@example(b'{"version":"1","wish":7}')
+@example(b'{"version":"","wish":"show"}')
+@example(b'{"version":"1","wish":"open nothing"}')
+@example(b'{"version":"1\\n2"}')
+@example(b'{"version":"' + b"9" * 41 + b'"}')
+@example(b"[" * 5_000)
+@example(b'{"version":"\xff"}')
+def test_nonsense_is_no_wish(line: bytes) -> None:
+    assert decode_asked(line) is None
+
+
+@pytest.mark.parametrize(
+    "line", [b"", b"raise\n", b"[]", b'{"version":1}', b'{"version":""}', b"\xff\n", b'{"version":"\xff"}']
+)
+def test_nonsense_is_no_answer(line: bytes) -> None:
+    assert decode_heard(line) is None
+
+
+def test_the_wish_of_a_later_version_at_least_shows_the_window() -> None:
+    assert decode_asked(b'{"version":"9.1","wish":"dance","tempo":3}') == Asked("9.1", Wish.SHOW)
+    assert decode_heard(encode(Heard("9.1"))) == Heard("9.1")

@@ -1,0 +1,76 @@
+"""Ages, targets and types in few characters."""
+
+from __future__ import annotations
+
+from datetime import timedelta, timezone
+
+import pytest
+
+from app.core.targets import below_slug, query_pairs, type_hint
+from app.core.wording import ago_text, ms_text, time_text
+
+SECOND = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("passed", "text"),
+    [(-5, "now"), (0, "now"), (9, "9s"), (59, "59s"), (60, "1m"), (7199, "1h"), (86_399, "23h"), (6 * 86_400, "6d")],
+)
+def test_ages(passed: int, text: str) -> None:
+    assert ago_text(10**15, 10**15 + passed * SECOND) == text
+
+
+def test_an_old_age_is_a_date() -> None:
+    assert ago_text(0, 10**15) == "1 Jan"
+
+
+def test_times_name_their_offset() -> None:
+    assert time_text(1) == "1970-01-01 00:00:00.000001 UTC"
+    assert time_text(0, timezone(timedelta(hours=-3, minutes=-30))) == "1969-12-31 20:30:00.000000 -03:30"
+
+
+def test_durations() -> None:
+    assert [ms_text(ms) for ms in (0.81, 12.4, 1500)] == ["0.8 ms", "12 ms", "1.5 s"]
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("/catch/abc", "/"),
+        ("/catch/abc?x=1", "/?x=1"),
+        ("/catch/abc/", "/"),
+        ("/catch/abc/orders/1?x=/y", "/orders/1?x=/y"),
+        ("http://host/catch/abc/orders", "/orders"),
+        ("*", "*"),
+        ("", ""),
+    ],
+)
+def test_the_part_below_the_slug(target: str, text: str) -> None:
+    assert below_slug(target) == text
+
+
+def test_query_pairs_keep_order_duplicates_and_raw_text() -> None:
+    assert query_pairs("/a?x=1&x=a%20b+c&&flag&y==") == [
+        ("x", "1", "x=1"),
+        ("x", "a%20b+c", "x=a%20b+c"),
+        ("", "", ""),
+        ("flag", "", "flag"),
+        ("y", "=", "y=="),
+    ]
+    assert query_pairs("/a") == query_pairs("/a?") == []
+
+
+@pytest.mark.parametrize(
+    ("content_type", "word"),
+    [
+        ("application/json; charset=utf-8", "JSON"),
+        ("application/vnd.api+json", "JSON"),
+        ("image/png", "Image"),
+        ("application/x-www-form-urlencoded", "Form"),
+        ("application/x-protobuf", "Protobuf"),
+        ("", ""),
+        ("nonsense", ""),
+    ],
+)
+def test_words_for_types(content_type: str, word: str) -> None:
+    assert type_hint(content_type) == word

@@ -1,0 +1,182 @@
+"""The rules of SPEC section 2 and DESIGN section 2, with their messages."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core import rules
+from app.core.ids import new_slug
+from app.core.model import Auth, Forward, Plan, Reply
+from tests.factories import draft
+
+OWN = ("http://127.0.0.1:8787", "https://hooks.example.org/team")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a",
+        "x" * 100,
+        "  padded  ",
+        "Grüße 👋",
+        "👩\u200d👩\u200d👧",
+        "क\u094d\u200dष",
+        "テスト\u3000環境",
+        "10\u00a0km",
+    ],
+)
+def test_a_name_of_1_to_100_characters_is_taken(name: str) -> None:
+    assert rules.name_error(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("", "required"),
+        ("   ", "required"),
+        ("\u200d \u200c", "required"),
+        ("x" * 101, "101"),
+        *((f"a{ch}b", "one line") for ch in "\n\0\x1b\x7f\x9b\u2028\u202e\u2066\ud800"),
+    ],
+)
+def test_other_names_are_refused_in_words(name: str, part: str) -> None:
+    assert part in (rules.name_error(name) or "")
+
+
+def test_description_ends_at_2000_characters() -> None:
+    assert rules.description_error("d" * 2000) is None
+    assert "2,001" in (rules.description_error("d" * 2001) or "")
+
+
+@given(st.integers())
+def test_retention_is_1_to_90_days(days: int) -> None:
+    error = rules.retention_error(days)
+    assert (error is None) == (1 <= days <= 90)
+    if error:
+        assert "1 to 90" in error
+        assert str(days) in error
+
+
+@given(st.text(string.ascii_lowercase + string.digits + "-", min_size=3, max_size=64))
+def test_a_slug_may_hold_hyphens_but_not_at_its_ends(slug: str) -> None:
+    assert (rules.slug_error(slug) is None) == (not slug.startswith("-") and not slug.endswith("-"))
+
+
+@pytest.mark.parametrize("slug", ["ab", "a" * 65, "Upper", "with space", "ünicode", "a/b", "abc\n", "-abc", "abc-"])
+def test_other_slugs_are_refused(slug: str) -> None:
+    assert rules.slug_error(slug)
+
+
+def test_made_slugs_keep_the_rule_and_differ() -> None:
+    slugs = {new_slug() for _ in range(1000)}
+    assert len(slugs) == 1000
+    assert not any(rules.slug_error(slug) for slug in slugs)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost:3000", "https://example.org/a/b?x=1", "http://[::1]:80/", "http://127.0.0.1:8787/other"]
+)
+def test_absolute_http_urls_are_forward_urls(url: str) -> None:
+    assert rules.forward_url_error(url, OWN) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "part"),
+    [
+        ("", "http://"),
+        ("ftp://example.org", "http://"),
+        ("example.org/x", "http://"),
+        ("/relative", "http://"),
+        ("http://", "name a host"),
+        ("http://user:secret@example.org", "user name"),
+        ("http://@example.org", "user name"),
+        ("http://example.org:99999", "valid URL"),
+        ("http://example.org:0/", "port"),
+        ("http://exa mple.org", "spaces"),
+        ("http://example.org/\n", "spaces"),
+        ("http://[::1", "valid URL"),
+        ("http://example.org/" + "x" * 2_000, "2,019"),
+    ],
+)
+def test_other_forward_urls_are_refused_in_words(url: str, part: str) -> None:
+    assert part in (rules.forward_url_error(url, OWN) or "")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8787/catch/abc",
+        "http://localhost:8787/catch/abc/sub?x=1",
+        "http://LOCALHOST.:8787/catch/abc",
+        "http://127.9.9.9:8787/catch/abc",
+        "http://[::1]:8787/catch/abc",
+        "https://hooks.example.org/team/catch/abc",
+        "https://hooks.example.org:443/team/catch/abc",
+    ],
+)
+def test_hooklines_own_capture_urls_are_refused_under_every_name(url: str) -> None:
+    assert "circle" in (rules.forward_url_error(url, OWN) or "")
+
+
+@given(st.text())
+def test_no_text_breaks_the_forward_url_rule(url: str) -> None:
+    error = rules.forward_url_error(url, OWN)
+    assert error is None or error.startswith("Forward URL")
+
+
+@pytest.mark.parametrize(
+    ("reply", "field"),
+    [
+        (Reply(status=199), "reply.status"),
+        (Reply(status=600), "reply.status"),
+        (Reply(delay_ms=-1), "reply.delay_ms"),
+        (Reply(delay_ms=30_001), "reply.delay_ms"),
+        (Reply(body="x" * 1_048_577), "reply.body"),
+        (Reply(headers=(("bad name", "x"),)), "reply.headers"),
+        (Reply(headers=(("X-A", "line\r\nInjected: 1"),)), "reply.headers"),
+        (Reply(headers=(("X-A", "→"),)), "reply.headers"),
+        (Reply(headers=(("Content-Length", "3"),)), "reply.headers"),
+    ],
+)
+def test_a_reply_that_could_not_be_sent_is_refused(reply: Reply, field: str) -> None:
+    assert [error.field for error in rules.endpoint_errors(draft(reply=reply))] == [field]
+
+
+@pytest.mark.parametrize(
+    ("auth", "field"),
+    [
+        (Auth(kind="bearer"), "auth.secret"),
+        (Auth(kind="basic", name="a:b", secret="s"), "auth.name"),
+        (Auth(kind="basic", secret="s"), "auth.name"),
+        (Auth(kind="header", name="not a token", secret="s"), "auth.name"),
+    ],
+)
+def test_credentials_must_be_complete(auth: Auth, field: str) -> None:
+    assert [error.field for error in rules.endpoint_errors(draft(auth=auth))] == [field]
+
+
+def test_the_mirror_timeout_is_bounded() -> None:
+    assert not rules.endpoint_errors(draft(forward=Forward(timeout_ms=100)))
+    assert rules.endpoint_errors(draft(forward=Forward(timeout_ms=99)))[0].field == "forward.timeout_ms"
+
+
+def test_all_broken_rules_are_told_at_once_in_the_forms_order() -> None:
+    broken = draft(name="", description="d" * 2001, retention_days=0, forward_url="x", slug="-")
+    fields = [error.field for error in rules.endpoint_errors(broken)]
+    assert fields == ["name", "description", "retention_days", "forward_url", "slug"]
+
+
+def test_free_holds_ten_and_pro_any_number() -> None:
+    assert rules.create_refusal(Plan.FREE, 9) is None
+    assert "10" in (rules.create_refusal(Plan.FREE, 10) or "")
+    assert rules.create_refusal(Plan.PRO, 10_000) is None
+
+
+def test_going_back_to_free_needs_at_most_ten() -> None:
+    assert rules.plan_refusal(Plan.FREE, 10) is None
+    assert "Delete 3" in (rules.plan_refusal(Plan.FREE, 13) or "")
+    assert rules.plan_refusal(Plan.PRO, 13) is None

@@ -1,0 +1,43 @@
+"""Sample records with sensible defaults: a test states only what matters to it."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import count
+from typing import Any
+
+from app.core.clock import now_us
+from app.core.ids import uuid7
+from app.core.model import Capture, EndpointDraft, MirrorState
+
+_numbers = count(1)
+
+
+def draft(**fields: Any) -> EndpointDraft:
+    """A valid endpoint draft with a name of its own."""
+    return EndpointDraft(**{"name": f"Endpoint {next(_numbers)}", **fields})
+
+
+def capture(body: bytes = b'{"hello":"world"}', **fields: Any) -> Capture:
+    """A complete POST of `body`; `seq` and `id` are fresh unless given."""
+    received_at = fields.pop("received_at", None) or now_us()
+    defaults: dict[str, Any] = {
+        "seq": next(_numbers),
+        "id": uuid7(received_at),
+        "endpoint_id": 1,
+        "received_at": received_at,
+        "method": "POST",
+        "target": "/catch/sample/orders?x=1",
+        "http_version": "1.1",
+        "headers": (("Host", "127.0.0.1:8787"), ("Content-Type", "application/json"), ("x-dup", "1"), ("X-Dup", "2")),
+        "content_type": "application/json",
+        "size": len(body),
+        "sha256": hashlib.sha256(body).hexdigest(),
+        "source_address": "127.0.0.1",
+        "source_port": 50_000,
+        "scheme": "http",
+        "complete": True,
+        "reply_status": 200,
+        "mirror": MirrorState.NONE,
+    }
+    return Capture(**{**defaults, **fields})
