@@ -1,0 +1,63 @@
+"""The one account of a data folder: its plan, and the name of this instance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from peewee import IntegrityError, SqliteDatabase
+
+from app.core.errors import PlanLimitError
+from app.core.events import Event, PlanChanged
+from app.core.model import Plan
+from app.core.rules import plan_refusal
+from app.db.migrations import PLAN_LIMIT
+from app.db.schema import AccountRow, EndpointRow
+from app.db.writer import Writer
+
+
+class Account:
+    """All public methods are called on the loop's thread."""
+
+    def __init__(self, writer: Writer, publish: Callable[[Event], None]) -> None:
+        self._writer, self._publish = writer, publish
+        self._plan = Plan.FREE
+        self.instance_id = ""
+
+    async def load(self) -> None:
+        """Read the account, once, from the file."""
+
+        def job(database: SqliteDatabase) -> tuple[str, str]:
+            row = next(iter(AccountRow.select().execute(database)))
+            return row.plan, row.instance_id
+
+        plan, self.instance_id = await self._writer.run(job)
+        self._plan = Plan(plan)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in force."""
+        return self._plan
+
+    async def set_plan(self, plan: Plan) -> None:
+        """Change the plan; PlanLimitError when more endpoints exist than it allows."""
+
+        def job(database: SqliteDatabase) -> None:
+            try:
+                AccountRow.update(plan=plan.value).execute(database)
+            except IntegrityError as error:
+                if PLAN_LIMIT not in str(error):
+                    raise
+                held = EndpointRow.select().where(EndpointRow.removed == False).count(database)  # noqa: E712
+                raise PlanLimitError(plan_refusal(plan, held) or str(error)) from error
+
+        def after(_: None) -> None:
+            if plan is not self._plan:
+                self._plan = plan
+                self._publish(PlanChanged())
+
+        await self._writer.run(job, after)
+
+
+def read_plan(database: SqliteDatabase) -> Plan:
+    """The plan as the file has it."""
+    return Plan(next(iter(AccountRow.select().execute(database))).plan)

@@ -1,0 +1,87 @@
+"""Requests over time, counted from indexes alone: all of a bar from the list's, the exceptions from one each."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+
+from peewee import SqliteDatabase
+
+from app.core.activity.bar import Bar
+from app.core.model import MirrorState
+from app.db.raw import raw
+from app.db.readers import Readers
+from app.db.schema import MIRROR_STATE
+
+BARS_PER_STEP = 16
+"""Lists and bodies are read between two steps, so that they never wait for a whole chart of a big store."""
+
+_WHOSE = "endpoint_id IN (SELECT value FROM json_each(:whose)) AND received_at >= :start AND received_at < :end"
+COUNT = f"""SELECT
+    (SELECT count(*) FROM capture INDEXED BY capture_list WHERE {_WHOSE}),
+    (SELECT count(*) FROM capture INDEXED BY capture_incomplete WHERE complete = 0 AND {_WHOSE}),
+    mirrored, failed
+FROM (SELECT count(*) AS mirrored, coalesce(sum(mirror = 'f'), 0) AS failed FROM capture INDEXED BY capture_mirrored
+    WHERE mirror IN ('d', 'f') AND complete = 1 AND {_WHOSE})"""
+
+
+class Activity:
+    """Counts of what is stored. All methods are called on the loop's thread and work on a reader's."""
+
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+
+    async def bars(self, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
+        """The requests from each of the rising times `edges` up to the next, of one endpoint or of all (None)."""
+        found: list[Bar] = []
+        for first in range(0, len(edges) - 1, BARS_PER_STEP):
+            some = edges[first : first + BARS_PER_STEP + 1]
+            found += await self._readers.run(partial(_bars, endpoint_id=endpoint_id, edges=some))
+        return found
+
+    async def oldest(self, endpoint_id: int | None) -> int | None:
+        """When the oldest stored request came, of one endpoint or of all (None); None when there is none."""
+
+        def job(database: SqliteDatabase) -> int | None:
+            connection = raw(database)
+            firsts = (
+                connection.execute("SELECT min(received_at) FROM capture WHERE endpoint_id = ?", (one,)).fetchone()[0]
+                for one in _visible(connection, endpoint_id)
+            )
+            return min((first for first in firsts if first is not None), default=None)
+
+        return await self._readers.run(job)
+
+    async def last_outcomes(self) -> dict[int, MirrorState]:
+        """How the newest request ended that has an outcome, for each endpoint that has any."""
+
+        def job(database: SqliteDatabase) -> dict[int, MirrorState]:
+            connection = raw(database)
+            statement = (
+                "SELECT mirror FROM capture INDEXED BY capture_mirrored WHERE mirror IN ('d', 'f') AND complete = 1"
+                " AND endpoint_id = ? ORDER BY received_at DESC LIMIT 1"
+            )
+            rows = {one: connection.execute(statement, (one,)).fetchone() for one in _visible(connection, None)}
+            return {one: MIRROR_STATE[row[0]] for one, row in rows.items() if row is not None}
+
+        return await self._readers.run(job)
+
+
+def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
+    connection = raw(database)
+    whose = f"[{','.join(map(str, _visible(connection, endpoint_id)))}]"
+    bars = []
+    for start, end in pairwise(edges):
+        values = {"whose": whose, "start": start, "end": end}
+        total, incomplete, mirrored, failed = connection.execute(COUNT, values).fetchone()
+        plain = total - incomplete - mirrored
+        bars.append(Bar(plain=plain, delivered=mirrored - failed, failed=failed, incomplete=incomplete))
+    return bars
+
+
+def _visible(connection: sqlite3.Connection, endpoint_id: int | None) -> list[int]:
+    """The endpoint, or all; a removed one's requests are out of sight while they are deleted."""
+    rows = connection.execute("SELECT id FROM endpoint WHERE NOT removed AND id = coalesce(?, id)", (endpoint_id,))
+    return [number for (number,) in rows]

@@ -1,0 +1,225 @@
+"""Captured requests: stored many at a time, listed by key, read by id."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import partial
+from itertools import count
+
+import msgspec
+from peewee import SqliteDatabase
+
+from app.core.errors import NotFoundError
+from app.core.events import Event, RequestsChanged, RequestsRemoved
+from app.core.model import Capture, Counts, MirrorState, PageKey, Summary
+from app.core.search.query import Query
+from app.db import listing
+from app.db.counts import Removed, Tally
+from app.db.identifying import Identifier
+from app.db.jobs import Pace
+from app.db.marking import START, Marked, Step, mark_ids, mark_next_read
+from app.db.raw import raw
+from app.db.readers import Readers
+from app.db.removal import Deleted, delete_ids, delete_oldest
+from app.db.replies import Replies
+from app.db.schema import PARTS_PER_BODY
+from app.db.search.index import Index
+from app.db.search.searching import search
+from app.db.sweeper import Sweeper
+from app.db.writer import Writer
+
+IDS_PER_STEP = 100
+
+
+class Captures:
+    """All public methods are called on the loop's thread."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers,
+        *,
+        tally: Tally,
+        sweeper: Sweeper,
+        identifier: Identifier,
+        publish: Callable[[Event], None],
+        index: Index,
+    ) -> None:
+        self._writer, self._readers, self._tally = writer, readers, tally
+        self._sweeper, self._identifier, self._publish, self._index = sweeper, identifier, publish, index
+        self._replies = Replies(writer)
+        self._loop = asyncio.get_running_loop()
+        self._numbers = count(1)
+
+    async def load(self) -> None:
+        """Find the next number, once, from the file; and put what a crash left half-received up for deletion."""
+
+        def job(database: SqliteDatabase) -> tuple[int, bool, str]:
+            connection = raw(database)
+            connection.execute("UPDATE loose_body SET dropped = 1")
+            used, loose, instance = connection.execute(
+                "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'capture'), (SELECT max(seq) FROM loose_body),"
+                " (SELECT instance_id FROM account)"
+            ).fetchone()
+            return max(used or 0, loose or 0), loose is not None, instance
+
+        used, _, instance = await self._writer.run(job)
+        self._numbers = count(used + 1)
+        self._sweeper.wake()
+        self._index.start(instance, used)
+
+    def new_seq(self) -> int:
+        """The number of the next capture; never given out twice, not even to one that is deleted later."""
+        return next(self._numbers)
+
+    async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, forward_url: str | None = None) -> None:
+        """Store a capture, durably. `tail` is part `tail_part` of its body; earlier parts came by `add_part`.
+
+        With `forward_url` a delivery is queued in the same commit. StorageUnavailableError when it cannot be stored
+        now, NotFoundError when the endpoint is gone.
+        """
+        if capture.endpoint_id not in self._tally:
+            raise _endpoint_gone()
+        if forward_url is not None and capture.mirror is not MirrorState.QUEUED:
+            capture = msgspec.structs.replace(capture, mirror=MirrorState.QUEUED)
+        future = self._loop.create_future()
+        self._writer.put((future, capture, tail, tail_part, forward_url))
+        try:
+            await future
+        except sqlite3.IntegrityError as error:
+            if error.sqlite_errorname == "SQLITE_CONSTRAINT_FOREIGNKEY":
+                raise _endpoint_gone() from error
+            raise
+        if not capture.identified:
+            self._identifier.wake()
+
+    async def add_part(self, seq: int, part: int, data: bytes) -> None:
+        """Store one full part of a big body ahead of its capture; StorageUnavailableError when that cannot be."""
+
+        def job(database: SqliteDatabase) -> None:
+            connection = raw(database)
+            connection.execute("INSERT OR IGNORE INTO loose_body (seq, dropped) VALUES (?, 0)", (seq,))
+            connection.execute(
+                "INSERT INTO capture_body (key, data) VALUES (?, ?)", (seq * PARTS_PER_BODY + part, data)
+            )
+
+        await self._writer.run(job)
+
+    async def drop_parts(self, seq: int) -> None:
+        """The request whose parts came by `add_part` is not kept after all; they are deleted in the background."""
+
+        def job(database: SqliteDatabase) -> None:
+            raw(database).execute("UPDATE loose_body SET dropped = 1 WHERE seq = ?", (seq,))
+
+        await self._writer.run(job, lambda _: self._sweeper.wake())
+
+    def replied(self, seq: int, ms: float) -> None:
+        """The answer left `ms` milliseconds after the request came; written with a later commit."""
+        self._replies.add(seq, ms)
+
+    async def close(self) -> None:
+        """Write what `replied` collected."""
+        await self._replies.close()
+
+    async def page(
+        self,
+        endpoint_id: int | None,
+        *,
+        before: PageKey | None = None,
+        after: PageKey | None = None,
+        limit: int = 100,
+    ) -> list[Summary]:
+        """At most `limit` summaries of one endpoint, or all (None), newest first.
+
+        `before`: those next older than the key. `after`: those next newer than the key.
+        """
+        if endpoint_id is not None and endpoint_id not in self._tally:
+            return []
+        return await self._readers.run(lambda database: listing.page(database, endpoint_id, before, after, limit))
+
+    def search(
+        self, query: Query, endpoint_id: int | None, *, before: PageKey | None = None, limit: int = 100
+    ) -> AsyncGenerator[list[Summary], None]:
+        """What the query finds, newest first: at most `limit` summaries, older than `before`, in batches as found.
+
+        Closing the generator cancels the search. StorageUnavailableError when the file cannot be read.
+        """
+        if endpoint_id is not None and endpoint_id not in self._tally:
+            limit = 0
+        return search(self._readers, self._index, query, endpoint_id, before=before, limit=limit)
+
+    async def get(self, capture_id: str) -> Capture | None:
+        """A request with its headers; None when it is not stored (any more)."""
+        return await self._readers.run(lambda database: listing.get(database, capture_id))
+
+    async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
+        """Bytes of the body as sent, from `offset`, at most `length`; NotFoundError when the request is not stored."""
+        return await self._readers.run(lambda database: listing.body(database, capture_id, offset, length))
+
+    async def mark_read(self, ids: Sequence[str], read: bool = True) -> None:
+        """Mark requests read, or unread; publishes RequestsChanged with those that changed."""
+
+        def after(marked: Marked) -> None:
+            for endpoint_id, names in marked.ids.items():
+                self._tally.marked(endpoint_id, -len(names) if read else len(names))
+            if marked.ids:
+                changed = tuple(name for names in marked.ids.values() for name in names)
+                self._publish(RequestsChanged(endpoint_ids=tuple(marked.ids), ids=changed, read=read))
+
+        for some in _in_steps(ids):
+            await self._writer.run(partial(mark_ids, ids=some, read=read), after)
+
+    async def mark_all_read(self, endpoint_id: int) -> None:
+        """Mark every request the endpoint holds now read, in steps; then publishes RequestsChanged without ids."""
+        upto, pace = next(self._numbers), Pace(256)
+        place: PageKey | None = START
+
+        def after(step: Step) -> None:
+            self._tally.marked(endpoint_id, -step.changed)
+
+        while place is not None:
+            job = partial(mark_next_read, endpoint_id=endpoint_id, above=place, upto_seq=upto)
+            place = (await self._writer.between(job, pace, after)).reached
+        self._publish(RequestsChanged(endpoint_ids=(endpoint_id,), ids=None, read=True))
+
+    async def delete(self, ids: Sequence[str]) -> None:
+        """Delete requests with bodies and deliveries; publishes RequestsRemoved for each endpoint that lost any."""
+
+        def after(deleted: Deleted) -> None:
+            for endpoint_id, removed in deleted.removed.items():
+                self._tally.removed(endpoint_id, removed)
+                self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=tuple(deleted.ids[endpoint_id])))
+
+        for some in _in_steps(ids):
+            await self._writer.run(partial(delete_ids, ids=some), after)
+        self._sweeper.wake()
+
+    async def clear(self, endpoint_id: int) -> None:
+        """Delete every request the endpoint held when asked, in steps; then publishes RequestsRemoved without ids.
+
+        Requests that arrive meanwhile stay: whoever lists must read the first page again.
+        """
+        upto, pace = next(self._numbers), Pace(64)
+
+        def after(removed: Removed) -> None:
+            self._tally.removed(endpoint_id, removed)
+
+        job = partial(delete_oldest, endpoint_id=endpoint_id, upto_seq=upto)
+        while (await self._writer.between(job, pace, after)).total:
+            pass
+        self._sweeper.wake()
+        self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=None))
+
+    def counts(self, endpoint_id: int) -> Counts:
+        """How many requests the endpoint holds; from memory."""
+        return self._tally.of(endpoint_id)
+
+
+def _in_steps(ids: Sequence[str]) -> list[Sequence[str]]:
+    return [ids[start : start + IDS_PER_STEP] for start in range(0, len(ids), IDS_PER_STEP)]
+
+
+def _endpoint_gone() -> NotFoundError:
+    return NotFoundError("There is no such endpoint any more.")

@@ -1,0 +1,189 @@
+"""Connections to the database file: looked at before it is touched, opened with the pragmas that keep the promises."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import peewee
+from peewee import SqliteDatabase
+
+from app.core.errors import DamagedDatabaseError, DataFolderError
+from app.db.migrations import MIGRATIONS, Migration, applied, migrate
+from app.db.raw import raw
+
+FILE_NAME = "hookline.db"
+BUSY_S = 2.0
+SMALLEST = 512
+"""Bytes of the smallest database that holds anything: one page of the smallest size."""
+
+_PRAGMAS = [
+    # Takes effect only while the file holds no table, and only ahead of the journal mode.
+    ("auto_vacuum", "incremental"),
+    ("journal_mode", "wal"),
+    ("synchronous", "full"),
+    ("foreign_keys", "on"),
+    ("secure_delete", "fast"),
+    ("cache_size", -16_000),
+    ("temp_store", "memory"),
+    ("wal_autocheckpoint", 2_000),
+    ("journal_size_limit", 32 * 1024 * 1024),
+]
+_READ_PRAGMAS = [("query_only", "on"), ("cache_size", -8_000), ("temp_store", "memory")]
+
+_LOCKED_TEXT = "Another program has locked the database. Close that program."
+_DAMAGED_TEXT = "The database file is damaged. Restart Hookline to set it aside."
+_REASONS = {
+    sqlite3.SQLITE_FULL: "The disk is full. Free some space.",
+    sqlite3.SQLITE_BUSY: _LOCKED_TEXT,
+    sqlite3.SQLITE_LOCKED: _LOCKED_TEXT,
+    sqlite3.SQLITE_PROTOCOL: _LOCKED_TEXT,
+    sqlite3.SQLITE_READONLY: "The database is read-only. Check the permissions of the file and its folder.",
+    sqlite3.SQLITE_PERM: "The database may not be written. Check the permissions of the file and its folder.",
+    sqlite3.SQLITE_CANTOPEN: "The database cannot be opened. Check the permissions of the file and its folder.",
+    sqlite3.SQLITE_IOERR: "The disk reports an error. Check that it is there, sound and not full.",
+    sqlite3.SQLITE_CORRUPT: _DAMAGED_TEXT,
+    sqlite3.SQLITE_NOTADB: _DAMAGED_TEXT,
+}
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+
+
+class GoneError(Exception):
+    """The database file is not at its place any more: what is written would be lost."""
+
+
+def trouble(error: BaseException) -> str | None:
+    """Why the world keeps us from storing, in sentences; None when `error` is a bug of ours."""
+    if isinstance(error, GoneError):
+        return str(error)
+    code = _code(error)
+    return None if code is None else _REASONS.get(code)
+
+
+def _code(error: BaseException) -> int | None:
+    code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)  # peewee wraps what sqlite3 raises
+    return None if code is None else int(code) & 0xFF
+
+
+def open_writer(path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRATIONS) -> SqliteDatabase:
+    """The writing connection of the calling thread, the file created or brought up to date.
+
+    DamagedDatabaseError, NewerDatabaseError or DataFolderError otherwise; an unusable file is left as it is.
+    """
+    with _in_words(path):
+        _look(path, [name for name, _ in migrations])
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        database = SqliteDatabase(str(path), pragmas=_PRAGMAS, timeout=BUSY_S, autoconnect=False)
+        database.connect()
+        try:
+            _require_wal(database, path)
+            migrate(database, path, migrations)
+            raw(database).execute("UPDATE account SET id = id")
+            _only_ours(path)
+        except BaseException:
+            database.close()
+            raise
+    return database
+
+
+def reader_database(path: Path) -> SqliteDatabase:
+    """A database each thread may connect to for reading only."""
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    return SqliteDatabase(uri, pragmas=_READ_PRAGMAS, timeout=BUSY_S, autoconnect=False, uri=True)
+
+
+def companions(path: Path) -> tuple[Path, Path]:
+    """The files SQLite keeps beside the database: its log and the log's index."""
+    return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
+
+
+class Whereabouts:
+    """Notices when the database or its log was moved, replaced or deleted. Looking costs two `stat` calls."""
+
+    def __init__(self, path: Path) -> None:
+        self._files = [(str(file), _identity(str(file))) for file in (path, companions(path)[0])]
+
+    def check(self) -> None:
+        """GoneError when a file is not the one that is open."""
+        for file, identity in self._files:
+            if _identity(file) != identity:
+                raise GoneError(f"{file} was moved, replaced or deleted. Put it back, or restart Hookline.")
+
+
+def _identity(file: str) -> tuple[int, int] | None:
+    try:
+        stat = os.stat(file)  # a Path costs three times as much, and this runs at each commit
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def _look(path: Path, known: Sequence[str]) -> None:
+    """Refuse a file that is not ours or not readable, before anything is opened for writing."""
+    log = companions(path)[0]
+    logged = log.exists() and log.stat().st_size > 0
+    if not path.exists() or (path.is_file() and not path.stat().st_size):
+        if logged:
+            raise DamagedDatabaseError(
+                f"{path} is missing or empty, yet {log.name} holds data. Put the database back beside it,"
+                " or set both aside to start with an empty one.",
+                path.parent,
+            )
+        return
+    if not path.is_file():
+        message = f"{path} is not a file. Move it away, or choose another folder with --data-dir."
+        raise DataFolderError(message, path.parent)
+    if path.stat().st_size < SMALLEST:
+        raise _damaged(path)  # SQLite would take it for an empty one
+    if path.with_name(path.name + "-journal").exists():
+        return  # cut off while it was first made: only a writing connection can undo that
+    mode = "mode=ro" if logged else "immutable=1"  # immutable leaves no companions behind
+    uri = f"{path.absolute().as_uri()}?{mode}"
+    with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=BUSY_S)) as connection:
+        applied(connection, path, known)
+
+
+def _damaged(path: Path) -> DamagedDatabaseError:
+    message = f"{path} is damaged or no database. It was left as it is; set it aside to start with an empty one."
+    return DamagedDatabaseError(message, path.parent)
+
+
+def _require_wal(database: SqliteDatabase, path: Path) -> None:
+    (mode,) = raw(database).execute("PRAGMA journal_mode").fetchone()
+    if mode != "wal":
+        raise DataFolderError(
+            f"{path.parent} is on a file system that SQLite's log does not work on (a network drive?)."
+            " Choose a folder on a local disk with --data-dir.",
+            path.parent,
+        )
+
+
+def _only_ours(path: Path) -> None:
+    for file in (path, *companions(path)):
+        if file.exists():
+            file.chmod(0o600)
+
+
+@contextlib.contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (peewee.DatabaseError, sqlite3.DatabaseError) as error:
+        reason, code = trouble(error), _code(error)
+        if reason is None:
+            raise
+        if code in _DAMAGE:
+            raise _damaged(path) from error
+        if code in _LOCKED:
+            message = f"{path} is locked by another program. Close that program, then start Hookline again."
+        else:
+            message = f"{path} cannot be used. {reason}"
+        raise DataFolderError(message, path.parent) from error
+    except OSError as error:
+        message = f"{path} cannot be used: {error.strerror}. Check the folder's permissions and the disk."
+        raise DataFolderError(message, path.parent) from error

@@ -1,0 +1,75 @@
+"""How many requests each endpoint holds, kept in memory: counted once at start, then moved by each commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from app.core.model import Counts, Record, Summary
+
+
+class Removed(Record, frozen=True):
+    """What a deletion took from an endpoint, and the time of the newest request it left (None: none is left)."""
+
+    total: int
+    unread: int
+    last_received_at: int | None
+
+
+class Tally:
+    """The numbers of all endpoints. Changes come in the order of commits."""
+
+    def __init__(self) -> None:
+        self._counts: dict[int, Counts] = {}
+
+    def start(self, endpoint_id: int, counts: Counts) -> None:
+        """Keep the numbers of an endpoint from now on."""
+        self._counts[endpoint_id] = counts
+
+    def forget(self, endpoint_id: int) -> None:
+        """The endpoint is gone."""
+        self._counts.pop(endpoint_id, None)
+
+    def __contains__(self, endpoint_id: int) -> bool:
+        return endpoint_id in self._counts
+
+    def of(self, endpoint_id: int) -> Counts:
+        """The numbers of one endpoint; all zero for one that is not there."""
+        return self._counts.get(endpoint_id, _ZERO)
+
+    def stored(self, summaries: Iterable[Summary]) -> None:
+        """Requests were stored."""
+        fresh: dict[int, list[int]] = {}
+        for summary in summaries:
+            change = fresh.get(summary.endpoint_id)
+            if change is None:
+                fresh[summary.endpoint_id] = change = [0, 0, 0]
+            change[0] += 1
+            change[1] += not summary.read
+            change[2] = max(change[2], summary.received_at)
+        for endpoint_id, (total, unread, last) in fresh.items():
+            old = self._counts.get(endpoint_id)
+            if old is not None:
+                self._counts[endpoint_id] = Counts(
+                    total=old.total + total,
+                    unread=old.unread + unread,
+                    last_received_at=max(last, old.last_received_at or 0),
+                )
+
+    def removed(self, endpoint_id: int, gone: Removed) -> None:
+        """Requests were deleted."""
+        old = self._counts.get(endpoint_id)
+        if old is not None and gone.total:
+            self._counts[endpoint_id] = Counts(
+                total=old.total - gone.total, unread=old.unread - gone.unread, last_received_at=gone.last_received_at
+            )
+
+    def marked(self, endpoint_id: int, unread: int) -> None:
+        """`unread` more are unread than before (fewer, when negative)."""
+        old = self._counts.get(endpoint_id)
+        if old is not None and unread:
+            self._counts[endpoint_id] = Counts(
+                total=old.total, unread=old.unread + unread, last_received_at=old.last_received_at
+            )
+
+
+_ZERO = Counts()

@@ -1,0 +1,91 @@
+"""Mirrorings: queued with their capture, finished with an outcome that is stored as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from peewee import SQL, ModelSelect, SqliteDatabase
+
+from app.core.errors import NotFoundError
+from app.core.events import Event, Mirrored
+from app.core.model import Delivery, MirrorState
+from app.db.bulk import encode_headers
+from app.db.counts import Tally
+from app.db.raw import raw
+from app.db.readers import Readers
+from app.db.rows import DELIVERY, to_delivery
+from app.db.schema import MIRROR_CODE, CaptureRow, DeliveryRow
+from app.db.writer import Writer
+
+_FINISH = """UPDATE delivery SET url = ?, state = ?, started_at = ?, ms = ?, status = ?, response_headers = ?,
+    response_size = ?, response_truncated = ?, error = ?, response_body = ? WHERE id = ? RETURNING capture_seq"""
+_LATEST = "SELECT state FROM delivery WHERE capture_seq = ? ORDER BY seq DESC LIMIT 1"
+
+
+class Deliveries:
+    """All public methods are called on the loop's thread."""
+
+    def __init__(self, writer: Writer, readers: Readers, tally: Tally, publish: Callable[[Event], None]) -> None:
+        self._writer, self._readers, self._tally, self._publish = writer, readers, tally, publish
+
+    async def pending(self, endpoint_id: int, limit: int = 50) -> list[Delivery]:
+        """An endpoint's queued deliveries, oldest first."""
+        if endpoint_id not in self._tally:
+            return []
+        # the index of queued deliveries serves only a state that is written out
+        queued = _deliveries().where(SQL("t1.state = 'queued'"), DeliveryRow.endpoint_id == endpoint_id)
+        return await self._read(queued.limit(limit))
+
+    async def endpoints_with_pending(self) -> set[int]:
+        """The endpoints that have queued deliveries."""
+
+        def job(database: SqliteDatabase) -> set[int]:
+            rows = raw(database).execute("SELECT DISTINCT endpoint_id FROM delivery WHERE state = 'queued'")
+            return {endpoint_id for (endpoint_id,) in rows}
+
+        return {number for number in await self._readers.run(job) if number in self._tally}
+
+    async def finish(self, delivery: Delivery, response_body: bytes) -> None:
+        """Store an outcome and publish Mirrored. Does nothing when the request was deleted meanwhile."""
+        d = delivery
+        columns = (
+            *(d.url, d.state.value, d.started_at, d.ms, d.status, encode_headers(d.response_headers), d.response_size),
+            *(d.response_truncated, d.error, response_body, d.id),
+        )
+
+        def job(database: SqliteDatabase) -> MirrorState | None:
+            connection = raw(database)
+            row = connection.execute(_FINISH, columns).fetchall()
+            if not row:
+                return None
+            state = MirrorState(connection.execute(_LATEST, row[0]).fetchone()[0])
+            connection.execute("UPDATE capture SET mirror = ? WHERE seq = ?", (MIRROR_CODE[state], row[0][0]))
+            return state
+
+        def after(state: MirrorState | None) -> None:
+            if state is not None and delivery.endpoint_id in self._tally:
+                self._publish(Mirrored(delivery=delivery, state=state))
+
+        await self._writer.run(job, after)
+
+    async def of_capture(self, capture_id: str) -> list[Delivery]:
+        """A request's deliveries, oldest first."""
+        return await self._read(_deliveries().where(CaptureRow.id == capture_id))
+
+    async def response_body(self, delivery_id: str) -> bytes:
+        """The answer's body as kept; NotFoundError when there is no such delivery."""
+
+        def job(database: SqliteDatabase) -> bytes:
+            query = DeliveryRow.select(DeliveryRow.response_body).where(DeliveryRow.id == delivery_id)
+            for (data,) in query.tuples().execute(database):
+                return bytes(data or b"")
+            raise NotFoundError("That delivery is not stored any more.")
+
+        return await self._readers.run(job)
+
+    async def _read(self, query: ModelSelect[DeliveryRow]) -> list[Delivery]:
+        return await self._readers.run(lambda database: [to_delivery(row) for row in query.tuples().execute(database)])
+
+
+def _deliveries() -> ModelSelect[DeliveryRow]:
+    return DeliveryRow.select(*DELIVERY).join(CaptureRow).order_by(DeliveryRow.seq)

@@ -1,0 +1,158 @@
+"""The endpoints: a directory in memory that answers at once, and the writes that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from peewee import IntegrityError, SqliteDatabase
+
+from app.core.clock import now_us
+from app.core.errors import InvalidFieldsError, NotFoundError, PlanLimitError
+from app.core.events import EndpointRemoved, EndpointSaved, Event
+from app.core.ids import new_slug
+from app.core.model import Counts, Endpoint, EndpointDraft
+from app.core.rules import FieldError, create_refusal, endpoint_errors
+from app.db.account import read_plan
+from app.db.counts import Tally
+from app.db.migrations import PLAN_LIMIT
+from app.db.rows import from_draft, to_endpoint
+from app.db.schema import EndpointRow
+from app.db.sweeper import Sweeper
+from app.db.writer import Writer
+
+
+class Endpoints:
+    """All public methods are called on the loop's thread."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        tally: Tally,
+        sweeper: Sweeper,
+        publish: Callable[[Event], None],
+        own_bases: Callable[[], Sequence[str]],
+    ) -> None:
+        self._writer, self._tally, self._sweeper = writer, tally, sweeper
+        self._publish, self._own_bases = publish, own_bases
+        self._by_id: dict[int, Endpoint] = {}
+        self._by_slug: dict[str, Endpoint] = {}
+        self.on_retention_changed: Callable[[], None] | None = None
+
+    async def load(self) -> None:
+        """Fill the directory, once, from the file."""
+        for endpoint in await self._writer.run(_all):
+            self._keep(endpoint)
+
+    def all(self) -> tuple[Endpoint, ...]:
+        """Every endpoint, in the order of creation."""
+        return tuple(self._by_id.values())
+
+    def by_slug(self, slug: str) -> Endpoint | None:
+        """The endpoint with this slug."""
+        return self._by_slug.get(slug)
+
+    def by_id(self, endpoint_id: int) -> Endpoint | None:
+        """The endpoint with this number."""
+        return self._by_id.get(endpoint_id)
+
+    async def create(self, draft: EndpointDraft) -> Endpoint:
+        """Store a new endpoint. InvalidFieldsError, PlanLimitError or StorageUnavailableError when it cannot be."""
+        self._check(endpoint_errors(draft, self._own_bases()))
+        columns = {**from_draft(draft), "slug": draft.slug or new_slug(), "created_at": now_us()}
+
+        def job(database: SqliteDatabase) -> Endpoint:
+            try:
+                number = EndpointRow.insert(**columns).execute(database)
+            except IntegrityError as error:
+                _refuse(error, database, columns["slug"])
+            return _one(database, number)
+
+        def after(endpoint: Endpoint) -> None:
+            self._tally.start(endpoint.id, Counts())
+            self._keep(endpoint)
+            self._publish(EndpointSaved(endpoint=endpoint, created=True))
+
+        return await self._writer.run(job, after)
+
+    async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint:
+        """Change an endpoint to `draft`, whose slug is None or as it was. Raises as `create`, and NotFoundError."""
+        old = self._require(endpoint_id)
+        errors = endpoint_errors(draft, self._own_bases())
+        if draft.slug not in (None, old.slug):
+            errors.append(FieldError(field="slug", message=f"Slug is fixed once created; it stays {old.slug!r}."))
+        self._check(errors)
+        columns = from_draft(draft)
+
+        def job(database: SqliteDatabase) -> Endpoint:
+            EndpointRow.update(**columns).where(_is(endpoint_id)).execute(database)
+            return _one(database, endpoint_id)
+
+        def after(endpoint: Endpoint) -> None:
+            changed = self._by_id[endpoint_id].retention_days != endpoint.retention_days
+            self._keep(endpoint)
+            self._publish(EndpointSaved(endpoint=endpoint, created=False))
+            if changed and self.on_retention_changed is not None:
+                self.on_retention_changed()
+
+        return await self._writer.run(job, after)
+
+    async def delete(self, endpoint_id: int) -> None:
+        """Remove an endpoint: it and its requests are out of sight at once, their rows go in small steps."""
+        endpoint = self._require(endpoint_id)
+
+        def job(database: SqliteDatabase) -> None:
+            if not EndpointRow.update(removed=True).where(_is(endpoint_id)).execute(database):
+                raise _not_found()
+
+        def after(_: None) -> None:
+            del self._by_id[endpoint_id], self._by_slug[endpoint.slug]
+            self._tally.forget(endpoint_id)
+            self._publish(EndpointRemoved(endpoint=endpoint))
+            self._sweeper.wake()
+
+        await self._writer.run(job, after)
+
+    def _keep(self, endpoint: Endpoint) -> None:
+        self._by_id[endpoint.id] = self._by_slug[endpoint.slug] = endpoint
+
+    def _require(self, endpoint_id: int) -> Endpoint:
+        endpoint = self._by_id.get(endpoint_id)
+        if endpoint is None:
+            raise _not_found()
+        return endpoint
+
+    @staticmethod
+    def _check(errors: Sequence[FieldError]) -> None:
+        if errors:
+            raise InvalidFieldsError(errors)
+
+
+def _is(endpoint_id: int) -> object:
+    return (EndpointRow.id == endpoint_id) & (EndpointRow.removed == False)  # noqa: E712
+
+
+def _all(database: SqliteDatabase) -> list[Endpoint]:
+    query = EndpointRow.select().where(EndpointRow.removed == False).order_by(EndpointRow.id)  # noqa: E712
+    return [to_endpoint(row) for row in query.execute(database)]
+
+
+def _one(database: SqliteDatabase, endpoint_id: int) -> Endpoint:
+    for row in EndpointRow.select().where(_is(endpoint_id)).execute(database):
+        return to_endpoint(row)
+    raise _not_found()
+
+
+def _not_found() -> NotFoundError:
+    return NotFoundError("There is no such endpoint any more.")
+
+
+def _refuse(error: IntegrityError, database: SqliteDatabase, slug: str) -> NoReturn:
+    """Say in the user's words which guard of the database objected."""
+    if PLAN_LIMIT in str(error):
+        held = len(_all(database))
+        raise PlanLimitError(create_refusal(read_plan(database), held) or str(error)) from error
+    if "endpoint.slug" in str(error):
+        message = f"Slug {slug!r} is taken by another endpoint. Choose another, or leave it empty to have one made."
+        raise InvalidFieldsError([FieldError(field="slug", message=message)]) from error
+    raise error

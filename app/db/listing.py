@@ -1,0 +1,81 @@
+"""What readers read: pages by key, one request, its body. Lists touch neither headers nor bodies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from peewee import JOIN, SQL, Expression, ModelSelect, SqliteDatabase, Tuple
+
+from app.core.errors import NotFoundError
+from app.core.model import PART_SIZE, Capture, Counts, PageKey, Summary
+from app.db.raw import raw
+from app.db.rows import CAPTURE, SUMMARY, to_capture, to_summary
+from app.db.schema import PARTS_PER_BODY, BodyRow, CaptureRow, EndpointRow, ReplyRow
+
+
+def page(
+    database: SqliteDatabase, endpoint_id: int | None, before: PageKey | None, after: PageKey | None, limit: int
+) -> list[Summary]:
+    """At most `limit` summaries, newest first: those next older than `before`, or next newer than `after`."""
+    rising = after is not None
+    query = _with_reply(*SUMMARY).limit(limit)
+    if endpoint_id is None:
+        # ids sort as times do, and the index on them serves all endpoints
+        query = query.where(_visible()).order_by(CaptureRow.id.asc() if rising else CaptureRow.id.desc())
+        if before is not None:
+            query = query.where(CaptureRow.id < before.id)
+        if after is not None:
+            query = query.where(CaptureRow.id > after.id)
+    else:
+        place = Tuple(CaptureRow.received_at, CaptureRow.id)
+        order = (CaptureRow.received_at, CaptureRow.id)
+        query = query.where(CaptureRow.endpoint_id == endpoint_id)
+        query = query.order_by(*order) if rising else query.order_by(*(column.desc() for column in order))
+        if before is not None:
+            query = query.where(place < (before.received_at, before.id))
+        if after is not None:
+            query = query.where(place > (after.received_at, after.id))
+    found = [to_summary(row) for row in query.tuples().execute(database)]
+    return found[::-1] if rising else found
+
+
+def get(database: SqliteDatabase, capture_id: str) -> Capture | None:
+    """One request with its headers."""
+    query = _with_reply(*CAPTURE).where((CaptureRow.id == capture_id) & _visible())
+    return next((to_capture(row) for row in query.tuples().execute(database)), None)
+
+
+def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | None) -> bytes:
+    """Bytes of a request's body from `offset`, at most `length`; NotFoundError when the request is not there."""
+    with database.atomic():
+        row = CaptureRow.select(CaptureRow.seq, CaptureRow.size).where((CaptureRow.id == capture_id) & _visible())
+        found = next(iter(row.tuples().execute(database)), None)
+        if found is None:
+            raise NotFoundError("That request is not stored any more.")
+        seq, size = found
+        end = size if length is None else min(size, offset + length)
+        if end <= offset:
+            return b""
+        first, last = offset // PART_SIZE, (end - 1) // PART_SIZE
+        key = BodyRow.key.between(seq * PARTS_PER_BODY + first, seq * PARTS_PER_BODY + last)
+        parts = BodyRow.select(BodyRow.data).where(key).order_by(BodyRow.key).tuples().execute(database)
+        data = b"".join(bytes(part) for (part,) in parts)
+    start = offset - first * PART_SIZE
+    return data[start : start + end - offset]
+
+
+def count_all(database: SqliteDatabase) -> dict[int, Counts]:
+    """The numbers of each endpoint that holds requests, from the list's index alone."""
+    rows = raw(database).execute(
+        "SELECT endpoint_id, count(*), count(*) - sum(is_read), max(received_at) FROM capture GROUP BY endpoint_id"
+    )
+    return {number: Counts(total=total, unread=unread, last_received_at=last) for number, total, unread, last in rows}
+
+
+def _with_reply(*columns: Any) -> ModelSelect[CaptureRow]:
+    return CaptureRow.select(*columns).join(ReplyRow, JOIN.LEFT_OUTER, on=ReplyRow.capture_seq == CaptureRow.seq)
+
+
+def _visible() -> Expression:
+    """A removed endpoint's requests are out of sight while they are deleted."""
+    return CaptureRow.endpoint_id.not_in(EndpointRow.select(EndpointRow.id).where(SQL("removed")))

@@ -1,0 +1,200 @@
+"""How the database file came to look as it does: named steps, each applied together with its record, all or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from peewee import SqliteDatabase
+
+from app.core.clock import now_us
+from app.core.errors import DamagedDatabaseError, NewerDatabaseError
+from app.core.model import PART_SIZE
+from app.core.rules import FREE_ENDPOINTS, RETENTION_MAX, RETENTION_MIN
+from app.db.raw import raw
+
+Migration = Callable[[SqliteDatabase], None]
+
+PLAN_LIMIT = "plan limit"
+"""What the triggers say when the Free plan would hold too many endpoints."""
+
+_TABLES = f"""
+CREATE TABLE account (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    plan TEXT NOT NULL CHECK (plan IN ('free', 'pro')),
+    instance_id TEXT NOT NULL CHECK (length(instance_id) >= 16)
+) STRICT;
+CREATE TABLE endpoint (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    slug TEXT NOT NULL CHECK (length(slug) BETWEEN 3 AND 64),
+    name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 100),
+    description TEXT NOT NULL CHECK (length(description) <= 2000),
+    retention_days INTEGER NOT NULL CHECK (retention_days BETWEEN {RETENTION_MIN} AND {RETENTION_MAX}),
+    forward_url TEXT,
+    active INTEGER NOT NULL CHECK (active IN (0, 1)),
+    reply TEXT NOT NULL CHECK (json_valid(reply)),
+    forward TEXT NOT NULL CHECK (json_valid(forward)),
+    auth TEXT NOT NULL CHECK (json_valid(auth)),
+    created_at INTEGER NOT NULL,
+    removed INTEGER NOT NULL DEFAULT 0 CHECK (removed IN (0, 1))
+) STRICT;
+CREATE UNIQUE INDEX endpoint_slug ON endpoint (slug) WHERE removed = 0;
+CREATE TABLE capture (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    endpoint_id INTEGER NOT NULL REFERENCES endpoint (id),
+    received_at INTEGER NOT NULL,
+    method TEXT NOT NULL,
+    target TEXT NOT NULL,
+    http_version TEXT NOT NULL,
+    headers BLOB NOT NULL,
+    content_type TEXT NOT NULL,
+    size INTEGER NOT NULL CHECK (size >= 0),
+    sha256 TEXT NOT NULL,
+    source_address TEXT NOT NULL,
+    source_port INTEGER NOT NULL,
+    scheme TEXT NOT NULL,
+    complete INTEGER NOT NULL CHECK (complete IN (0, 1)),
+    reply_status INTEGER NOT NULL,
+    mirror TEXT NOT NULL CHECK (mirror IN ('n', 'q', 'd', 'f')),
+    is_read INTEGER NOT NULL CHECK (is_read IN (0, 1))
+) STRICT;
+CREATE INDEX capture_list ON capture (endpoint_id, received_at, id, is_read);
+CREATE TABLE capture_reply (
+    capture_seq INTEGER PRIMARY KEY REFERENCES capture (seq) ON DELETE CASCADE,
+    ms REAL NOT NULL
+) STRICT;
+CREATE TABLE capture_body (key INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+CREATE TABLE loose_body (
+    seq INTEGER PRIMARY KEY,
+    dropped INTEGER NOT NULL CHECK (dropped IN (0, 1))
+) STRICT;
+CREATE TABLE delivery (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    capture_seq INTEGER NOT NULL REFERENCES capture (seq) ON DELETE CASCADE,
+    endpoint_id INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'delivered', 'failed')),
+    queued_at INTEGER NOT NULL,
+    started_at INTEGER,
+    ms REAL,
+    status INTEGER,
+    response_headers BLOB,
+    response_size INTEGER NOT NULL DEFAULT 0,
+    response_truncated INTEGER NOT NULL DEFAULT 0,
+    error TEXT,
+    response_body BLOB
+) STRICT;
+CREATE INDEX delivery_capture ON delivery (capture_seq, seq);
+CREATE INDEX delivery_queued ON delivery (endpoint_id, seq) WHERE state = 'queued';
+"""
+
+_HELD = "(SELECT count(*) FROM endpoint WHERE removed = 0)"
+_TRIGGERS = (
+    f"""CREATE TRIGGER endpoint_plan_limit BEFORE INSERT ON endpoint
+    WHEN (SELECT plan FROM account) = 'free' AND {_HELD} >= {FREE_ENDPOINTS}
+    BEGIN SELECT RAISE(ABORT, '{PLAN_LIMIT}'); END""",
+    """CREATE TRIGGER endpoint_stays_removed BEFORE UPDATE OF removed ON endpoint
+    WHEN OLD.removed = 1 AND NEW.removed = 0
+    BEGIN SELECT RAISE(ABORT, 'a removed endpoint stays removed'); END""",
+    f"""CREATE TRIGGER account_plan_limit BEFORE UPDATE OF plan ON account
+    WHEN NEW.plan = 'free' AND {_HELD} > {FREE_ENDPOINTS}
+    BEGIN SELECT RAISE(ABORT, '{PLAN_LIMIT}'); END""",
+    f"""CREATE TRIGGER capture_small_body AFTER DELETE ON capture WHEN OLD.size <= {PART_SIZE}
+    BEGIN DELETE FROM capture_body WHERE key = OLD.seq * 4096; END""",
+    f"""CREATE TRIGGER capture_big_body AFTER DELETE ON capture WHEN OLD.size > {PART_SIZE}
+    BEGIN INSERT INTO loose_body (seq, dropped) VALUES (OLD.seq, 1); END""",
+)
+
+
+def create_tables(database: SqliteDatabase) -> None:
+    """The first tables, their guards, and the one account."""
+    for statement in _TABLES.split(";\n"):
+        if statement.strip():
+            raw(database).execute(statement)
+    for trigger in _TRIGGERS:
+        raw(database).execute(trigger)
+    raw(database).execute("INSERT INTO account VALUES (1, 'free', ?)", (secrets.token_hex(16),))
+
+
+def add_senders(database: SqliteDatabase) -> None:
+    """Who sent each request. NULL: not looked at yet; the index holds those alone, and so is empty most of the time."""
+    for column in ("provider", "event", "delivery_id"):
+        raw(database).execute(f"ALTER TABLE capture ADD COLUMN {column} TEXT")
+    raw(database).execute("CREATE INDEX capture_unidentified ON capture (seq) WHERE provider IS NULL")
+
+
+def index_outcomes(database: SqliteDatabase) -> None:
+    """What the activity chart counts apart. A capture enters when its delivery has ended, so capturing pays nothing."""
+    raw(database).execute(
+        "CREATE INDEX capture_mirrored ON capture (endpoint_id, received_at, mirror, complete)"
+        " WHERE mirror IN ('d', 'f') AND complete = 1"
+    )
+    raw(database).execute(
+        "CREATE INDEX capture_incomplete ON capture (endpoint_id, received_at, complete) WHERE complete = 0"
+    )
+
+
+MIGRATIONS: tuple[tuple[str, Migration], ...] = (
+    ("0001_create_tables", create_tables),
+    ("0002_add_senders", add_senders),
+    ("0003_index_outcomes", index_outcomes),
+)
+"""In order of application. A name, once released, keeps its meaning for ever."""
+
+
+def applied(connection: sqlite3.Connection, path: Path, known: Sequence[str]) -> list[str]:
+    """The names of the migrations in the file, empty for a new one.
+
+    NewerDatabaseError when there is one not `known`, DamagedDatabaseError when the tables are not Hookline's.
+    """
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables:
+        return []
+    if "migration" not in tables:
+        raise DamagedDatabaseError(
+            f"{path} is an SQLite database, but not one of Hookline's. Move it away, or choose another data folder"
+            " with --data-dir.",
+            path.parent,
+        )
+    names = [name for (name,) in connection.execute("SELECT name FROM migration ORDER BY name")]
+    newer = [name for name in names if name not in known]
+    if newer:
+        raise NewerDatabaseError(
+            f"{path} was written by a newer Hookline (it holds {newer[0]}). Install that version or a later one;"
+            " nothing was changed.",
+            path.parent,
+        )
+    return names
+
+
+def migrate(database: SqliteDatabase, path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRATIONS) -> None:
+    """Bring the file up to date: a copy first when it holds data, then each step in its own transaction."""
+    done = applied(raw(database), path, [name for name, _ in migrations])
+    missing = [(number, name, step) for number, (name, step) in enumerate(migrations, 1) if name not in done]
+    if done and missing:
+        _copy(raw(database), path.with_name(f"{path.name}.before-{missing[0][0]}"))
+    for _, name, step in missing:
+        with database.atomic("IMMEDIATE"):
+            raw(database).execute(
+                "CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT"
+            )
+            step(database)
+            raw(database).execute("INSERT INTO migration VALUES (?, ?)", (name, now_us()))
+
+
+def _copy(connection: sqlite3.Connection, target: Path) -> None:
+    """Copy the whole database to `target`, which appears only once it is complete and on disk."""
+    half = target.with_name(target.name + ".part")
+    half.unlink(missing_ok=True)
+    os.close(os.open(half, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    with contextlib.closing(sqlite3.connect(half)) as copy:
+        connection.backup(copy)
+    with half.open("r+b") as file:
+        os.fsync(file.fileno())
+    half.replace(target)

@@ -1,0 +1,83 @@
+"""Two threads with read-only connections: lists and bodies come from snapshots and hold up no capture."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, TypeVar
+
+from peewee import SqliteDatabase
+
+from app.core.errors import StorageUnavailableError
+from app.db.connection import reader_database, trouble
+
+T = TypeVar("T")
+THREADS = 2
+
+_Job = tuple[Callable[[SqliteDatabase], Any], "asyncio.Future[Any]"]
+
+
+class Readers:
+    """Runs functions of a read-only database. All public methods are called on the loop's thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._database = reader_database(path)
+        self._loop = asyncio.get_running_loop()
+        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads = [Thread(target=self._main, name=f"hookline-reader-{n}", daemon=True) for n in range(THREADS)]
+        self._running = THREADS
+        self._ended = asyncio.Event()
+        self._closed = False
+        for thread in self._threads:
+            thread.start()
+
+    async def run(self, job: Callable[[SqliteDatabase], T]) -> T:
+        """What `job` returns; StorageUnavailableError when the file cannot be read, or after `close`."""
+        if self._closed:
+            raise StorageUnavailableError("Hookline is closing: nothing is read any more.")
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._queue.put((job, future))
+        return await future
+
+    async def close(self) -> None:
+        """Do what waits, then close the connections on their threads. Twice is harmless."""
+        if not self._closed:
+            self._closed = True
+            for _ in self._threads:
+                self._queue.put(None)
+        await self._ended.wait()
+        for thread in self._threads:
+            thread.join()
+
+    def _main(self) -> None:
+        while (job := self._queue.get()) is not None:
+            run, future = job
+            try:
+                if self._database.is_closed():
+                    self._database.connect()
+                result = run(self._database)
+            except Exception as error:
+                reason = trouble(error)
+                told = StorageUnavailableError(f"The stored requests cannot be read. {reason}") if reason else error
+                self._loop.call_soon_threadsafe(_settle, future, None, told)
+            else:
+                self._loop.call_soon_threadsafe(_settle, future, result, None)
+        self._database.close()
+        self._loop.call_soon_threadsafe(self._one_ended)
+
+    def _one_ended(self) -> None:
+        self._running -= 1
+        if not self._running:
+            self._ended.set()
+
+
+def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)

@@ -1,0 +1,161 @@
+"""Deletes requests past their endpoint's days, in steps between captures, and gives the space back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from peewee import SqliteDatabase
+
+from app.core.clock import DAY_US
+from app.core.errors import StorageUnavailableError
+from app.core.events import Event, Purged
+from app.core.model import Endpoint, PurgeReport, StorageSize
+from app.db.connection import companions
+from app.db.counts import Removed, Tally
+from app.db.endpoints import Endpoints
+from app.db.jobs import Pace
+from app.db.raw import raw
+from app.db.readers import Readers
+from app.db.removal import delete_oldest
+from app.db.search.index_file import FILE_NAME as INDEX_NAME
+from app.db.sweeper import Sweeper
+from app.db.writer import Writer
+
+log = logging.getLogger(__name__)
+
+ROW_OVERHEAD = 400
+"""About what a request takes beside its body, headers and target: its row, its index entries."""
+
+
+class Retention:
+    """All public methods are called on the loop's thread."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        writer: Writer,
+        readers: Readers,
+        endpoints: Endpoints,
+        tally: Tally,
+        sweeper: Sweeper,
+        publish: Callable[[Event], None],
+        clock: Callable[[], int],
+        interval_s: float,
+    ) -> None:
+        self._path, self._writer, self._readers = path, writer, readers
+        self._endpoints, self._tally, self._sweeper = endpoints, tally, sweeper
+        self._publish, self._clock, self._interval_s = publish, clock, interval_s
+        self._rows, self._pages = Pace(64), Pace(64)
+        self._lock = asyncio.Lock()
+        self._soon = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.last_report: PurgeReport | None = None
+        self.next_run_at: int | None = None
+        endpoints.on_retention_changed = self._soon.set
+
+    def start(self) -> None:
+        """Purge now, then at each interval, and soon after an endpoint's days were changed."""
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="hookline-retention")
+
+    async def stop(self) -> None:
+        """Stop after the step in hand; what it has not deleted goes next time."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self.next_run_at = None
+
+    async def purge(self) -> PurgeReport:
+        """Delete what is past its days and shrink the file; publishes Purged. StorageUnavailableError if impossible."""
+        async with self._lock:
+            deleted: dict[int, int] = {}
+            for endpoint in self._endpoints.all():
+                total = await self._purge_endpoint(endpoint)
+                if total:
+                    deleted[endpoint.id] = total
+            await self._sweeper.sweep()
+            freed = await self._shrink()
+            self.last_report = PurgeReport(at=self._clock(), deleted=deleted, freed_bytes=freed)
+        self._publish(Purged(report=self.last_report))
+        return self.last_report
+
+    async def size(self) -> StorageSize:
+        """Bytes the store takes on disk, and about how many of them the next purge can give back."""
+        limits = [(endpoint.id, self._limit(endpoint)) for endpoint in self._endpoints.all()]
+        return await self._readers.run(lambda database: _size(database, self._path, limits))
+
+    def _limit(self, endpoint: Endpoint) -> int:
+        return self._clock() - endpoint.retention_days * DAY_US
+
+    async def _purge_endpoint(self, endpoint: Endpoint) -> int:
+        before, number, total = self._limit(endpoint), endpoint.id, 0
+
+        def after(removed: Removed) -> None:
+            self._tally.removed(number, removed)
+
+        job = partial(delete_oldest, endpoint_id=number, before=before)
+        while True:
+            removed = await self._writer.between(job, self._rows, after)
+            if not removed.total:
+                return total
+            total += removed.total
+
+    async def _shrink(self) -> int:
+        freed = 0
+        while step := await self._writer.between(_vacuum, self._pages, whole=False):
+            freed += step
+        if freed:
+            await self._writer.checkpoint()
+        return freed
+
+    async def _run(self) -> None:
+        while True:
+            self._soon.clear()
+            try:
+                await self.purge()
+            except StorageUnavailableError as error:
+                log.warning("retention is put off: %s", error)  # the banner tells the user; the next run tries again
+            self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
+            try:
+                await asyncio.wait_for(self._soon.wait(), self._interval_s)
+            except TimeoutError:
+                continue
+
+
+def _vacuum(database: SqliteDatabase, pages: int) -> int:
+    """Give at most `pages` free pages back; how many bytes that were."""
+    connection = raw(database)
+
+    def number(pragma: str) -> int:
+        return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+    if not number("freelist_count"):
+        return 0
+    before = number("page_count")
+    # execute() takes one step, which frees one page; executescript() goes on to the end
+    connection.executescript(f"PRAGMA incremental_vacuum({pages})")
+    return (before - number("page_count")) * number("page_size")
+
+
+def _size(database: SqliteDatabase, path: Path, limits: list[tuple[int, int]]) -> StorageSize:
+    connection = raw(database)
+    free = connection.execute("PRAGMA freelist_count").fetchone()[0]
+    free *= connection.execute("PRAGMA page_size").fetchone()[0]
+    expired = 0
+    for endpoint_id, before in limits:
+        rows, taken = connection.execute(
+            "SELECT count(*), coalesce(sum(size + length(headers) + length(target)), 0) FROM capture"
+            " WHERE endpoint_id = ? AND received_at < ?",
+            (endpoint_id, before),
+        ).fetchone()
+        expired += rows
+        free += taken + rows * ROW_OVERHEAD
+    on_disk = sum(
+        file.stat().st_size for file in (path, companions(path)[0], path.with_name(INDEX_NAME)) if file.exists()
+    )
+    return StorageSize(file_bytes=on_disk, free_bytes=free, expired=expired)

@@ -1,0 +1,158 @@
+"""From rows of the database to the records of `core`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from app.core.model import Auth, Capture, Delivery, Endpoint, EndpointDraft, Forward, MirrorState, Reply, Summary
+from app.db.bulk import decode_headers
+from app.db.schema import MIRROR_STATE, CaptureRow, DeliveryRow, EndpointRow, ReplyRow
+
+SUMMARY = (
+    CaptureRow.id,
+    CaptureRow.endpoint_id,
+    CaptureRow.received_at,
+    CaptureRow.method,
+    CaptureRow.target,
+    CaptureRow.content_type,
+    CaptureRow.size,
+    CaptureRow.complete,
+    CaptureRow.reply_status,
+    ReplyRow.ms,
+    CaptureRow.mirror,
+    CaptureRow.is_read,
+    CaptureRow.provider,
+    CaptureRow.event,
+)
+"""The columns `to_summary` expects."""
+
+CAPTURE = (
+    *SUMMARY,
+    CaptureRow.seq,
+    CaptureRow.http_version,
+    CaptureRow.headers,
+    CaptureRow.sha256,
+    CaptureRow.source_address,
+    CaptureRow.source_port,
+    CaptureRow.scheme,
+    CaptureRow.delivery_id,
+)
+"""The columns `to_capture` expects."""
+
+DELIVERY = (
+    DeliveryRow.id,
+    CaptureRow.id,
+    DeliveryRow.endpoint_id,
+    DeliveryRow.url,
+    DeliveryRow.state,
+    DeliveryRow.queued_at,
+    DeliveryRow.started_at,
+    DeliveryRow.ms,
+    DeliveryRow.status,
+    DeliveryRow.response_headers,
+    DeliveryRow.response_size,
+    DeliveryRow.response_truncated,
+    DeliveryRow.error,
+)
+"""The columns `to_delivery` expects."""
+
+
+def to_summary(row: tuple[Any, ...]) -> Summary:
+    """A row of `SUMMARY` columns as a record."""
+    return Summary(
+        id=row[0],
+        endpoint_id=row[1],
+        received_at=row[2],
+        method=row[3],
+        target=row[4],
+        content_type=row[5],
+        size=row[6],
+        complete=bool(row[7]),
+        reply_status=row[8],
+        reply_ms=row[9],
+        mirror=MIRROR_STATE[row[10]],
+        read=bool(row[11]),
+        provider=row[12] or None,
+        event=row[13],
+    )
+
+
+def to_capture(row: tuple[Any, ...]) -> Capture:
+    """A row of `CAPTURE` columns as a record."""
+    return Capture(
+        id=row[0],
+        endpoint_id=row[1],
+        received_at=row[2],
+        method=row[3],
+        target=row[4],
+        content_type=row[5],
+        size=row[6],
+        complete=bool(row[7]),
+        reply_status=row[8],
+        reply_ms=row[9],
+        mirror=MIRROR_STATE[row[10]],
+        read=bool(row[11]),
+        provider=row[12] or None,
+        event=row[13],
+        seq=row[14],
+        http_version=row[15],
+        headers=decode_headers(row[16]),
+        sha256=row[17],
+        source_address=row[18],
+        source_port=row[19],
+        scheme=row[20],
+        delivery_id=row[21],
+        identified=row[12] is not None,
+    )
+
+
+def to_delivery(row: tuple[Any, ...]) -> Delivery:
+    """A row of `DELIVERY` columns as a record."""
+    return Delivery(
+        id=row[0],
+        capture_id=row[1],
+        endpoint_id=row[2],
+        url=row[3],
+        state=MirrorState(row[4]),
+        queued_at=row[5],
+        started_at=row[6],
+        ms=row[7],
+        status=row[8],
+        response_headers=() if row[9] is None else decode_headers(row[9]),
+        response_size=row[10],
+        response_truncated=bool(row[11]),
+        error=row[12],
+    )
+
+
+def to_endpoint(row: EndpointRow) -> Endpoint:
+    """A model row as a record."""
+    return Endpoint(
+        id=row.id,
+        slug=row.slug,
+        name=row.name,
+        description=row.description,
+        retention_days=row.retention_days,
+        forward_url=row.forward_url,
+        active=row.active,
+        reply=msgspec.json.decode(row.reply, type=Reply),
+        forward=msgspec.json.decode(row.forward, type=Forward),
+        auth=msgspec.json.decode(row.auth, type=Auth),
+        created_at=row.created_at,
+    )
+
+
+def from_draft(draft: EndpointDraft) -> dict[str, Any]:
+    """The columns a draft sets, all but the slug."""
+    return {
+        "name": draft.name.strip(),
+        "description": draft.description,
+        "retention_days": draft.retention_days,
+        "forward_url": draft.forward_url,
+        "active": draft.active,
+        "reply": msgspec.json.encode(draft.reply).decode(),
+        "forward": msgspec.json.encode(draft.forward).decode(),
+        "auth": msgspec.json.encode(draft.auth).decode(),
+    }

@@ -1,0 +1,161 @@
+"""The tables as peewee models, bound to no database: each query is executed with the database it is meant for.
+
+What the file holds is decided by `migrations.py`; these classes name its columns.
+"""
+
+from __future__ import annotations
+
+from peewee import BlobField, BooleanField, FloatField, ForeignKeyField, IntegerField, Model, TextField
+
+from app.core.model import MirrorState
+
+PARTS_PER_BODY = 4096
+"""A body part's key is `seq * PARTS_PER_BODY + part`: one b-tree, no index beside it. No body has that many parts."""
+
+MIRROR_CODE = {
+    MirrorState.NONE: "n",
+    MirrorState.QUEUED: "q",
+    MirrorState.DELIVERED: "d",
+    MirrorState.FAILED: "f",
+}
+"""One letter each: a row that changes its state keeps its length, so that full pages are not split by it."""
+
+NOBODY = ""
+"""The provider of a request that was looked at and is of nobody known; NULL: it was not looked at yet."""
+
+MIRROR_STATE = {code: state for state, code in MIRROR_CODE.items()}
+
+
+class MigrationRow(Model):
+    """A migration that was applied to this file."""
+
+    name = TextField(primary_key=True)
+    applied_at = IntegerField()
+
+    class Meta:
+        table_name = "migration"
+
+
+class AccountRow(Model):
+    """The one account of this data folder."""
+
+    id = IntegerField(primary_key=True)
+    plan = TextField()
+    instance_id = TextField()
+
+    class Meta:
+        table_name = "account"
+
+
+class EndpointRow(Model):
+    """An endpoint; `removed` hides it while its requests are deleted in small steps."""
+
+    id = IntegerField(primary_key=True)
+    slug = TextField()
+    name = TextField()
+    description = TextField()
+    retention_days = IntegerField()
+    forward_url = TextField(null=True)
+    active = BooleanField()
+    reply = TextField()
+    forward = TextField()
+    auth = TextField()
+    created_at = IntegerField()
+    removed = BooleanField(default=False)
+
+    class Meta:
+        table_name = "endpoint"
+
+
+class CaptureRow(Model):
+    """A captured request without its body."""
+
+    seq = IntegerField(primary_key=True)
+    id = TextField()
+    endpoint_id = IntegerField()
+    received_at = IntegerField()
+    method = TextField()
+    target = TextField()
+    http_version = TextField()
+    headers = BlobField()
+    content_type = TextField()
+    size = IntegerField()
+    sha256 = TextField()
+    source_address = TextField()
+    source_port = IntegerField()
+    scheme = TextField()
+    complete = BooleanField()
+    reply_status = IntegerField()
+    mirror = TextField()
+    is_read = BooleanField()
+    provider = TextField(null=True)
+    event = TextField(null=True)
+    delivery_id = TextField(null=True)
+
+    class Meta:
+        table_name = "capture"
+
+
+class ReplyRow(Model):
+    """When a capture's answer had left. Apart, because adding it to the capture's row would split full pages."""
+
+    capture_seq = IntegerField(primary_key=True)
+    ms = FloatField()
+
+    class Meta:
+        table_name = "capture_reply"
+
+
+class BodyRow(Model):
+    """One part of a body, see `PARTS_PER_BODY`."""
+
+    key = IntegerField(primary_key=True)
+    data = BlobField()
+
+    class Meta:
+        table_name = "capture_body"
+
+
+class LooseBodyRow(Model):
+    """Body parts that have no capture: still arriving, or `dropped` and to be deleted in small steps."""
+
+    seq = IntegerField(primary_key=True)
+    dropped = BooleanField()
+
+    class Meta:
+        table_name = "loose_body"
+
+
+class DeliveryRow(Model):
+    """One mirroring of a capture. The answer's body comes last, so that lists never read it."""
+
+    seq = IntegerField(primary_key=True)
+    id = TextField()
+    capture = ForeignKeyField(CaptureRow, column_name="capture_seq", backref="deliveries")
+    endpoint_id = IntegerField()
+    url = TextField()
+    state = TextField()
+    queued_at = IntegerField()
+    started_at = IntegerField(null=True)
+    ms = FloatField(null=True)
+    status = IntegerField(null=True)
+    response_headers = BlobField(null=True)
+    response_size = IntegerField()
+    response_truncated = BooleanField()
+    error = TextField(null=True)
+    response_body = BlobField(null=True)
+
+    class Meta:
+        table_name = "delivery"
+
+
+MODELS: tuple[type[Model], ...] = (
+    MigrationRow,
+    AccountRow,
+    EndpointRow,
+    CaptureRow,
+    ReplyRow,
+    BodyRow,
+    LooseBodyRow,
+    DeliveryRow,
+)

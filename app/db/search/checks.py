@@ -1,0 +1,127 @@
+"""What no column tells, one function for each kind of condition: headers, JSON, paths, networks, words."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Any
+
+from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Network, Not, Term, Word
+from app.db.search.candidate import NO_JSON, Candidate
+
+MOST_VALUES = 10_000
+"""How many values at a path with `*` are looked at."""
+
+
+def meets(candidate: Candidate, term: Term) -> bool:
+    """Whether the request meets the term."""
+    if isinstance(term, Word):
+        return term.text.casefold() in candidate.text
+    if isinstance(term, Not):
+        return not meets(candidate, term.term)
+    if isinstance(term, All):
+        return all(meets(candidate, part) for part in term.terms)
+    if isinstance(term, Either):
+        return any(meets(candidate, part) for part in term.terms)
+    return _meets_filter(candidate, term)
+
+
+def _meets_filter(candidate: Candidate, term: Filter) -> bool:
+    told = candidate.told.get(term.start)
+    if told is not None:
+        return told
+    condition = term.condition
+    if isinstance(condition, HeaderTest):
+        return _header(candidate, condition)
+    if isinstance(condition, JsonTest):
+        return _json(candidate, condition)
+    if isinstance(condition, Contains):
+        return condition.text.casefold() in candidate.target.partition("?")[0].casefold()
+    if isinstance(condition, Network):
+        return _within(candidate.source, condition.network)
+    raise TypeError(f"no check for {term.name}:")
+
+
+def _header(candidate: Candidate, test: HeaderTest) -> bool:
+    name, wanted = test.name.lower(), test.value.strip().casefold()
+    values = [value.strip().casefold() for key, value in candidate.headers if key.lower() == name]
+    if test.operator == "exists":
+        return bool(values)
+    return wanted in values if test.operator == "=" else any(wanted in value for value in values)
+
+
+@lru_cache(4096)
+def _within(address: str, network: str) -> bool:
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(found, "ipv4_mapped", None)
+    return (mapped or found) in ipaddress.ip_network(network)
+
+
+def _json(candidate: Candidate, test: JsonTest) -> bool:
+    if candidate.json is NO_JSON:
+        return False
+    values = _at(candidate.json, test.path, [MOST_VALUES])
+    if test.operator == "exists":
+        return next(values, NO_JSON) is not NO_JSON
+    return any(_compare(value, test) for value in values)
+
+
+def _at(value: Any, path: tuple[str | None, ...], left: list[int]) -> Iterator[Any]:
+    """The values at `path`; at most `left[0]` steps are taken."""
+    left[0] -= 1
+    if left[0] < 0:
+        return
+    if not path:
+        yield value
+        return
+    step, rest = path[0], path[1:]
+    if isinstance(value, dict):
+        inner = list(value.values()) if step is None else [value[step]] if step in value else []
+    elif isinstance(value, list):
+        number = int(step) if step is not None and step.isascii() and step.isdigit() and len(step) < 10 else -1
+        inner = value if step is None else value[number : number + 1] if number >= 0 else []
+    else:
+        inner = []
+    for one in inner:
+        yield from _at(one, rest, left)
+
+
+_BY_ORDER: dict[str, Callable[[Any, Any], bool]] = {
+    "=": lambda a, b: bool(a == b),
+    "!=": lambda a, b: bool(a != b),
+    "<": lambda a, b: bool(a < b),
+    "<=": lambda a, b: bool(a <= b),
+    ">": lambda a, b: bool(a > b),
+    ">=": lambda a, b: bool(a >= b),
+}
+_NAMES = {True: "true", False: "false", None: "null"}
+
+
+def _compare(value: Any, test: JsonTest) -> bool:
+    if isinstance(value, dict | list):
+        return False
+    if test.operator == "~":
+        text = _NAMES[value] if value is None or isinstance(value, bool) else str(value)
+        return test.value.casefold() in text.casefold()
+    compare = _BY_ORDER[test.operator]
+    if value is None or isinstance(value, bool):
+        return test.operator in ("=", "!=") and compare(_NAMES[value], test.value)
+    number, wanted = _number(value), _number(test.value)
+    if number is not None and wanted is not None:
+        return compare(number, wanted)
+    if isinstance(value, str):
+        return compare(value, test.value)
+    return test.operator == "!="
+
+
+def _number(value: Any) -> Decimal | None:
+    try:
+        number = Decimal(value)
+    except (InvalidOperation, ValueError):
+        return None
+    return number if number.is_finite() else None

@@ -1,0 +1,91 @@
+"""What the index is made of, read from the store in small batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from peewee import SqliteDatabase
+
+from app.core.model import Record
+from app.db.bulk import decode_headers
+from app.db.raw import raw
+from app.db.schema import PARTS_PER_BODY
+from app.db.search.grams import indexed_text
+from app.db.search.index_file import Entry
+
+_SELECT = (
+    "SELECT seq, received_at, target, headers, content_type, data, method, reply_status, source_address"
+    f" FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
+)
+
+
+class Batch(Record, frozen=True):
+    """Requests numbered up to `upto`, and the numbers (first and last of each run) of which none was stored."""
+
+    entries: list[Entry]
+    upto: int
+    gaps: list[tuple[int, int]]
+
+
+def following(database: SqliteDatabase, after: int, limit: int, first_gap: int) -> Batch:
+    """The next requests above number `after`. Gaps below `first_gap` are of no interest: nothing comes there."""
+    rows = _entries(database, "seq > ? ORDER BY seq LIMIT ?", (after, limit))
+    numbers = [max(after, first_gap - 1), *(row.seq for row in rows if row.seq >= first_gap)]
+    gaps = [(low + 1, high - 1) for low, high in pairwise(numbers) if high > low + 1]
+    return Batch(entries=rows, upto=rows[-1].seq if rows else after, gaps=gaps)
+
+
+def stored_in(database: SqliteDatabase, gaps: Sequence[tuple[int, int]]) -> list[Entry]:
+    """The requests that were stored in gaps meanwhile."""
+    return [entry for gap in gaps for entry in _entries(database, "seq BETWEEN ? AND ?", gap)]
+
+
+def seqs_in(database: SqliteDatabase, gaps: Sequence[tuple[int, int]]) -> list[int]:
+    """Their numbers alone."""
+    execute = raw(database).execute
+    return [seq for gap in gaps for (seq,) in execute("SELECT seq FROM capture WHERE seq BETWEEN ? AND ?", gap)]
+
+
+def oldest_above(database: SqliteDatabase, upto: int, most: int) -> tuple[int, int | None]:
+    """How many requests are numbered above `upto`, counted to `most` at most; when the first of these was received."""
+    row = (
+        raw(database)
+        .execute(
+            "SELECT count(*), min(received_at) FROM (SELECT received_at FROM capture WHERE seq > ? LIMIT ?)",
+            (upto, most),
+        )
+        .fetchone()
+    )
+    return row[0], row[1]
+
+
+def without(gaps: Sequence[tuple[int, int]], entries: Sequence[Entry]) -> list[tuple[int, int]]:
+    """Gaps without the numbers of these requests."""
+    rest: list[tuple[int, int]] = []
+    for first, last in gaps:
+        inside = sorted(entry.seq for entry in entries if first <= entry.seq <= last)
+        edges = [first - 1, *inside, last + 1]
+        rest += [(low + 1, high - 1) for low, high in pairwise(edges) if high > low + 1]
+    return rest
+
+
+def deleted_groups(database: SqliteDatabase, numbers: Sequence[int], group: int) -> list[int]:
+    """Those groups of which no request is stored any more."""
+    query = "SELECT 1 FROM capture WHERE seq BETWEEN ? AND ? LIMIT 1"
+    execute = raw(database).execute
+    return [number for number in numbers if not execute(query, (number * group, number * group + group - 1)).fetchone()]
+
+
+def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> list[Entry]:
+    rows = raw(database).execute(f"{_SELECT} WHERE {where}", values)
+    return [
+        Entry(
+            seq=seq,
+            received_at=at,
+            text=indexed_text(
+                target, decode_headers(headers), kind, data or b"", method=method, status=status, source=source
+            ),
+        )
+        for seq, at, target, headers, kind, data, method, status, source in rows
+    ]

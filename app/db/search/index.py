@@ -1,0 +1,156 @@
+"""Keeps the index behind the captures: in small batches on a thread of its own, and slowly while requests come in."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from app.core.errors import StorageUnavailableError
+from app.core.events import Captured, Event, Purged, RequestsRemoved
+from app.db.readers import Readers
+from app.db.search.entries import Batch, deleted_groups, following, seqs_in, stored_in, without
+from app.db.search.index_file import GROUP, Contents, IndexFile
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+BATCH = 256
+"""Requests indexed at once: some 15 ms of work on two threads."""
+LEFT = 1_000
+"""So many may wait before indexing begins: searches look at them one by one."""
+REST = 12.0
+"""While requests come in, the index rests for so many times as long as it worked."""
+
+
+class Index:
+    """All public methods are called on the loop's thread. Trouble with the file is logged; searches then scan."""
+
+    def __init__(self, path: Path, readers: Readers) -> None:
+        self._path, self._readers = path, readers
+        self._thread = ThreadPoolExecutor(1, "hookline-index")
+        self._file: IndexFile | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._instance, self._first = "", 1
+        self._captured = self._waiting = 0
+        self._stopped = False
+        self._wake = asyncio.Event()
+        self.contents = Contents()
+
+    def start(self, instance: str, newest: int) -> None:
+        """Follow the store of this `instance`, whose highest number so far is `newest`."""
+        self._instance, self._first = instance, newest + 1
+        self._waiting = newest
+        self._task = asyncio.get_running_loop().create_task(self._run(newest), name="hookline-index")
+
+    def heard(self, event: Event) -> None:
+        """Something happened in the store."""
+        if isinstance(event, Captured):
+            self._captured += len(event.summaries)
+            self._waiting += len(event.summaries)
+            if self._waiting > LEFT:
+                self._wake.set()
+        elif isinstance(event, Purged) or (isinstance(event, RequestsRemoved) and event.ids is None):
+            self._wake.set()
+
+    async def find(self, match: str, number: int) -> list[int] | None:
+        """The numbers of a group's requests that may be looked for; None when the index cannot tell."""
+        file = self._file
+        if file is None:
+            return None
+        try:
+            return await self._on_thread(partial(file.find, match, number))
+        except (sqlite3.Error, RuntimeError) as error:  # RuntimeError: the thread was shut down
+            log.warning("the search index cannot be read: %s", error)
+            return None
+
+    async def stored_in_gaps(self, contents: Contents) -> list[int]:
+        """The numbers of requests that are stored yet not indexed, though later ones are."""
+        if not contents.gaps:
+            return []
+        return await self._readers.run(lambda database: seqs_in(database, contents.gaps))
+
+    async def stop(self) -> None:
+        """Stop after the batch in hand, and close the file. Twice is harmless."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if not self._stopped:
+            self._stopped = True
+            await self._on_thread(self._close)  # behind what the thread has in hand
+            self._thread.shutdown()
+
+    async def _run(self, newest: int) -> None:
+        try:
+            while self._waiting <= LEFT and not self._path.exists():
+                await self._wake.wait()
+                self._wake.clear()
+            self.contents = await self._on_thread(partial(self._open, newest))
+            while True:
+                await self._catch_up()
+                self._wake.clear()
+                await self._wake.wait()
+        except (sqlite3.Error, OSError, StorageUnavailableError) as error:
+            log.warning("the search index is given up until the next start: %s", error)
+            await self._give_up()
+        except Exception:
+            log.exception("the search index is given up until the next start")
+            await self._give_up()
+
+    async def _give_up(self) -> None:
+        self.contents = Contents()
+        await self._on_thread(self._close)
+
+    async def _catch_up(self) -> None:
+        """Index what waits, and forget what is deleted."""
+        assert self._file is not None
+        await self._fill_gaps()
+        while True:
+            begin, captured = time.perf_counter(), self._captured
+            after, first = self.contents.upto, self._first
+            batch = await self._readers.run(partial(following, after=after, limit=BATCH, first_gap=first))
+            if len(batch.entries) < BATCH:
+                break  # the last few are better looked at one by one
+            await self._add(batch, self.contents.gaps)
+            await asyncio.sleep((time.perf_counter() - begin) * REST if self._captured != captured else 0)
+        self._waiting = len(batch.entries)
+        await self._forget()
+
+    async def _add(self, batch: Batch, gaps: Sequence[tuple[int, int]]) -> None:
+        """Index a batch; `gaps` are the earlier ones that stay open."""
+        assert self._file is not None
+        job = partial(self._file.add, batch.entries, batch.upto, [*gaps, *batch.gaps])
+        self.contents = await self._on_thread(job)
+
+    async def _fill_gaps(self) -> None:
+        gaps = self.contents.gaps
+        late = await self._readers.run(lambda database: stored_in(database, gaps)) if gaps else []
+        open_gaps = [gap for gap in without(gaps, late) if gap[1] >= self._first]  # into older ones nothing comes
+        if tuple(open_gaps) != gaps:
+            await self._add(Batch(entries=late, upto=self.contents.upto, gaps=[]), open_gaps)
+
+    async def _forget(self) -> None:
+        assert self._file is not None
+        numbers = [number for number in self.contents.spans if number < self.contents.upto // GROUP]
+        gone = await self._readers.run(lambda database: deleted_groups(database, numbers, GROUP))
+        if gone:
+            self.contents = await self._on_thread(partial(self._file.drop, gone))
+
+    def _open(self, newest: int) -> Contents:
+        self._file = IndexFile(self._path, self._instance, newest)
+        return self._file.contents()
+
+    def _close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    async def _on_thread(self, job: Callable[[], T]) -> T:
+        work: Any = self._thread.submit(job)
+        return await asyncio.wrap_future(work)

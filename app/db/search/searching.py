@@ -1,0 +1,90 @@
+"""A search as the loop sees it: batches of summaries, newest first, as they are found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from functools import partial
+
+from app.core.clock import now_us
+from app.core.model import PageKey, Summary
+from app.core.search.query import Query
+from app.db.readers import Readers
+from app.db.search.entries import oldest_above
+from app.db.search.grams import match
+from app.db.search.index import Index
+from app.db.search.statement import plan
+from app.db.search.steps import NEWEST, STEP_S, Stretch, Walk, top
+
+FIRST_ROWS, LEAST_ROWS, MOST_ROWS = 100, 20, 20_000
+MOST_BEHIND = 20_000
+"""With more requests than that yet to be indexed, the index is left alone."""
+
+
+async def search(
+    readers: Readers, index: Index, query: Query, endpoint_id: int | None, *, before: PageKey | None, limit: int
+) -> AsyncGenerator[list[Summary], None]:
+    """At most `limit` summaries in all, in batches that are never empty. To cancel it, close it: a step ends soon."""
+    walk = Walk(plan=plan(query, now_us()), endpoint_id=endpoint_id)
+    place = min((before or NEWEST, top(walk.plan.before)), key=lambda key: key.received_at)
+    rows, left = FIRST_ROWS, limit
+    async for stretch in _stretches(readers, index, query, place):
+        at: PageKey | None = place if stretch.seqs is None or stretch.seqs else stretch.floor
+        while at is not None and at != stretch.floor:
+            if left <= 0 or at.received_at < walk.plan.since:
+                return
+            begin = time.perf_counter()
+            step = await readers.run(partial(walk.step, stretch=stretch, place=at, rows=rows, most=left))
+            rows = _next_rows(rows, time.perf_counter() - begin)
+            at, left = step.reached, left - len(step.found)
+            if step.found:
+                yield step.found
+        if stretch.floor is None:
+            return
+        place = stretch.floor
+
+
+async def _stretches(readers: Readers, index: Index, query: Query, place: PageKey) -> AsyncIterator[Stretch]:
+    """The list in stretches, newest first, the last without a floor: what is not indexed is looked at whole."""
+    contents, expression = index.contents, match(query.terms)
+    behind, oldest = 0, None
+    if expression is not None and contents.spans:
+        behind, oldest = await readers.run(lambda database: oldest_above(database, contents.upto, MOST_BEHIND))
+    if expression is None or not contents.spans or behind >= MOST_BEHIND:
+        yield Stretch()
+        return
+    if oldest is not None and place.received_at >= oldest:
+        yield Stretch(floor=top(oldest))
+    stored_late = await index.stored_in_gaps(contents)
+    for floor, numbers in _zones(contents.spans):
+        if floor is not None and place.received_at < floor:
+            continue
+        seqs = set(stored_late)
+        for number in numbers:
+            found = await index.find(expression, number)
+            if found is None:
+                yield Stretch()
+                return
+            seqs.update(found)
+        yield Stretch(floor=None if floor is None else top(floor), seqs=frozenset(seqs))
+
+
+def _zones(spans: dict[int, tuple[int, int]]) -> list[tuple[int | None, list[int]]]:
+    """Groups of requests as parts of the list, newest first: where each part ends, and which groups lie in it.
+
+    Groups whose times overlap, as after a clock was set back, share a part. The last part goes to the end of the list.
+    """
+    zones: list[tuple[int, list[int]]] = []
+    for number, (oldest, newest) in sorted(spans.items(), key=lambda item: item[1][1], reverse=True):
+        if zones and zones[-1][0] <= newest:
+            zones[-1] = (min(zones[-1][0], oldest), [*zones[-1][1], number])
+        else:
+            zones.append((oldest, [number]))
+    return [(None if at == len(zones) - 1 else floor, numbers) for at, (floor, numbers) in enumerate(zones)]
+
+
+def _next_rows(rows: int, took: float) -> int:
+    """How many rows the next step looks at, so that it takes about `STEP_S`."""
+    if took > STEP_S:
+        return max(LEAST_ROWS, rows // 2)
+    return min(MOST_ROWS, rows * 2) if took < STEP_S / 2 else rows

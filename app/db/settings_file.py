@@ -1,0 +1,66 @@
+"""The settings as a file in the data folder, replaced whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from app.core.errors import DataFolderError
+from app.core.settings import Settings, check, meta
+
+FILE_NAME = "settings.json"
+
+
+def load(folder: Path) -> Settings:
+    """The settings in `folder`, the defaults when there is no file; DataFolderError naming key and value if bad."""
+    file = folder / FILE_NAME
+    try:
+        text = file.read_bytes()
+    except FileNotFoundError:
+        return Settings()
+    except OSError as error:
+        raise DataFolderError(f"{file} cannot be read: {error.strerror}. Check its permissions.", folder) from error
+    try:
+        given = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _bad(file, f"it is not JSON ({error})") from error
+    if not isinstance(given, dict):
+        raise _bad(file, "it must hold one JSON object")
+    return _settings(file, given)
+
+
+def save(folder: Path, settings: Settings) -> None:
+    """Put the settings on disk, with mode 0600; DataFolderError when that cannot be, and the old ones stay."""
+    file = folder / FILE_NAME
+    half = file.with_name(f"{file.name}.part")
+    text = msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n"
+    try:
+        descriptor = os.open(half, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        half.replace(file)
+    except OSError as error:
+        raise DataFolderError(f"{file} cannot be written: {error.strerror}. Check its permissions.", folder) from error
+
+
+def _settings(file: Path, given: dict[str, object]) -> Settings:
+    for key, value in given.items():
+        if key not in Settings.__struct_fields__:
+            raise _bad(file, f"there is no setting {key!r} (its value is {value!r})")
+        if isinstance(value, int) and meta(key).ge is not None:
+            for broken in check(msgspec.structs.replace(Settings(), **{key: value})):
+                raise _bad(file, f"{key}: {broken.message.rstrip('.')}")
+        try:
+            msgspec.convert({key: value}, Settings)  # one at a time, so that the message can name it
+        except msgspec.ValidationError as error:
+            text = str(error).split(" - at ")[0]
+            raise _bad(file, f"{key} is {value!r}: {text}") from error
+    return msgspec.convert(given, Settings)
+
+
+def _bad(file: Path, what: str) -> DataFolderError:
+    return DataFolderError(f"{file} cannot be used: {what}. Correct that line, or delete the file.", file.parent)

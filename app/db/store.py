@@ -1,0 +1,127 @@
+"""The store: puts its parts together, opens them in order and closes them in the opposite one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from app.core.clock import now_us
+from app.core.events import Event, StorageTrouble
+from app.core.model import Counts
+from app.core.providers.catalogue import Identify
+from app.db.account import Account
+from app.db.activity import Activity
+from app.db.bulk import Inserts
+from app.db.captures import Captures
+from app.db.connection import FILE_NAME
+from app.db.counts import Tally
+from app.db.deliveries import Deliveries
+from app.db.endpoints import Endpoints
+from app.db.identifying import Identifier
+from app.db.listing import count_all
+from app.db.readers import Readers
+from app.db.retention import Retention
+from app.db.search.index import Index
+from app.db.search.index_file import FILE_NAME as INDEX_NAME
+from app.db.sweeper import Sweeper
+from app.db.writer import Writer
+
+PURGE_INTERVAL_S = 900.0
+
+
+class Store:
+    """Everything kept in one data folder. Everything public on its facets is called on the loop's thread."""
+
+    def __init__(
+        self,
+        path: Path,
+        publish: Callable[[Event], None],
+        own_bases: Callable[[], Sequence[str]],
+        *,
+        clock: Callable[[], int],
+        purge_interval_s: float,
+        identify: Identify | None,
+    ) -> None:
+        def told(event: Event) -> None:
+            index.heard(event)
+            publish(event)
+
+        self._tally = tally = Tally()
+        self._writer = writer = Writer(
+            path, Inserts(tally, told), lambda reason: publish(StorageTrouble(reason=reason))
+        )
+        self._readers = readers = Readers(path)
+        self._index = index = Index(path.with_name(INDEX_NAME), readers)
+        self._sweeper = sweeper = Sweeper(writer)
+        self._identifier = identifier = Identifier(writer, readers, identify, publish)
+        self._closing = asyncio.Lock()
+        self.endpoints = Endpoints(writer, tally, sweeper, publish, own_bases)
+        self.captures = Captures(
+            writer, readers, tally=tally, sweeper=sweeper, identifier=identifier, publish=told, index=index
+        )
+        self.activity = Activity(readers)
+        self.deliveries = Deliveries(writer, readers, tally, publish)
+        self.account = Account(writer, publish)
+        self.retention = Retention(
+            path,
+            writer=writer,
+            readers=readers,
+            endpoints=self.endpoints,
+            tally=tally,
+            sweeper=sweeper,
+            publish=told,
+            clock=clock,
+            interval_s=purge_interval_s,
+        )
+
+    @classmethod
+    async def open(
+        cls,
+        folder: Path,
+        publish: Callable[[Event], None],
+        own_bases: Callable[[], Sequence[str]] = tuple,
+        *,
+        clock: Callable[[], int] = now_us,
+        purge_interval_s: float = PURGE_INTERVAL_S,
+        identify: Identify | None = None,
+    ) -> Store:
+        """Open the database in `folder`, made or migrated if need be. `identify` tells who sent a request.
+
+        DamagedDatabaseError, NewerDatabaseError or DataFolderError when it cannot be used; it is left as it is then.
+        """
+        store = cls(
+            folder / FILE_NAME, publish, own_bases, clock=clock, purge_interval_s=purge_interval_s, identify=identify
+        )
+        try:
+            await store._load()
+        except BaseException:
+            await store.close()
+            raise
+        return store
+
+    def hurry(self) -> None:
+        """Hookline is about to end: wait no longer for a lock that another program holds."""
+        self._writer.hurry()
+
+    async def close(self) -> None:
+        """Stop background work, write what waits, close all connections. Twice is harmless."""
+        self.hurry()
+        async with self._closing:
+            await self.retention.stop()
+            await self._sweeper.stop()
+            await self._identifier.stop()
+            await self._index.stop()
+            await self.captures.close()
+            await self._readers.close()
+            await self._writer.close()
+
+    async def _load(self) -> None:
+        await self._writer.start()
+        await self.account.load()
+        await self.endpoints.load()
+        counts = await self._readers.run(count_all)
+        for endpoint in self.endpoints.all():
+            self._tally.start(endpoint.id, counts.get(endpoint.id, Counts()))
+        await self.captures.load()
+        self._identifier.wake()

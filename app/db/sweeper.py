@@ -1,0 +1,52 @@
+"""Deletes behind everybody's back what is hidden already: removed endpoints' requests and bodies without a request."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from app.core.errors import StorageUnavailableError
+from app.db.jobs import Pace
+from app.db.removal import delete_loose_parts, delete_removed_endpoint
+from app.db.writer import Writer
+
+log = logging.getLogger(__name__)
+
+
+class Sweeper:
+    """Sweeps when woken. What a stop or a crash interrupts goes on at the next start."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._rows, self._parts = Pace(64), Pace(2, least=1)
+        self._lock = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+        self._again = False
+
+    def wake(self) -> None:
+        """There is something to sweep."""
+        self._again = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="hookline-sweeper")
+
+    async def sweep(self) -> None:
+        """Sweep until nothing is left; StorageUnavailableError when the store cannot write."""
+        async with self._lock:
+            while await self._writer.between(delete_removed_endpoint, self._rows):
+                pass
+            while await self._writer.between(delete_loose_parts, self._parts):
+                pass
+
+    async def stop(self) -> None:
+        """Stop after the step in hand."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while self._again:
+            self._again = False
+            try:
+                await self.sweep()
+            except StorageUnavailableError as error:
+                log.warning("deleting in the background is put off: %s", error)  # retention tries again

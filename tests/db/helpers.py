@@ -1,0 +1,63 @@
+"""What several tests of the store do."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import stat
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from app.core.events import Event
+from app.core.model import Capture, Counts
+from app.db.store import Store
+from tests import factories
+
+BODY = b'{"hello":"world"}'
+
+
+async def add(store: Store, endpoint_id: int, body: bytes = BODY, **fields: Any) -> Capture:
+    """Store one request with a small body."""
+    capture = factories.capture(body, seq=store.captures.new_seq(), endpoint_id=endpoint_id, **fields)
+    await store.captures.add(capture, body)
+    return capture
+
+
+async def add_many(store: Store, endpoint_id: int, number: int, **fields: Any) -> list[Capture]:
+    """Store so many at once."""
+    return list(await asyncio.gather(*(add(store, endpoint_id, **fields) for _ in range(number))))
+
+
+def query(folder: Path, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    """Ask the file itself, through a connection of its own."""
+    with closing(sqlite3.connect(folder / "hookline.db")) as connection:
+        return connection.execute(statement, values).fetchall()
+
+
+def recount(folder: Path) -> dict[int, Counts]:
+    """The numbers of every visible endpoint, counted in the file."""
+    rows = query(
+        folder,
+        "SELECT e.id, count(c.seq), count(c.seq) - coalesce(sum(c.is_read), 0), max(c.received_at)"
+        " FROM endpoint e LEFT JOIN capture c ON c.endpoint_id = e.id WHERE NOT e.removed GROUP BY e.id",
+    )
+    return {number: Counts(total=total, unread=unread, last_received_at=last) for number, total, unread, last in rows}
+
+
+def files(folder: Path) -> dict[str, int]:
+    """Names of the files in a folder, with their modes."""
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
+
+
+def of_kind(events: Sequence[Event], kind: type[Event]) -> list[Any]:
+    """The published events of one type, in order."""
+    return [event for event in events if type(event) is kind]
+
+
+async def eventually(condition: Any, seconds: float = 5.0) -> None:
+    """Wait until `condition()` holds; fails when it does not come to."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - what is waited for happens in a file or another thread
+            await asyncio.sleep(0.01)

@@ -1,0 +1,108 @@
+"""The numbers kept in memory equal a recount of the file, whatever was done in whatever order."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.core.clock import DAY_US
+from app.core.errors import NotFoundError
+from app.core.events import Captured, EndpointRemoved, EndpointSaved, Event, Purged, RequestsRemoved
+from app.core.model import Endpoint, Plan
+from app.db.store import Store
+from tests import factories
+from tests.db.helpers import add_many, recount
+
+NOW = 1_795_000_000_000_000
+
+
+class Hands:
+    """Does random things to a store, several at once."""
+
+    def __init__(self, store: Store, dice: random.Random) -> None:
+        self.store, self.dice = store, dice
+
+    def endpoint(self) -> Endpoint | None:
+        endpoints = self.store.endpoints.all()
+        return self.dice.choice(endpoints) if endpoints else None
+
+    async def some_ids(self, endpoint: Endpoint) -> list[str]:
+        page = await self.store.captures.page(endpoint.id, limit=60)
+        return [summary.id for summary in self.dice.sample(page, min(len(page), 20))]
+
+    async def act(self) -> None:
+        captures, endpoint = self.store.captures, self.endpoint()
+        if endpoint is None or self.dice.random() < 0.1:
+            await self.store.endpoints.create(factories.draft(retention_days=self.dice.randint(1, 3)))
+            return
+        received_at = NOW - self.dice.randint(0, 4 * DAY_US)
+        deed = self.dice.randint(0, 11)
+        try:
+            if deed <= 4:
+                await add_many(self.store, endpoint.id, self.dice.randint(1, 40), received_at=received_at)
+            elif deed == 5:
+                await captures.mark_read(await self.some_ids(endpoint), self.dice.random() < 0.7)
+            elif deed == 6:
+                await captures.mark_all_read(endpoint.id)
+            elif deed == 7:
+                await captures.delete(await self.some_ids(endpoint))
+            elif deed == 8:
+                await captures.clear(endpoint.id)
+            elif deed == 9:
+                await self.store.endpoints.delete(endpoint.id)
+            elif deed == 10:
+                days = self.dice.randint(1, 4)
+                draft = msgspec.structs.replace(endpoint.draft(), retention_days=days)
+                await self.store.endpoints.update(endpoint.id, draft)
+            else:
+                await self.store.retention.purge()
+        except NotFoundError:
+            return  # another hand deleted the endpoint first
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_numbers_equal_a_recount_after_anything(tmp_path: Path, seed: int) -> None:
+    events: list[Event] = []
+    store = await Store.open(tmp_path, events.append, clock=lambda: NOW)
+    await store.account.set_plan(Plan.PRO)
+    hands = Hands(store, random.Random(seed))
+    for _ in range(12):
+        await asyncio.gather(*(hands.act() for _ in range(6)))
+        in_file = recount(tmp_path)
+        assert {endpoint.id: store.captures.counts(endpoint.id) for endpoint in store.endpoints.all()} == in_file
+    assert any(isinstance(event, Captured) for event in events)
+    await store.close()
+    again = await Store.open(tmp_path, lambda _: None)
+    assert {one.id: again.captures.counts(one.id) for one in again.endpoints.all()} == in_file
+    await again.close()
+
+
+async def test_one_who_only_listens_arrives_at_the_same_totals(tmp_path: Path) -> None:
+    totals: dict[int, int] = {}
+
+    def listen(event: Event) -> None:
+        match event:
+            case EndpointSaved(endpoint=endpoint, created=True):
+                totals[endpoint.id] = 0
+            case EndpointRemoved(endpoint=endpoint):
+                del totals[endpoint.id]
+            case Captured(summaries=summaries):
+                for summary in summaries:
+                    totals[summary.endpoint_id] += 1
+            case RequestsRemoved(endpoint_id=number, ids=ids):
+                totals[number] = totals[number] - len(ids) if ids else store.captures.counts(number).total
+            case Purged(report=report):
+                for number, gone in report.deleted.items():
+                    totals[number] -= gone
+
+    store = await Store.open(tmp_path, listen, clock=lambda: NOW)
+    await store.account.set_plan(Plan.PRO)
+    hands = Hands(store, random.Random(7))
+    for _ in range(60):
+        await hands.act()
+    assert totals == {endpoint.id: store.captures.counts(endpoint.id).total for endpoint in store.endpoints.all()}
+    await store.close()

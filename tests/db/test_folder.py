@@ -1,0 +1,85 @@
+"""The data folder: one holder at a time, named; a damaged database is set aside, never overwritten."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import DataFolderError, FolderInUseError
+from app.db.folder import hold_folder, set_aside
+from app.db.store import Store
+from tests.db.helpers import files
+
+HOLDER = """
+import sys
+from pathlib import Path
+from app.db.folder import hold_folder
+hold = hold_folder(Path(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_folder_is_made_for_its_user_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "data"
+    hold = hold_folder(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert set(files(folder).values()) == {0o600}
+    hold.release()
+    hold.release()
+    hold_folder(folder).release()
+
+
+def test_a_second_holder_is_refused_and_told_who_the_first_is(tmp_path: Path) -> None:
+    command, here = [sys.executable, "-c", HOLDER, tmp_path], Path(__file__).parents[2]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=here) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        for _ in range(2):
+            with pytest.raises(FolderInUseError) as caught:
+                hold_folder(tmp_path)
+            assert caught.value.pid == holder.pid
+            assert str(holder.pid) in str(caught.value)
+        holder.kill()
+    hold_folder(tmp_path).release()  # a killed holder holds nothing
+
+
+def test_in_one_process_a_folder_is_held_once_too(tmp_path: Path) -> None:
+    hold = hold_folder(tmp_path)
+    with pytest.raises(FolderInUseError) as caught:
+        hold_folder(tmp_path)
+    assert caught.value.pid == os.getpid()
+    hold.release()
+
+
+def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    for folder in (tmp_path / "data", tmp_path / "data" / "below"):
+        with pytest.raises(DataFolderError, match="cannot be used"):
+            hold_folder(folder)
+
+
+def test_a_place_that_cannot_be_written_is_refused() -> None:
+    with pytest.raises(DataFolderError, match="cannot be used"):
+        hold_folder(Path("/proc/hookline"))
+
+
+async def test_setting_aside_keeps_every_byte_and_makes_room(tmp_path: Path) -> None:
+    for round_ in (1, 2):
+        (tmp_path / "hookline.db").write_bytes(b"broken %d" % round_)
+        (tmp_path / "hookline.db-wal").write_bytes(b"log %d" % round_)
+        aside = set_aside(tmp_path)
+        assert aside.read_bytes() == b"broken %d" % round_
+        assert aside.with_name(aside.name + "-wal").read_bytes() == b"log %d" % round_
+        store = await Store.open(tmp_path, lambda _: None)
+        await store.close()
+    assert {"hookline.db.damaged-1", "hookline.db.damaged-2"} < set(files(tmp_path))
+
+
+def test_there_must_be_something_to_set_aside(tmp_path: Path) -> None:
+    with pytest.raises(DataFolderError, match="no database"):
+        set_aside(tmp_path)

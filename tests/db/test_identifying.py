@@ -1,0 +1,108 @@
+"""Who sent a request is stored with it, or found out behind the captures; what an older version stored, too."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from app.core.events import Event, RequestsIdentified
+from app.core.model import PART_SIZE, Endpoint, Headers
+from app.core.providers.catalogue import Sender
+from app.db.store import Store
+from tests import factories
+from tests.db.helpers import add, add_many, eventually, of_kind, query
+
+BY_US: Headers = (("X-Us", "order.paid"),)
+
+
+def identify(headers: Headers, content_type: str, body: bytes) -> Sender | None:
+    """Knows one service, whose requests are told by a header."""
+    event = dict(headers).get("X-Us")
+    return None if event is None else Sender(provider="us", event=event, delivery_id=body[:3].decode())
+
+
+async def opened(folder: Path, events: list[Event]) -> tuple[Store, Endpoint]:
+    store = await Store.open(folder, events.append, identify=identify)
+    made = next(iter(store.endpoints.all()), None) or await store.endpoints.create(factories.draft())
+    return store, made
+
+
+def unlooked(folder: Path) -> int:
+    return int(query(folder, "SELECT count(*) FROM capture WHERE provider IS NULL")[0][0])
+
+
+async def test_what_the_capture_knows_is_stored_and_listed(tmp_path: Path) -> None:
+    store, endpoint = await opened(tmp_path, [])
+    stored = await add(store, endpoint.id, provider="us", event="order.paid", delivery_id="d-1")
+    assert await store.captures.get(stored.id) == stored
+    (row,) = await store.captures.page(endpoint.id)
+    assert (row.provider, row.event) == ("us", "order.paid")
+    assert row == stored.summary()
+    await store.close()
+    assert unlooked(tmp_path) == 0
+
+
+async def test_what_was_stored_unlooked_at_is_found_out_and_told(tmp_path: Path) -> None:
+    events: list[Event] = []
+    store, endpoint = await opened(tmp_path, events)
+    ours = await add(store, endpoint.id, b"abc" + b"x" * 9_000, headers=BY_US, identified=False)
+    other = await add(store, endpoint.id, b"y" * 9_000, identified=False)
+    await eventually(lambda: not unlooked(tmp_path))
+    await eventually(lambda: of_kind(events, RequestsIdentified))
+    found, nobody = await store.captures.get(ours.id), await store.captures.get(other.id)
+    assert found is not None
+    assert (found.provider, found.event, found.delivery_id, found.identified) == ("us", "order.paid", "abc", True)
+    assert nobody is not None
+    assert (nobody.provider, nobody.event, nobody.identified) == (None, None, True)
+    told = [sender for event in of_kind(events, RequestsIdentified) for sender in event.senders]
+    assert told == [(ours.id, "us", "order.paid")]
+    await store.close()
+
+
+async def test_a_body_in_parts_is_looked_at_from_its_beginning(tmp_path: Path) -> None:
+    store, endpoint = await opened(tmp_path, [])
+    seq, body = store.captures.new_seq(), b"abc" + b"x" * PART_SIZE
+    capture = factories.capture(body, seq=seq, endpoint_id=endpoint.id, headers=BY_US, identified=False)
+    await store.captures.add_part(seq, 0, body[:PART_SIZE])
+    await store.captures.add(capture, body[PART_SIZE:], 1)
+    await eventually(lambda: not unlooked(tmp_path))
+    found = await store.captures.get(capture.id)
+    assert found is not None
+    assert found.delivery_id == "abc"
+    await store.close()
+
+
+async def test_an_older_versions_requests_are_identified_after_the_start(tmp_path: Path) -> None:
+    store, endpoint = await opened(tmp_path, [])
+    await add_many(store, endpoint.id, 300, headers=BY_US)
+    await store.close()
+    with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection:  # as the first version left it
+        connection.execute("DROP INDEX capture_unidentified")
+        for column in ("provider", "event", "delivery_id"):
+            connection.execute(f"ALTER TABLE capture DROP COLUMN {column}")
+        connection.execute("DELETE FROM migration WHERE name = '0002_add_senders'")
+        connection.commit()
+    events: list[Event] = []
+    store, _ = await opened(tmp_path, events)
+    await eventually(lambda: not unlooked(tmp_path))
+    await eventually(lambda: sum(len(event.senders) for event in of_kind(events, RequestsIdentified)) == 300)
+    assert {row.event for row in await store.captures.page(endpoint.id, limit=500)} == {"order.paid"}
+    await store.close()
+
+
+async def test_without_a_catalogue_nothing_is_looked_at(tmp_path: Path) -> None:
+    store = await Store.open(tmp_path, lambda _: None)
+    endpoint = await store.endpoints.create(factories.draft())
+    await add(store, endpoint.id, identified=False)
+    await store.close()
+    assert unlooked(tmp_path) == 1
+
+
+async def test_closing_in_the_middle_leaves_the_rest_for_the_next_start(tmp_path: Path) -> None:
+    store, endpoint = await opened(tmp_path, [])
+    await add_many(store, endpoint.id, 500, headers=BY_US, identified=False)
+    await store.close()
+    store, _ = await opened(tmp_path, [])
+    await eventually(lambda: not unlooked(tmp_path))
+    await store.close()

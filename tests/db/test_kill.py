@@ -1,0 +1,67 @@
+"""A process killed while it stores: every request it was told is stored can be read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from app.core.model import PART_SIZE
+from app.db.store import Store
+from tests.db.helpers import eventually, query, recount
+
+ADDER = """
+import asyncio, sys
+from pathlib import Path
+from app.db.store import Store
+from tests import factories
+from tests.db.helpers import add
+
+async def main():
+    store = await Store.open(Path(sys.argv[1]), lambda _: None)
+    made = await store.endpoints.create(factories.draft()) if not store.endpoints.all() else store.endpoints.all()[0]
+
+    async def adder(number):
+        while True:
+            capture = await add(store, made.id, b"%d" % number)
+            store.captures.replied(capture.seq, 0.5)
+            print(capture.id, number, flush=True)
+
+    async def uploader():
+        while True:
+            await store.captures.add_part(store.captures.new_seq(), 0, bytes(2 ** 20))
+
+    await asyncio.gather(uploader(), *(adder(number) for number in range(16)))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.4])
+async def test_whatever_add_returned_for_survives_a_kill(tmp_path: Path, seconds: float) -> None:
+    told: list[tuple[str, bytes]] = []
+    for _ in range(2):
+        with subprocess.Popen(  # noqa: ASYNC220 - it is read to its end below
+            [sys.executable, "-c", ADDER, tmp_path], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
+        ) as adder:
+            assert adder.stdout is not None
+            lines = [adder.stdout.readline()]
+            time.sleep(seconds)  # noqa: ASYNC251 - it is the other process that goes on
+            adder.kill()
+            lines += adder.stdout.readlines()
+        told += [(line.split()[0].decode(), line.split()[1]) for line in lines if line.endswith(b"\n")]
+    assert len(told) > 32
+    store = await Store.open(tmp_path, lambda _: None)
+    (endpoint,) = store.endpoints.all()
+    for capture_id, body in told:
+        assert await store.captures.body(capture_id) == body
+    assert store.captures.counts(endpoint.id) == recount(tmp_path)[endpoint.id]
+    assert store.captures.counts(endpoint.id).total >= len(told)
+    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM loose_body") == [(0,)])
+    assert query(tmp_path, "SELECT count(*) FROM capture_body WHERE length(data) = ?", PART_SIZE) == [(0,)]
+    assert query(tmp_path, "PRAGMA integrity_check") == [("ok",)]
+    assert query(tmp_path, "PRAGMA foreign_key_check") == []
+    await store.close()

@@ -1,0 +1,100 @@
+"""Migrations: each with its record or not at all, and a copy of the file before."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from peewee import IntegerField, SqliteDatabase
+
+from app.core.model import PART_SIZE
+from app.db.connection import open_writer
+from app.db.migrations import MIGRATIONS
+from app.db.raw import raw
+from app.db.schema import MODELS, PARTS_PER_BODY
+from app.db.store import Store
+from tests import factories
+from tests.db.helpers import add, files, query
+
+
+def add_column(database: SqliteDatabase) -> None:
+    raw(database).execute("ALTER TABLE endpoint ADD COLUMN colour TEXT")
+
+
+def break_halfway(database: SqliteDatabase) -> None:
+    raw(database).execute("CREATE TABLE half (id INTEGER)")
+    raise ZeroDivisionError
+
+
+NEXT = (*MIGRATIONS, ("9001_add_column", add_column))
+
+
+async def old_store(folder: Path) -> None:
+    store = await Store.open(folder, lambda _: None)
+    made = await store.endpoints.create(factories.draft(slug="before"))
+    await add(store, made.id)
+    await store.close()
+
+
+def columns(folder: Path) -> set[str]:
+    return {row[1] for row in query(folder, "PRAGMA table_info(endpoint)")}
+
+
+async def test_a_new_file_gets_all_and_no_copy(tmp_path: Path) -> None:
+    open_writer(tmp_path / "hookline.db", NEXT).close()
+    assert "colour" in columns(tmp_path)
+    assert [row[0] for row in query(tmp_path, "SELECT name FROM migration")] == [name for name, _ in NEXT]
+    assert list(files(tmp_path)) == ["hookline.db"]
+
+
+async def test_an_older_file_is_copied_then_migrated_once(tmp_path: Path) -> None:
+    await old_store(tmp_path)
+    for _ in range(2):
+        open_writer(tmp_path / "hookline.db", NEXT).close()
+    assert "colour" in columns(tmp_path)
+    copy = tmp_path / f"hookline.db.before-{len(NEXT)}"
+    assert set(files(tmp_path)) == {"hookline.db", copy.name}
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    with closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("SELECT slug FROM endpoint").fetchall() == [("before",)]
+        assert connection.execute("SELECT count(*) FROM migration").fetchall() == [(len(MIGRATIONS),)]
+        assert connection.execute("SELECT count(*) FROM capture_body").fetchall() == [(1,)]
+
+
+async def test_a_copy_is_a_store_that_the_older_version_opens(tmp_path: Path) -> None:
+    await old_store(tmp_path)
+    open_writer(tmp_path / "hookline.db", NEXT).close()
+    (tmp_path / f"hookline.db.before-{len(NEXT)}").rename(tmp_path / "hookline.db")
+    store = await Store.open(tmp_path, lambda _: None)
+    assert store.endpoints.by_slug("before") is not None
+    await store.close()
+
+
+async def test_a_step_that_fails_leaves_nothing_half_done(tmp_path: Path) -> None:
+    await old_store(tmp_path)
+    broken = (*MIGRATIONS, ("9001_add_column", add_column), ("9002_break", break_halfway))
+    with pytest.raises(ZeroDivisionError):
+        open_writer(tmp_path / "hookline.db", broken)
+    names = [row[0] for row in query(tmp_path, "SELECT name FROM migration")]
+    assert names == [*(name for name, _ in MIGRATIONS), "9001_add_column"]
+    assert query(tmp_path, "SELECT name FROM sqlite_master WHERE name = 'half'") == []
+    assert (tmp_path / f"hookline.db.before-{len(MIGRATIONS) + 1}").exists()
+
+
+async def test_models_name_the_columns_there_are(tmp_path: Path) -> None:
+    await old_store(tmp_path)
+    for model in MODELS:
+        meta = model._meta  # type: ignore[attr-defined]
+        rows = query(tmp_path, f"PRAGMA table_info({meta.table_name})")
+        assert {row[1] for row in rows} == {field.column_name for field in meta.sorted_fields}, meta.table_name
+        for _, name, kind, *_ in rows:
+            field = meta.columns[name]
+            assert (kind == "INTEGER") == (isinstance(field, IntegerField) or field.field_type in ("BOOL", "INT")), name
+
+
+async def test_what_the_triggers_were_written_with_still_holds() -> None:
+    # The first migration has these numbers in its triggers: changing one takes a migration.
+    assert (PART_SIZE, PARTS_PER_BODY) == (1_048_576, 4096)
