@@ -1,0 +1,81 @@
+"""Sends a captured body to a caller, part by part, in a way no browser would run or render."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+
+from aiohttp import web
+
+from app.core.errors import NotFoundError
+from app.core.model import PART_SIZE, Capture
+from app.server.api.inflate import DecodeError, codings_of, decoded_parts
+from app.server.api.ports import CapturesDoor
+from app.server.api.problems import Problem
+
+log = logging.getLogger(__name__)
+
+DECODED_MAX = 64 * 1024 * 1024
+
+
+async def send_body(
+    request: web.Request, capture: Capture, captures: CapturesDoor, *, decode: bool
+) -> web.StreamResponse:
+    """Answer with the body of `capture`; a 422 problem when it is to be decoded and cannot be."""
+    codings: list[str] = []
+    size = capture.size
+    if decode:
+        try:
+            codings = codings_of(capture.headers)
+            if codings:
+                size = await _measured(decoded_parts(stored_parts(captures, capture), codings))
+        except DecodeError as error:
+            detail = f"The body cannot be decoded. {error} Without decoded=true it comes as it was sent."
+            raise Problem(422, "cannot-decode", detail) from None
+    response = web.StreamResponse(headers=_headers(capture))
+    response.content_length = size
+    await response.prepare(request)
+    if request.method != "HEAD":
+        await _stream(request, response, decoded_parts(stored_parts(captures, capture), codings))
+    return response
+
+
+async def stored_parts(captures: CapturesDoor, capture: Capture) -> AsyncIterator[bytes]:
+    """The body as it is stored, in parts."""
+    for offset in range(0, capture.size, PART_SIZE):
+        part = await captures.body(capture.id, offset, PART_SIZE)
+        if not part:
+            raise NotFoundError("The request was deleted meanwhile.")
+        yield part
+
+
+async def _measured(parts: AsyncIterator[bytes]) -> int:
+    """How many bytes `parts` hold. Decoding twice costs less than keeping them."""
+    size = 0
+    async for part in parts:
+        size += len(part)
+        if size > DECODED_MAX:
+            raise DecodeError(f"Decoded it has more than {DECODED_MAX // 1024**2} MiB.")
+    return size
+
+
+async def _stream(request: web.Request, response: web.StreamResponse, parts: AsyncIterator[bytes]) -> None:
+    """Write all parts. Should one be missing, the connection is broken off: a short body must not pass for whole."""
+    try:
+        async for part in parts:
+            await response.write(part)
+    except ConnectionError:
+        return  # the caller has gone
+    except Exception:
+        log.exception("sending %s broke off", request.path)
+        if request.transport is not None:
+            request.transport.abort()
+
+
+def _headers(capture: Capture) -> dict[str, str]:
+    return {
+        "Content-Type": "application/octet-stream",
+        "Content-Disposition": f'attachment; filename="{capture.id}.bin"',
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+    }

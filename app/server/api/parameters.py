@@ -1,0 +1,89 @@
+"""Query parameters: only the known ones, each once; limits and opaque cursors of lists."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Collection
+from typing import TypeVar
+
+import msgspec
+from aiohttp import web
+
+from app.core.search.parse import parse
+from app.core.search.query import Query, QueryError
+from app.server.api.problems import Problem, parameter_problem, query_problem
+
+K = TypeVar("K")
+
+LIMIT_DEFAULT, LIMIT_MAX = 50, 500
+PAGING = ("limit", "cursor")
+
+
+def check_names(request: web.Request, known: Collection[str]) -> None:
+    """A Problem when the query holds a parameter that is not `known`, or one twice."""
+    for name in request.query:
+        if name not in known:
+            takes = f"This call takes {', '.join(known)}." if known else "This call takes none."
+            raise parameter_problem(name, f"There is no query parameter {name!r}. {takes}")
+        if len(request.query.getall(name)) > 1:
+            raise parameter_problem(name, f"The query parameter {name} may be given only once.")
+
+
+def limit_of(request: web.Request) -> int:
+    """`limit`, 1 to 500, 50 when not given."""
+    text = request.query.get("limit")
+    if text is None:
+        return LIMIT_DEFAULT
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= LIMIT_MAX):
+        raise parameter_problem("limit", f"limit must be a whole number from 1 to {LIMIT_MAX}; {text!r} was given.")
+    return int(text)
+
+
+def flag_of(request: web.Request, name: str) -> bool:
+    """A parameter that is `true` or `false`, false when not given."""
+    text = request.query.get(name, "false")
+    if text not in ("true", "false"):
+        raise parameter_problem(name, f"{name} must be true or false; {text!r} was given.")
+    return text == "true"
+
+
+def required(request: web.Request, name: str) -> str:
+    """A parameter this call cannot do without."""
+    text = request.query.get(name)
+    if not text:
+        raise parameter_problem(name, f"The query parameter {name} is required.")
+    return text
+
+
+def cursor_of(request: web.Request, key: type[K]) -> K | None:
+    """The place a list is to go on from, as an earlier `next` gave it; None for its beginning."""
+    text = request.query.get("cursor")
+    if text is None:
+        return None
+    try:
+        raw = base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True)
+        return msgspec.json.decode(raw, type=key)
+    except (binascii.Error, UnicodeError, msgspec.DecodeError):
+        raise wrong_cursor() from None
+
+
+def query_of(request: web.Request) -> Query | None:
+    """The search in `q`; None when there is none."""
+    text = request.query.get("q", "")
+    if not text.strip():
+        return None
+    try:
+        return parse(text)
+    except QueryError as error:
+        raise query_problem("q", error) from None
+
+
+def cursor_text(key: object) -> str:
+    """`key` as an opaque cursor."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode("ascii")
+
+
+def wrong_cursor() -> Problem:
+    """The problem of a cursor that leads nowhere."""
+    return parameter_problem("cursor", "cursor is not one that this API gave; begin again without it.")

@@ -1,0 +1,113 @@
+"""What the local API needs from the rest of the program."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.core.model import (
+    Capture,
+    Counts,
+    Delivery,
+    Endpoint,
+    EndpointDraft,
+    PageKey,
+    Plan,
+    Refusal,
+    StorageSize,
+    Summary,
+)
+from app.core.search.query import Query
+
+
+class EndpointsDoor(Protocol):
+    """The endpoints: read from memory, changed in the store."""
+
+    def all(self) -> tuple[Endpoint, ...]: ...
+
+    def by_slug(self, slug: str) -> Endpoint | None: ...
+
+    def by_id(self, endpoint_id: int) -> Endpoint | None: ...
+
+    async def create(self, draft: EndpointDraft) -> Endpoint: ...
+
+    async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint: ...
+
+    async def delete(self, endpoint_id: int) -> None: ...
+
+
+class CapturesDoor(Protocol):
+    """The stored requests."""
+
+    async def page(
+        self,
+        endpoint_id: int | None,
+        *,
+        before: PageKey | None = None,
+        after: PageKey | None = None,
+        limit: int = 100,
+    ) -> list[Summary]: ...
+
+    def search(
+        self, query: Query, endpoint_id: int | None, *, before: PageKey | None = None, limit: int = 100
+    ) -> AsyncGenerator[list[Summary], None]: ...
+
+    async def get(self, capture_id: str) -> Capture | None: ...
+
+    async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes: ...
+
+    async def delete(self, ids: Sequence[str]) -> None: ...
+
+    async def clear(self, endpoint_id: int) -> None: ...
+
+    def counts(self, endpoint_id: int) -> Counts: ...
+
+
+class DeliveriesDoor(Protocol):
+    """What became of mirrored requests."""
+
+    async def of_capture(self, capture_id: str) -> list[Delivery]: ...
+
+
+class RefusedDoor(Protocol):
+    """Requests that were not captured."""
+
+    total: int
+
+    def newest(self) -> list[Refusal]: ...
+
+
+class AccountDoor(Protocol):
+    """The account's plan."""
+
+    @property
+    def plan(self) -> Plan: ...
+
+
+class RetentionDoor(Protocol):
+    """The database's size."""
+
+    async def size(self) -> StorageSize: ...
+
+
+@dataclass(frozen=True)
+class ApiDoors:
+    """Everything handed to the API. The callables are asked at each request, so that changed settings show at once."""
+
+    endpoints: EndpointsDoor
+    captures: CapturesDoor
+    deliveries: DeliveriesDoor
+    refused: RefusedDoor
+    account: AccountDoor
+    retention: RetentionDoor
+    version: str
+    base_url: Callable[[], str]
+    """What capture URLs start with: the public base URL, or the capture port's own address."""
+    capture_url: Callable[[], str | None]
+    """The capture port's own address; None while it is closed."""
+    endpoint_url: Callable[[Endpoint], str]
+    """The URL to give to senders."""
+    storage_trouble: Callable[[], str | None]
+    """Why storing fails now, in words; None when it works."""
+    uptime_s: Callable[[], float]

@@ -1,0 +1,140 @@
+"""Errors as RFC 9457 problems: each kind has a stable `type`, and field errors name the field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+from aiohttp import web
+
+from app.core.errors import (
+    HooklineError,
+    InvalidFieldsError,
+    NotFoundError,
+    PlanLimitError,
+    StorageUnavailableError,
+)
+from app.core.rules import FieldError
+from app.core.search.query import QueryError
+
+T = TypeVar("T")
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_S = 5
+
+_TITLES = {
+    "bad-request": "The request cannot be understood",
+    "body-too-large": "The request body is too large",
+    "cannot-decode": "The body cannot be decoded",
+    "forbidden-host": "The Host is not a loopback name",
+    "forbidden-origin": "Browsers may not call this API",
+    "internal": "Hookline met an error of its own",
+    "invalid-fields": "Some fields break a rule",
+    "invalid-json": "The body is not valid JSON",
+    "invalid-parameter": "A query parameter is wrong",
+    "invalid-query": "The search is wrong",
+    "method-not-allowed": "The method is not allowed here",
+    "not-found": "There is no such thing",
+    "plan-limit": "The plan does not allow it",
+    "storage-unavailable": "Storing is not possible now",
+    "unauthorized": "The token is missing or wrong",
+}
+_AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
+_UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]*)`")
+_MISSING = re.compile(r"missing required field `(?P<name>[^`]*)`")
+
+
+class ProblemOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The body of every answer that is an error."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: tuple[FieldError, ...] = ()
+    span: tuple[int, int] | None = None
+    """Where a search is wrong: characters from the first to before the second."""
+    suggestion: str | None = None
+    """What would fit in that place of a search."""
+
+
+class Problem(Exception):  # noqa: N818 - RFC 9457's own word
+    """Raised by a handler to answer with a problem. `kind` is the last part of its type."""
+
+    def __init__(
+        self,
+        status: int,
+        kind: str,
+        detail: str,
+        errors: Sequence[FieldError] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.headers = dict(headers or {})
+        self.shape = ProblemOut(
+            type=f"urn:hookline:problem:{kind}",
+            title=_TITLES[kind],
+            status=status,
+            detail=detail,
+            errors=tuple(errors),
+        )
+
+    def response(self) -> web.Response:
+        """The answer to send."""
+        body = msgspec.json.encode(self.shape)
+        return web.Response(body=body, status=self.status, content_type=MEDIA_TYPE, headers=self.headers)
+
+
+def problem_of(error: HooklineError) -> Problem:
+    """The problem that tells what the rest of the program refused."""
+    text = str(error)
+    if isinstance(error, InvalidFieldsError):
+        return Problem(422, "invalid-fields", text, error.errors)
+    if isinstance(error, PlanLimitError):
+        return Problem(409, "plan-limit", text)
+    if isinstance(error, NotFoundError):
+        return Problem(404, "not-found", text)
+    if isinstance(error, StorageUnavailableError):
+        return Problem(503, "storage-unavailable", text, headers={"Retry-After": str(RETRY_AFTER_S)})
+    return Problem(500, "internal", text)
+
+
+def decoded(body: bytes, shape: type[T]) -> T:
+    """`body` as `shape`; a Problem that names the field when it does not fit."""
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except msgspec.ValidationError as error:
+        broken = _field_error(str(error))
+        raise Problem(422, "invalid-fields", broken.message, [broken]) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        detail = f"The body must be a JSON object: {error}." if body else "The body is empty; send a JSON object."
+        raise Problem(400, "invalid-json", detail) from None
+
+
+def parameter_problem(name: str, message: str) -> Problem:
+    """A query parameter that is unknown, given twice or out of bounds."""
+    return Problem(400, "invalid-parameter", message, [FieldError(field=name, message=message)])
+
+
+def query_problem(name: str, error: QueryError) -> Problem:
+    """A search, given in the query parameter `name`, that is none."""
+    problem = Problem(400, "invalid-query", error.message, [FieldError(field=name, message=error.message)])
+    problem.shape = msgspec.structs.replace(problem.shape, span=(error.start, error.end), suggestion=error.suggestion)
+    return problem
+
+
+def _field_error(text: str) -> FieldError:
+    """msgspec's message as one about a dotted field: ``Expected `int`, got `str` - at `$.reply.status` ``."""
+    place = _AT.search(text)
+    path = place["path"].removeprefix(".") if place else ""
+    text = _AT.sub("", text)
+    for pattern, sentence in ((_UNKNOWN, "There is no field {}."), (_MISSING, "{} is required.")):
+        found = pattern.search(text)
+        if found:
+            field = f"{path}.{found['name']}" if path else found["name"]
+            return FieldError(field=field, message=sentence.format(field))
+    text = text[:1].lower() + text[1:]
+    return FieldError(field=path, message=f"{path}: {text}." if path else f"The body: {text}.")

@@ -1,0 +1,73 @@
+"""The table of calls: method, path, handler and the query parameters it knows. Answers are JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+import msgspec
+from aiohttp import web
+
+from app.core.model import Endpoint
+from app.server.api.parameters import check_names
+from app.server.api.ports import EndpointsDoor
+from app.server.api.problems import Problem
+
+PREFIX = "/api/v1"
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A part of a list; `next` is the cursor of what follows, null at its end."""
+
+    items: tuple[msgspec.Struct, ...]
+    next: str | None
+
+
+@dataclass(frozen=True)
+class Route:
+    """One call of the API. A GET answers HEAD too."""
+
+    method: str
+    path: str
+    handler: Handler
+    parameters: tuple[str, ...] = ()
+
+
+def register(app: web.Application, routes: Iterable[Route]) -> None:
+    """Add `routes` below the API's prefix."""
+    for route in routes:
+        handler = _checked(route)
+        if route.method == "GET":
+            app.router.add_get(PREFIX + route.path, handler)
+        else:
+            app.router.add_route(route.method, PREFIX + route.path, handler)
+
+
+def _checked(route: Route) -> Handler:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        check_names(request, route.parameters)
+        return await route.handler(request)
+
+    return handle
+
+
+def answer(shape: msgspec.Struct, status: int = 200, location: str | None = None) -> web.Response:
+    """`shape` as JSON."""
+    headers = {"Location": PREFIX + location} if location else None
+    body = msgspec.json.encode(shape)
+    return web.Response(body=body, status=status, content_type="application/json", headers=headers)
+
+
+def done() -> web.Response:
+    """204: it is done, and there is nothing to tell."""
+    return web.Response(status=204)
+
+
+def endpoint_named(endpoints: EndpointsDoor, slug: str) -> Endpoint:
+    """The endpoint of that slug, or a 404 problem."""
+    endpoint = endpoints.by_slug(slug)
+    if endpoint is None:
+        raise Problem(404, "not-found", f"There is no endpoint {slug!r}.")
+    return endpoint

@@ -1,0 +1,170 @@
+"""The JSON shapes of the local API. The same types validate what comes in and describe what goes out."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import UNSET, UnsetType
+
+from app.core.model import Auth, EndpointDraft, Forward, Headers, MirrorState, Plan, Record, Reply
+
+EndpointIn = EndpointDraft
+"""The body of `POST /endpoints` is the draft itself."""
+
+
+class ReplyPatch(Record, frozen=True, omit_defaults=True):
+    """Fields of `reply` to change; those left out stay."""
+
+    status: int | UnsetType = UNSET
+    headers: Headers | UnsetType = UNSET
+    body: str | UnsetType | None = UNSET
+    delay_ms: int | UnsetType = UNSET
+
+
+class ForwardPatch(Record, frozen=True, omit_defaults=True):
+    """Fields of `forward` to change."""
+
+    timeout_ms: int | UnsetType = UNSET
+
+
+class AuthPatch(Record, frozen=True, omit_defaults=True):
+    """Fields of `auth` to change."""
+
+    kind: Literal["none", "basic", "bearer", "header"] | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    secret: str | UnsetType = UNSET
+
+
+class EndpointPatch(Record, frozen=True, omit_defaults=True):
+    """The body of `PATCH /endpoints/{slug}`: fields left out stay, `"forward_url": null` clears it."""
+
+    name: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    retention_days: int | UnsetType = UNSET
+    forward_url: str | UnsetType | None = UNSET
+    slug: str | UnsetType = UNSET
+    active: bool | UnsetType = UNSET
+    reply: ReplyPatch | UnsetType = UNSET
+    forward: ForwardPatch | UnsetType = UNSET
+    auth: AuthPatch | UnsetType = UNSET
+
+
+class EndpointOut(Record, frozen=True):
+    """An endpoint with its capture URL and what it holds."""
+
+    slug: str
+    url: str
+    name: str
+    description: str
+    retention_days: int
+    forward_url: str | None
+    active: bool
+    reply: Reply
+    forward: Forward
+    auth: Auth
+    created_at: str
+    request_count: int
+    unread_count: int
+    last_request_at: str | None
+
+
+class ReplyOut(Record, frozen=True):
+    """The answer given to a sender; `ms` is null until it has left."""
+
+    status: int
+    ms: float | None
+
+
+class Source(Record, frozen=True):
+    """Where a request came from."""
+
+    address: str
+    port: int
+
+
+class SummaryOut(Record, frozen=True):
+    """A captured request as lists show it. `provider` and `event` are null where nobody knows who sent it."""
+
+    id: str
+    endpoint: str
+    received_at: str
+    method: str
+    target: str
+    size: int
+    content_type: str
+    complete: bool
+    reply: ReplyOut
+    mirror: MirrorState
+    read: bool
+    provider: str | None
+    event: str | None
+
+
+class DeliveryOut(Record, frozen=True):
+    """One mirroring of a request and its outcome."""
+
+    id: str
+    request: str
+    url: str
+    state: MirrorState
+    queued_at: str
+    started_at: str | None
+    ms: float | None
+    status: int | None
+    response_headers: Headers
+    response_size: int
+    response_truncated: bool
+    error: str | None
+
+
+class RequestOut(SummaryOut, frozen=True):
+    """A captured request in full, without its body."""
+
+    http_version: str
+    headers: Headers
+    sha256: str
+    source: Source
+    scheme: str
+    delivery_id: str | None
+    deliveries: tuple[DeliveryOut, ...]
+
+
+class RefusalOut(Record, frozen=True):
+    """A request that was not captured, and why."""
+
+    at: str
+    source: Source
+    status: int
+    reason: str
+    method: str
+    target: str
+
+
+class Held(Record, frozen=True):
+    """How many endpoints there are, and how many the plan allows (null: any number)."""
+
+    held: int
+    limit: int | None
+
+
+class Totals(Record, frozen=True):
+    """Requests over all endpoints; `refused` since the program started."""
+
+    requests: int
+    unread: int
+    refused: int
+
+
+class StatusOut(Record, frozen=True):
+    """How the program is doing. `storage` is `ok`, or says why storing fails."""
+
+    version: str
+    capture_url: str | None
+    base_url: str
+    plan: Plan
+    endpoints: Held
+    counts: Totals
+    database_bytes: int
+    uptime_seconds: float
+    pid: int
+    storage: str

@@ -1,0 +1,124 @@
+"""Makes the API's shapes from the program's records, and drafts from patches."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from app.core.clock import rfc3339
+from app.core.model import Capture, Counts, Delivery, Endpoint, Refusal, Summary
+from app.server.api.shapes import DeliveryOut, EndpointOut, RefusalOut, ReplyOut, RequestOut, Source, SummaryOut
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def merged(base: S, patch: msgspec.Struct) -> S:
+    """`base` with the fields that `patch` sets; objects within are merged the same way."""
+    changes = {}
+    for name in patch.__struct_fields__:
+        value = getattr(patch, name)
+        if value is UNSET:
+            continue
+        changes[name] = merged(getattr(base, name), value) if isinstance(value, msgspec.Struct) else value
+    return msgspec.structs.replace(base, **changes)
+
+
+def endpoint_out(endpoint: Endpoint, url: str, counts: Counts) -> EndpointOut:
+    """The shape of `endpoint`."""
+    return EndpointOut(
+        slug=endpoint.slug,
+        url=url,
+        name=endpoint.name,
+        description=endpoint.description,
+        retention_days=endpoint.retention_days,
+        forward_url=endpoint.forward_url,
+        active=endpoint.active,
+        reply=endpoint.reply,
+        forward=endpoint.forward,
+        auth=endpoint.auth,
+        created_at=rfc3339(endpoint.created_at),
+        request_count=counts.total,
+        unread_count=counts.unread,
+        last_request_at=_time(counts.last_received_at),
+    )
+
+
+def summary_out(row: Summary, slug: str) -> SummaryOut:
+    """The shape of a list's row."""
+    return SummaryOut(
+        id=row.id,
+        endpoint=slug,
+        received_at=rfc3339(row.received_at),
+        method=row.method,
+        target=row.target,
+        size=row.size,
+        content_type=row.content_type,
+        complete=row.complete,
+        reply=ReplyOut(status=row.reply_status, ms=row.reply_ms),
+        mirror=row.mirror,
+        read=row.read,
+        provider=row.provider,
+        event=row.event,
+    )
+
+
+def request_out(capture: Capture, slug: str, deliveries: list[Delivery]) -> RequestOut:
+    """The shape of a request in full."""
+    return RequestOut(
+        id=capture.id,
+        endpoint=slug,
+        received_at=rfc3339(capture.received_at),
+        method=capture.method,
+        target=capture.target,
+        http_version=capture.http_version,
+        headers=capture.headers,
+        size=capture.size,
+        sha256=capture.sha256,
+        content_type=capture.content_type,
+        source=Source(address=capture.source_address, port=capture.source_port),
+        scheme=capture.scheme,
+        complete=capture.complete,
+        reply=ReplyOut(status=capture.reply_status, ms=capture.reply_ms),
+        mirror=capture.mirror,
+        read=capture.read,
+        provider=capture.provider,
+        event=capture.event,
+        delivery_id=capture.delivery_id,
+        deliveries=tuple(map(delivery_out, deliveries)),
+    )
+
+
+def delivery_out(delivery: Delivery) -> DeliveryOut:
+    """The shape of a delivery."""
+    return DeliveryOut(
+        id=delivery.id,
+        request=delivery.capture_id,
+        url=delivery.url,
+        state=delivery.state,
+        queued_at=rfc3339(delivery.queued_at),
+        started_at=_time(delivery.started_at),
+        ms=delivery.ms,
+        status=delivery.status,
+        response_headers=delivery.response_headers,
+        response_size=delivery.response_size,
+        response_truncated=delivery.response_truncated,
+        error=delivery.error,
+    )
+
+
+def refusal_out(refusal: Refusal) -> RefusalOut:
+    """The shape of a refused request."""
+    return RefusalOut(
+        at=rfc3339(refusal.at),
+        source=Source(address=refusal.source_address, port=refusal.source_port),
+        status=refusal.status,
+        reason=refusal.reason,
+        method=refusal.method,
+        target=refusal.target,
+    )
+
+
+def _time(at_us: int | None) -> str | None:
+    return None if at_us is None else rfc3339(at_us)

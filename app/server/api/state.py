@@ -1,0 +1,73 @@
+"""Calls about the program itself: its status, and the requests it refused."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+from aiohttp import web
+
+from app.core.model import Plan
+from app.core.rules import FREE_ENDPOINTS
+from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
+from app.server.api.ports import ApiDoors
+from app.server.api.routes import Page, Route, answer
+from app.server.api.shapes import Held, StatusOut, Totals
+from app.server.api.shaping import refusal_out
+
+
+class RefusedKey(msgspec.Struct, frozen=True, array_like=True):
+    """A place in the refused list: `given` of the entries of microsecond `at` were already shown."""
+
+    at: int
+    given: int
+
+
+class StateCalls:
+    """Handlers of `/status` and `/refused`."""
+
+    def __init__(self, doors: ApiDoors) -> None:
+        self._doors = doors
+
+    def routes(self) -> list[Route]:
+        """The calls of this file."""
+        return [Route("GET", "/status", self.status), Route("GET", "/refused", self.refused, PAGING)]
+
+    async def status(self, request: web.Request) -> web.Response:
+        """How the program is doing."""
+        doors = self._doors
+        size = await doors.retention.size()
+        endpoints = doors.endpoints.all()
+        counts = [doors.captures.counts(endpoint.id) for endpoint in endpoints]
+        plan = doors.account.plan
+        return answer(
+            StatusOut(
+                version=doors.version,
+                capture_url=doors.capture_url(),
+                base_url=doors.base_url(),
+                plan=plan,
+                endpoints=Held(held=len(endpoints), limit=FREE_ENDPOINTS if plan is Plan.FREE else None),
+                counts=Totals(
+                    requests=sum(count.total for count in counts),
+                    unread=sum(count.unread for count in counts),
+                    refused=doors.refused.total,
+                ),
+                database_bytes=size.file_bytes,
+                uptime_seconds=round(doors.uptime_s(), 3),
+                pid=os.getpid(),
+                storage=doors.storage_trouble() or "ok",
+            )
+        )
+
+    async def refused(self, request: web.Request) -> web.Response:
+        """Refused requests, newest first."""
+        limit, key = limit_of(request), cursor_of(request, RefusedKey)
+        rows = self._doors.refused.newest()
+        if key is not None:
+            rows = [row for row in rows if row.at <= key.at][max(key.given, 0) :]
+        shown, following = rows[:limit], None
+        if len(rows) > limit:
+            at = shown[-1].at
+            before = key.given if key is not None and key.at == at else 0
+            following = cursor_text(RefusedKey(at, before + sum(row.at == at for row in shown)))
+        return answer(Page(tuple(map(refusal_out, shown)), following))

@@ -1,0 +1,8 @@
+"""The capture port: takes any HTTP request for an endpoint and keeps it exactly as it was sent."""
+
+from __future__ import annotations
+
+from app.server.capture.limits import Limits
+from app.server.capture.server import CaptureServer
+
+__all__ = ["CaptureServer", "Limits"]

@@ -1,0 +1,127 @@
+"""Whether a request may come in: everything that is decided by its head alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from aiohttp.hdrs import CONTENT_LENGTH
+from aiohttp.http import RawRequestMessage
+
+from app.core.model import METHODS, Endpoint, Headers
+from app.server.capture import answers
+from app.server.capture.answers import Answer
+from app.server.capture.auth import Gate
+from app.server.ports import EndpointLookup
+
+MIRROR_HEADER = "X-Hookline-Mirror"
+_METHODS = frozenset(METHODS)
+_PREFIX = "/catch/"
+_KEPT_PLANS = 1_000
+
+
+class Plan(NamedTuple):
+    """An endpoint with what its configuration means here, worked out once."""
+
+    endpoint: Endpoint
+    answer: Answer
+    gate: Gate | None
+
+
+class Denial(NamedTuple):
+    """A refusal: its answer, and the reason in words for the list of refused requests."""
+
+    answer: Answer
+    reason: str
+
+
+def denial(reason: str, status: int, error: str, headers: Headers = (), **details: int) -> Denial:
+    """A refusal answered with `status` and `{"error": error, …details}`."""
+    return Denial(answers.of_error(status, error, headers, **details), reason)
+
+
+METHOD_ANSWER = answers.of_error(405, "method_not_allowed", (("Allow", ", ".join(METHODS)),))
+_NOT_FOUND = denial("No endpoint has this path.", 404, "not_found")
+_LOOP = denial(
+    "This Hookline mirrored the request itself: capturing it again would go on for ever.", 508, "mirror_loop"
+)
+
+
+def not_found() -> Denial:
+    """The same for an unknown slug and for any other path, so that nobody learns which slugs exist."""
+    return _NOT_FOUND
+
+
+def wrong_method(method: str) -> Denial:
+    """Answered to every method but the seven, on whatever path."""
+    return Denial(METHOD_ANSWER, f"Method {method} is not captured.")
+
+
+def too_large(limit: int) -> Denial:
+    """A body of more than `limit` bytes."""
+    return denial(f"The body is larger than the limit of {limit:,} bytes.", 413, "body_too_large", limit=limit)
+
+
+def slug_of(target: str) -> str | None:
+    """The slug that a raw request target names, compared as it stands; None when the path is no capture path.
+
+    A target in absolute form (`http://host/catch/…`) is taken like its path, as RFC 9112 section 3.2.2 demands.
+    """
+    if not target.startswith("/"):
+        scheme, found, rest = target.partition("://")
+        if not found or scheme.lower() not in ("http", "https"):
+            return None
+        slash = rest.find("/")
+        target = rest[slash:] if slash >= 0 else ""
+    if not target.startswith(_PREFIX):
+        return None
+    path = target[len(_PREFIX) :]
+    for end in "/?":
+        path = path.partition(end)[0]
+    return path
+
+
+class Admission:
+    """Decides on heads. Keeps what was worked out for each endpoint until that is changed."""
+
+    def __init__(self, endpoints: EndpointLookup, instance_id: str) -> None:
+        self._endpoints = endpoints
+        self._instance_id = instance_id
+        self._plans: dict[str, Plan] = {}
+
+    def decide(self, message: RawRequestMessage, limit: int) -> Plan | Denial:
+        """How to go on with a request of which only the head is known. `limit` is the bytes its body may have."""
+        if message.method not in _METHODS:
+            return wrong_method(message.method)
+        slug = slug_of(message.path)
+        endpoint = self._endpoints.by_slug(slug) if slug else None
+        if endpoint is None:
+            return _NOT_FOUND
+        headers = message.headers
+        if MIRROR_HEADER in headers and self._is_own(headers.getall(MIRROR_HEADER)):
+            return _LOOP
+        if not endpoint.active:
+            reason = f"Endpoint {endpoint.name} is switched off."
+            return denial(reason, 503, "endpoint_inactive", (("Retry-After", "60"),))
+        plan = self._plan(endpoint)
+        if plan.gate is not None:
+            why = plan.gate.refusal(message.raw_headers)
+            if why is not None:
+                challenge = plan.gate.challenge
+                return denial(why, 401, "unauthorized", (("WWW-Authenticate", challenge),) if challenge else ())
+        # The parser lets nothing but digits through; of zeros in front there may be more than int() takes.
+        length = headers.get(CONTENT_LENGTH)
+        if length is not None and int(length.lstrip("0") or 0) > limit:
+            return too_large(limit)
+        return plan
+
+    def _is_own(self, values: list[str]) -> bool:
+        return any(self._instance_id == mark.strip() for value in values for mark in value.split(","))
+
+    def _plan(self, endpoint: Endpoint) -> Plan:
+        plan = self._plans.get(endpoint.slug)
+        if plan is None or plan.endpoint is not endpoint:
+            if len(self._plans) >= _KEPT_PLANS:
+                self._plans.clear()
+            gate = Gate(endpoint.auth) if endpoint.auth.kind != "none" else None
+            plan = self._plans[endpoint.slug] = Plan(endpoint, answers.of_reply(endpoint.reply), gate)
+        return plan

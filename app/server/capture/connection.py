@@ -1,0 +1,295 @@
+"""One sender's connection: bytes in, whole requests out to the handler one at a time, bytes of answers back.
+
+The HTTP is aiohttp's: its parser, stream and flow control. Its request handler is not used, because that makes a task
+for each request, loses a request whose successor is malformed, and drops what came of a body that breaks off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from operator import itemgetter
+
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.http import RawRequestMessage
+from aiohttp.streams import StreamReader
+
+from app.server.capture.doors import Answerer, Host
+from app.server.capture.incoming import LINE_MAX, Break, Incoming, new_parser, trailer_safe
+
+
+class Connection(BaseProtocol):
+    """The protocol object that asyncio feeds. One task serves its requests, in order."""
+
+    def __init__(self, host: Host, answerer: Answerer, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop, new_parser(self, loop))
+        self._host = host
+        self._answerer = answerer
+        self._request: Incoming | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._nap: asyncio.Future[None] | None = None
+        self._backlog = b""
+        self._head = b""
+        self._head_size = 0
+        self._deadline = math.inf
+        self._late = Break.IDLE
+        self._waited = 0.0
+        self._draining = False
+        self._ended = False
+        self._hurried = False
+        self.closing = False
+        self.peer: tuple[str, int] = ("", 0)
+        self.task: asyncio.Task[None] | None = None
+
+    # -- what asyncio calls ---------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        peer = transport.get_extra_info("peername")
+        if peer:
+            self.peer = (peer[0], peer[1])
+        if self._host.joined(self):
+            self._deadline = self._loop.time() + self._host.limits.head_s
+            self.task = self._loop.create_task(self._serve(), name=f"capture connection {self.peer[0]}:{self.peer[1]}")
+            self.task.add_done_callback(self._leave)
+
+    def data_received(self, data: bytes) -> None:
+        request = self._request
+        if self._draining:
+            return
+        if request is not None and request.payload.is_eof():
+            if data:
+                self._backlog += data
+                self._pause_reading_for_buffer()
+            return
+        assert self._parser is not None
+        try:
+            messages, _, _ = self._parser.feed_data(data)
+        except Exception as error:  # whatever the parser stumbles over is the sender's doing, ValueError included
+            if request is None:
+                self._answerer.malformed(self, error, self._head + data)
+            else:
+                self.break_off(Break.MALFORMED)
+            return
+        if messages:
+            self._arrived(*messages[0])
+            request = self._request
+        elif request is None:
+            self._head_grew(data)
+            return
+        if request is not None and request.message.chunked and request.payload.is_eof() and not trailer_safe(data):
+            self.closing = True
+
+    def eof_received(self) -> bool:
+        """A sender may close its side and still wait for the answer; the connection then lives until that is sent."""
+        self._ended = True
+        if self._draining:
+            return False
+        if self._request is None:
+            if self._head:
+                self._answerer.malformed(self, ValueError("The connection ended within the request's head"), self._head)
+            return False
+        self.break_off(Break.GONE)
+        return True
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        self.closing = self._hurried = True
+        self.break_off(Break.GONE)
+        _wake(self._waiter)
+        _wake(self._nap)
+        self._leave()
+
+    # -- what the handler calls -----------------------------------------------------------------------------------
+
+    async def read(self, payload: StreamReader) -> bytes:
+        """The next bytes of the body; none at its end, or where it broke off."""
+        if payload.is_eof():
+            return payload.read_nowait()
+        limits, began = self._host.limits, self._loop.time()
+        idle = began + limits.body_idle_s
+        slow = began + limits.body_s + payload.total_bytes / limits.body_rate - self._waited
+        self._deadline, self._late = min((idle, Break.IDLE), (slow, Break.SLOW), key=itemgetter(0))
+        try:
+            return await payload.readany()
+        finally:
+            self._deadline = math.inf
+            self._waited += self._loop.time() - began  # what storing takes is not the sender's time
+
+    def send(self, data: bytes) -> bool:
+        """Hand `data` to the system; False when the sender is gone."""
+        transport = self.transport
+        if transport is None or transport.is_closing():
+            return False
+        transport.write(data)
+        return True
+
+    async def flush(self) -> None:
+        """Wait until a sender that reads slowly has taken what waits for it."""
+        if not self.writing_paused:
+            return
+        self._deadline = self._loop.time() + self._host.limits.body_idle_s
+        try:
+            await self._drain_helper()
+        except ConnectionError:  # gone: nobody is left to answer
+            self.closing = True
+        finally:
+            self._deadline = math.inf
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait before answering; a stop of the server or of the sender ends it early."""
+        if self._hurried:
+            return
+        self._nap = self._loop.create_future()
+        timer = self._loop.call_later(seconds, _wake, self._nap)
+        try:
+            await self._nap
+        finally:
+            timer.cancel()
+            self._nap = None
+
+    # -- what the server calls ------------------------------------------------------------------------------------
+
+    def expire(self, now: float) -> None:
+        """Act on a time limit that has passed by `now` (the loop's time)."""
+        transport = self.transport
+        if now < self._deadline or transport is None:
+            return
+        if self._draining or self.writing_paused or transport.is_closing():
+            transport.abort()
+        elif self._request is not None:
+            self.break_off(self._late)
+        elif self._head:
+            self._answerer.slow(self, self._head)
+        else:
+            self._close()
+
+    def finish_up(self) -> None:
+        """Take no further request. One that is in hand is still answered, but without its delay."""
+        self.closing = self._hurried = True
+        _wake(self._nap)
+        if self._request is None or self._draining:
+            self._close()
+
+    def break_off(self, why: Break) -> None:
+        """End a body that is not complete; the handler sees what came, and `why`."""
+        request = self._request
+        if request is not None and not request.payload.is_eof():
+            request.broken = why
+            self.closing = True
+            request.payload.feed_eof()
+
+    def hang_up(self) -> None:
+        """After a last answer: close our side, and let the sender read before it finds the connection closed.
+
+        Closing at once, with bytes of the sender unread, would reset the connection and take the answer away.
+        """
+        self.closing = True
+        _wake(self._waiter)
+        transport = self.transport
+        if transport is None or transport.is_closing() or self._draining:
+            return
+        self._backlog = self._head = b""
+        if self._ended:
+            self._close()
+            return
+        self._draining = True
+        self._deadline = self._loop.time() + self._host.limits.linger_s
+        try:
+            transport.write_eof()
+        except OSError:  # the sender is gone already
+            transport.abort()
+            return
+        self._reading_paused = False
+        self._resume_reading_for_buffer()
+
+    # -- within ---------------------------------------------------------------------------------------------------
+
+    async def _serve(self) -> None:
+        try:
+            while True:
+                if self._request is None:
+                    if self.closing:
+                        break
+                    self._waiter = self._loop.create_future()
+                    await self._waiter
+                    continue
+                await self._answerer.handle(self, self._request)
+                if self.closing:
+                    break
+                self._next()
+                if self._request is not None:
+                    await asyncio.sleep(0)  # requests that came in one piece must not keep all others waiting
+            self._last()
+        except BaseException:
+            if self.transport is not None:
+                self.transport.abort()
+            raise
+
+    def _next(self) -> None:
+        """Go on with what came behind the request just answered."""
+        assert self._request is not None
+        chunked = self._request.message.chunked
+        self._request = None
+        self._deadline = self._loop.time() + self._host.limits.keepalive_s
+        data, self._backlog = self._backlog, b""
+        if self._parser is not None:  # as it is once the sender is gone
+            self._parser.message_consumed()
+        if self._buffer_paused:
+            self._resume_reading_for_buffer()
+        if chunked:
+            self.data_received(b"")
+            if self._request is not None:  # it hid behind a chunked one, see trailer_safe
+                self._request = None
+                self.closing = True
+                return
+        self.data_received(data)
+        if self._ended and self._request is None:
+            self.closing = True
+
+    def _last(self) -> None:
+        """Close after the last answer, at once where nothing of the sender's can be unread."""
+        request = self._request
+        if self._draining or (
+            request is not None and (request.broken or not request.payload.is_eof() or self._backlog)
+        ):
+            self.hang_up()
+        else:
+            self._close()
+
+    def _close(self) -> None:
+        if self.transport is not None:
+            self._deadline = self._loop.time() + self._host.limits.body_idle_s
+            self.transport.close()
+
+    def _leave(self, _: object = None) -> None:
+        """Be counted out once the sender is gone and nothing is left to do, such as storing what came."""
+        if self.transport is None and (self.task is None or self.task.done()):
+            self._host.left(self)
+
+    def _arrived(self, message: RawRequestMessage, payload: StreamReader) -> None:
+        self._head, self._head_size = b"", 0
+        self._deadline = math.inf
+        self._waited = 0.0
+        if message.should_close or message.upgrade:
+            self.closing = True
+        self._request = Incoming(message, payload)
+        _wake(self._waiter)
+
+    def _head_grew(self, data: bytes) -> None:
+        """Bytes of a head that is not complete yet. Its time runs from its first byte on."""
+        if not data or not (self._head or data.strip(b"\r\n")):
+            return
+        if not self._head:
+            self._deadline = min(self._deadline, self._loop.time() + self._host.limits.head_s)
+        if len(self._head) < LINE_MAX:
+            self._head += data
+        self._head_size += len(data)
+        if self._head_size > self._host.limits.head_bytes:
+            bound = self._host.limits.head_bytes
+            self._answerer.malformed(self, ValueError(f"The request's head is longer than {bound} bytes"), self._head)
+
+
+def _wake(waiter: asyncio.Future[None] | None) -> None:
+    if waiter is not None and not waiter.done():
+        waiter.set_result(None)

@@ -1,0 +1,41 @@
+"""What a connection talks to: the server it belongs to, and what answers its requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from app.server.capture.incoming import Incoming
+from app.server.capture.limits import Limits
+
+if TYPE_CHECKING:
+    from app.server.capture.connection import Connection
+
+
+class Host(Protocol):
+    """The server that a connection belongs to."""
+
+    limits: Limits
+
+    def joined(self, connection: Connection) -> bool:
+        """A sender connected; False when there are too many, and the connection has been turned away."""
+        ...
+
+    def left(self, connection: Connection) -> None:
+        """The connection is closed."""
+        ...
+
+
+class Answerer(Protocol):
+    """What answers the requests."""
+
+    async def handle(self, connection: Connection, request: Incoming) -> None:
+        """Answer `request`."""
+        ...
+
+    def malformed(self, connection: Connection, error: Exception, head: bytes) -> None:
+        """Answer a head that is not HTTP; `head` is what is known of it."""
+        ...
+
+    def slow(self, connection: Connection, head: bytes) -> None:
+        """Answer a head that took too long."""
+        ...

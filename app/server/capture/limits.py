@@ -1,0 +1,25 @@
+"""How much one sender may ask of the capture port before it is turned away."""
+
+from __future__ import annotations
+
+from app.core.model import Record
+
+
+class Limits(Record, frozen=True):
+    """Bounds of the capture port; times are seconds.
+
+    A request's head must be complete `head_s` after it began, and at most `head_bytes` long. A body may pause for
+    `body_idle_s`, and has to come at `body_rate` bytes a second on the whole, with `body_s` to begin with. A connection
+    without a request is closed after `keepalive_s`. After a last answer, what the sender still sends is thrown away
+    for `linger_s`, so that it can read the answer. All are looked after every `sweep_s`.
+    """
+
+    connections: int = 512
+    head_s: float = 15.0
+    head_bytes: int = 256 * 1024
+    body_idle_s: float = 30.0
+    body_s: float = 60.0
+    body_rate: int = 1_000
+    keepalive_s: float = 75.0
+    linger_s: float = 2.0
+    sweep_s: float = 1.0

@@ -1,0 +1,171 @@
+"""The capture port: listens, keeps the connections within their limits, and stops without losing what is in hand."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+from collections.abc import Callable
+
+from app.core.errors import HooklineError, PortInUseError
+from app.core.providers.catalogue import Identify, nobody
+from app.server.capture.admission import denial
+from app.server.capture.connection import Connection
+from app.server.capture.handler import RETRY_AFTER, Handler
+from app.server.capture.incoming import Break
+from app.server.capture.limits import Limits
+from app.server.capture.port_holder import find_holder
+from app.server.ports import CaptureSink, EndpointLookup
+from app.server.refused import RefusedLog
+
+log = logging.getLogger(__name__)
+
+_DEFAULTS = Limits()
+_BACKLOG = 512
+_SPARE = 64
+"""Connections above the limit that may live as long as it takes to tell them so."""
+_CROWD_TOLD_EVERY_S = 10.0
+_LAST_MOMENT_S = 0.25
+
+
+class CaptureServer:
+    """Serves `/catch/…` on one address. Everything is called on the loop's thread; it may be started again."""
+
+    def __init__(  # noqa: PLR0917 - the parts it is made of, in this order
+        self,
+        endpoints: EndpointLookup,
+        captures: CaptureSink,
+        refused: RefusedLog,
+        body_limit: Callable[[], int],
+        instance_id: str,
+        limits: Limits = _DEFAULTS,
+        identify: Identify = nobody,
+    ) -> None:
+        self.limits = limits
+        self._handler = Handler(
+            endpoints, captures, refused, body_limit=body_limit, instance_id=instance_id, identify=identify
+        )
+        self._server: asyncio.Server | None = None
+        self._stopping = False
+        self._sweeper: asyncio.Task[None] | None = None
+        self._connections: set[Connection] = set()
+        self._turned_away: set[Connection] = set()
+        self._crowd_next_at = 0.0
+        self._crowd_untold = 0
+        self._empty: asyncio.Future[None] | None = None
+
+    async def start(self, host: str, port: int) -> None:
+        """Listen on `host`:`port` (0 for any free one). Raises PortInUseError, or HooklineError if it cannot be."""
+        loop = asyncio.get_running_loop()
+        self._stopping = False
+        try:
+            self._server = await loop.create_server(
+                lambda: Connection(self, self._handler, loop), host, port, backlog=_BACKLOG
+            )
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise PortInUseError(host, port, await asyncio.to_thread(find_holder, port)) from error
+            why = os.strerror(error.errno) if error.errno is not None and error.errno in errno.errorcode else error
+            raise HooklineError(
+                f"Hookline cannot listen on {host}, port {port}: {why}."
+                " Choose another address with --host, or another port with --port."
+            ) from error
+        self._sweeper = loop.create_task(self._sweep(), name="capture sweeper")
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port that are listened on; RuntimeError when it is not started."""
+        if self._server is None or not self._server.sockets:
+            raise RuntimeError("the capture server is not listening")
+        host, port = self._server.sockets[0].getsockname()[:2]
+        return host, port
+
+    @property
+    def connections(self) -> list[Connection]:
+        """All that are open now, also those that are being turned away."""
+        return [*self._connections, *self._turned_away]
+
+    async def stop(self, grace_s: float = 1.0) -> None:
+        """Stop listening, answer what is in hand within `grace_s`, close the rest. May be called again."""
+        self._stopping = True
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for connection in self.connections:
+            connection.finish_up()
+        await self._settle(grace_s)
+        for connection in self.connections:
+            connection.break_off(Break.STOPPED)
+        await self._settle(_LAST_MOMENT_S)
+        tasks = [connection.task for connection in self.connections if connection.task is not None]
+        for connection in self.connections:
+            _abort(connection)
+        if self._sweeper is not None:
+            tasks.append(self._sweeper)
+            self._sweeper.cancel()
+            self._sweeper = None
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._settle(_LAST_MOMENT_S)
+
+    # -- what a connection calls ----------------------------------------------------------------------------------
+
+    def joined(self, connection: Connection) -> bool:
+        """Count a new connection in, or turn it away: there are too many, or it came as the server stopped."""
+        if not self._stopping and len(self._connections) < self.limits.connections:
+            self._connections.add(connection)
+            return True
+        self._turned_away.add(connection)
+        if self._stopping or len(self._turned_away) > _SPARE:
+            _abort(connection)
+        else:
+            self._turn_away(connection)
+        return False
+
+    def left(self, connection: Connection) -> None:
+        """Count a closed connection out."""
+        self._connections.discard(connection)
+        self._turned_away.discard(connection)
+        if self._empty is not None and not self._empty.done() and not self.connections:
+            self._empty.set_result(None)
+
+    # -- within ---------------------------------------------------------------------------------------------------
+
+    def _turn_away(self, connection: Connection) -> None:
+        """Say that there are too many; listed now and then, or a flood would push all else out of the list."""
+        self._crowd_untold += 1
+        now = asyncio.get_running_loop().time()
+        listed = now >= self._crowd_next_at
+        reason = (
+            f"All {self.limits.connections} connections are in use; {self._crowd_untold} turned away since told last."
+        )
+        self._handler.turn_away(connection, denial(reason, 503, "too_many_connections", RETRY_AFTER), listed=listed)
+        if listed:
+            self._crowd_untold = 0
+            self._crowd_next_at = now + _CROWD_TOLD_EVERY_S
+
+    async def _sweep(self) -> None:
+        """Look after all time limits. One timer for all connections costs them nothing while they are quick."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(self.limits.sweep_s)
+            now = loop.time()
+            for connection in self.connections:
+                try:
+                    connection.expire(now)
+                except Exception:  # one connection's trouble must not end the watch over all others
+                    log.exception("a connection could not be ended")
+
+    async def _settle(self, seconds: float) -> None:
+        """Wait until all connections are closed, at most `seconds`."""
+        if self._connections or self._turned_away:
+            self._empty = asyncio.get_running_loop().create_future()
+            await asyncio.wait((self._empty,), timeout=seconds)
+            self._empty = None
+
+
+def _abort(connection: Connection) -> None:
+    if connection.task is not None:
+        connection.task.cancel()
+    if connection.transport is not None:
+        connection.transport.abort()

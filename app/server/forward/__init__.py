@@ -1,0 +1,5 @@
+"""Mirroring: each captured request with a forward URL is sent on, exactly as it came, in order per endpoint."""
+
+from app.server.forward.forwarder import Forwarder
+
+__all__ = ["Forwarder"]

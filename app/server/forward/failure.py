@@ -1,0 +1,123 @@
+"""Says in a developer's words why a request could not be sent, or was not answered as hoped."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import ssl
+from collections.abc import Iterator
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+import httpx
+
+from app.core.errors import HooklineError
+
+LOOPED = "The mirror came back to Hookline: the target is one of its own capture URLs."
+_TEXT_MAX = 200
+
+
+def failure_text(error: BaseException, url: str, timeout_ms: int) -> str | None:
+    """The sentence for an exception met while sending to `url`; None when it is none a network can cause."""
+    chain = list(_causes(error))
+    host, place = _place(url)
+    if isinstance(error, TimeoutError):
+        return f"No answer within {seconds(timeout_ms)}."
+    for kind, text in (
+        (socket.gaierror, f"The host name {host} could not be found."),
+        (ConnectionRefusedError, f"Nothing is listening at {place} (connection refused)."),
+        ((TimeoutError, httpx.TimeoutException), f"No answer within {seconds(timeout_ms)}."),
+    ):
+        if any(isinstance(cause, kind) for cause in chain):
+            return text
+    for cause in chain:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"The TLS certificate of {host} was not accepted: {cause.verify_message.rstrip('.')}."
+        if isinstance(cause, ssl.SSLError):
+            return f"TLS with {place} failed ({_reason(cause)}). Does that port speak https?"
+    return _broken_exchange(error, chain, place)
+
+
+def _broken_exchange(error: BaseException, chain: list[BaseException], place: str) -> str | None:
+    """What is left when host, port, time and TLS were in order."""
+    if isinstance(error, HooklineError):
+        return str(error)
+    if isinstance(error, httpx.LocalProtocolError):
+        return f"This request cannot be written as HTTP/1.1: {_short(error)}."
+    if isinstance(error, httpx.RemoteProtocolError):
+        if "without sending a response" in str(error):
+            return f"{place} closed the connection without an answer."
+        return f"The answer of {place} was not proper HTTP, or broke off: {_short(error)}."
+    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
+        return f"The forward URL cannot be used: {_short(error)}."
+    if isinstance(error, httpx.ReadError | httpx.WriteError | httpx.CloseError):
+        return f"{place} broke the connection off."
+    if isinstance(error, httpx.TransportError | OSError):
+        reason = next((cause.strerror for cause in chain if isinstance(cause, OSError) and cause.strerror), "")
+        return f"{place} could not be reached: {reason or _short(error)}."
+    return None
+
+
+def status_text(status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> str | None:
+    """The sentence for an answer's status; None for 2xx, which is success."""
+    if 200 <= status < 300:
+        return None
+    if status == 508 and _is_mirror_loop(body):
+        return LOOPED
+    text = f"The target answered {status}{_phrase(status)}."
+    location = next((value for name, value in headers if name.lower() == "location"), None)
+    if 300 <= status < 400 and location:
+        return f"{text} Redirects are not followed; it points to {location[:_TEXT_MAX]}"
+    return text
+
+
+def seconds(ms: int) -> str:
+    """`10 s`, `0.5 s`."""
+    return f"{ms / 1000:g} s"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """`error` and all that led to it, groups opened."""
+    waiting, seen = [error], set()
+    while waiting:
+        cause = waiting.pop()
+        if id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        waiting.extend(inner for inner in (cause.__cause__, cause.__context__) if inner is not None)
+        if isinstance(cause, BaseExceptionGroup):
+            waiting.extend(cause.exceptions)
+
+
+def _place(url: str) -> tuple[str, str]:
+    """Host, and host:port, as the URL names them."""
+    parts = urlsplit(url)
+    host = parts.hostname or url
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return host, f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f" {HTTPStatus(status).phrase}"
+    except ValueError:
+        return ""
+
+
+def _is_mirror_loop(body: bytes) -> bool:
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return False
+    return isinstance(answer, dict) and answer.get("error") == "mirror_loop"
+
+
+def _reason(error: ssl.SSLError) -> str:
+    return str(getattr(error, "reason", None) or error).replace("_", " ").lower()
+
+
+def _short(error: BaseException) -> str:
+    text = re.sub(r"bytearray\(b(.*)\)", r"\1", str(error))  # how h11 quotes what it could not read
+    return (text or type(error).__name__)[:_TEXT_MAX].rstrip(".")

@@ -1,0 +1,93 @@
+"""Sends one delivery to its target and reads the answer; every failure of the network becomes data."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+
+import httpx
+
+from app.core.clock import now_us
+from app.core.model import Capture, Delivery
+from app.server.forward.failure import failure_text
+from app.server.forward.outcome import Answer, concluded
+from app.server.forward.ports import CaptureReader
+from app.server.forward.request import StoredBody, build_request
+from app.server.forward.tls import trust
+
+# A target may close an idle connection at any moment; one reused just then would lose a request that must not be
+# sent twice, for nobody can tell whether it was taken. So each delivery has a connection of its own.
+_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+
+
+class Sender:
+    """Owns the connections to the targets, one for each delivery.
+
+    It drives httpx's transport, not its client: nothing is added, no redirect followed, no cookie kept, no environment
+    read.
+    """
+
+    def __init__(self, captures: CaptureReader, instance_id: str) -> None:
+        self._captures = captures
+        self._instance_id = instance_id
+        self._transports: dict[bool, httpx.AsyncHTTPTransport] = {}
+        self._opening = asyncio.Lock()
+
+    async def close(self) -> None:
+        """Close what is still open."""
+        while self._transports:
+            _, transport = self._transports.popitem()
+            await transport.aclose()
+
+    async def deliver(self, delivery: Delivery, timeout_ms: int) -> tuple[Delivery, bytes]:
+        """Send `delivery` once; the record with its outcome and the answer's body. At most `timeout_ms` in all.
+
+        StorageUnavailableError when the request cannot be read: then nothing was sent. Anything else is a bug of ours.
+        """
+        capture = await self._captures.get(delivery.capture_id)
+        transport = await self._open(delivery.url)
+        answer, error = Answer(), None
+        started_at, started = now_us(), time.perf_counter()
+        try:
+            if capture is None:
+                error = "The captured request was deleted before it could be mirrored."
+            else:
+                async with asyncio.timeout(timeout_ms / 1000):
+                    await self._exchange(transport, capture, delivery.url, timeout_ms, answer)
+        except Exception as problem:
+            error = failure_text(problem, delivery.url, timeout_ms)
+            if error is None:
+                raise
+        ms = (time.perf_counter() - started) * 1000
+        return concluded(delivery, answer, error, started_at, ms), bytes(answer.body)
+
+    async def _exchange(
+        self, transport: httpx.AsyncHTTPTransport, capture: Capture, url: str, timeout_ms: int, answer: Answer
+    ) -> None:
+        body = StoredBody(self._captures, capture)
+        request = build_request(capture, url, self._instance_id, body, timeout_ms / 1000)
+        response = await transport.handle_async_request(request)
+        try:
+            answer.status = response.status_code
+            answer.headers = tuple(
+                (name.decode("latin-1"), text.decode("latin-1")) for name, text in response.headers.raw
+            )
+            chunks = response.aiter_raw()  # the name keeps it alive until the response is closed, whatever the loop
+            async for chunk in chunks:
+                answer.add(chunk)
+                if answer.truncated:
+                    break
+        finally:
+            await response.aclose()
+
+    async def _open(self, url: str) -> httpx.AsyncHTTPTransport:
+        """The connections for `url`'s scheme; certificates are loaded when the first https target asks for them."""
+        secure = url.startswith("https:")
+        async with self._opening:
+            if secure not in self._transports:
+                context = await trust() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+                self._transports[secure] = httpx.AsyncHTTPTransport(
+                    verify=context, trust_env=False, http2=False, limits=_LIMITS
+                )
+            return self._transports[secure]

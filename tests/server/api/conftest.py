@@ -1,0 +1,97 @@
+"""The local API on a real store, and a client that calls it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.core.events import Bus
+from app.core.model import PART_SIZE, Capture, Endpoint
+from app.db.store import Store
+from app.server.api import ApiDoors, ApiServer
+from app.server.refused import RefusedLog
+from tests import factories
+
+TOKEN = "a-token-for-tests-only"
+
+
+class Desk:
+    """A store, the API in front of it, and the values that the application would hand in."""
+
+    def __init__(self, store: Store, bus: Bus) -> None:
+        self.store = store
+        self.refused = RefusedLog(bus.publish)
+        self.trouble: str | None = None
+        self.base = "https://hooks.example"
+        self.server = ApiServer(self.doors(), TOKEN)
+        self.client: httpx.AsyncClient
+
+    def doors(self) -> ApiDoors:
+        return ApiDoors(
+            endpoints=self.store.endpoints,
+            captures=self.store.captures,
+            deliveries=self.store.deliveries,
+            refused=self.refused,
+            account=self.store.account,
+            retention=self.store.retention,
+            version="1.2.3",
+            base_url=lambda: self.base,
+            capture_url=lambda: "http://127.0.0.1:8787",
+            endpoint_url=lambda endpoint: f"{self.base}/catch/{endpoint.slug}",
+            storage_trouble=lambda: self.trouble,
+            uptime_s=lambda: 1.5,
+        )
+
+    async def endpoint(self, **fields: Any) -> Endpoint:
+        return await self.store.endpoints.create(factories.draft(**fields))
+
+    async def capture(self, endpoint: Endpoint, body: bytes = b"{}", **fields: Any) -> Capture:
+        made = factories.capture(body, endpoint_id=endpoint.id, seq=self.store.captures.new_seq(), **fields)
+        parts = [body[at : at + PART_SIZE] for at in range(0, len(body), PART_SIZE)] or [b""]
+        for number, part in enumerate(parts[:-1]):
+            await self.store.captures.add_part(made.seq, number, part)
+        await self.store.captures.add(made, parts[-1], len(parts) - 1)
+        return made
+
+
+@pytest.fixture
+def bus() -> Bus:
+    return Bus()
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, bus: Bus) -> AsyncIterator[Desk]:
+    store = await Store.open(tmp_path, bus.publish)
+    desk = Desk(store, bus)
+    await desk.server.start("127.0.0.1", 0)
+    host, port = desk.server.address
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with httpx.AsyncClient(
+        base_url=f"http://{host}:{port}/api/v1", headers=headers, trust_env=False, verify=False
+    ) as client:
+        desk.client = client
+        yield desk
+    await desk.server.stop()
+    await store.close()
+
+
+def problem(response: httpx.Response, status: int, kind: str) -> dict[str, Any]:
+    """The problem in `response`, after a look at what all problems share."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    told: dict[str, Any] = response.json()
+    assert (told["type"], told["status"]) == (f"urn:hookline:problem:{kind}", status)
+    assert told["title"]
+    assert told["detail"]
+    return told
+
+
+def fields(response: httpx.Response, status: int = 422, kind: str = "invalid-fields") -> list[str]:
+    """The fields that a problem names; each has a message."""
+    errors = problem(response, status, kind)["errors"]
+    assert all(error["message"] for error in errors)
+    return [error["field"] for error in errors]

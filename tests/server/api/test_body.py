@@ -1,0 +1,132 @@
+"""Captured bodies through the local API, as sent and decoded."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import os
+import zlib
+from collections.abc import Callable
+
+import brotli
+import httpx
+import pytest
+
+from app.core.model import PART_SIZE
+from app.server.api.body import DECODED_MAX
+from tests.codings import packed_zstd
+from tests.server.api.conftest import TOKEN, Desk, problem
+
+
+def raw_deflate(data: bytes) -> bytes:
+    engine = zlib.compressobj(wbits=-15)
+    return engine.compress(data) + engine.flush()
+
+
+async def stored(desk: Desk, body: bytes, *codings: str) -> str:
+    headers = tuple(("Content-Encoding", coding) for coding in codings)
+    return (await desk.capture(await desk.endpoint(), body, headers=headers)).id
+
+
+async def test_bytes_come_as_sent_and_no_browser_would_run_them(desk: Desk) -> None:
+    body = gzip.compress(b"<script>alert(1)</script>")
+    capture = await stored(desk, body, "gzip")
+    response = await desk.client.get(f"/requests/{capture}/body")
+    assert response.status_code == 200
+    assert response.content == body
+    assert response.headers["content-length"] == str(len(body))
+    assert response.headers["content-disposition"] == f'attachment; filename="{capture}.bin"'
+    assert response.headers["content-type"] == "application/octet-stream"
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["content-security-policy"].startswith("sandbox")
+    assert "content-encoding" not in response.headers
+
+
+@pytest.mark.parametrize("size", [0, 1, PART_SIZE, PART_SIZE + 1, 5 * PART_SIZE + 3])
+async def test_large_bodies_come_whole(desk: Desk, size: int) -> None:
+    body = os.urandom(size)
+    capture = await stored(desk, body)
+    head = await desk.client.head(f"/requests/{capture}/body")
+    assert (head.headers["content-length"], head.content) == (str(size), b"")
+    response = await desk.client.get(f"/requests/{capture}/body")
+    assert hashlib.sha256(response.content).digest() == hashlib.sha256(body).digest()
+
+
+@pytest.mark.parametrize(
+    ("pack", "codings"),
+    [
+        (bytes, ()),
+        (bytes, ("identity",)),
+        (gzip.compress, ("gzip",)),
+        (gzip.compress, ("X-GZip",)),
+        (zlib.compress, ("deflate",)),
+        (raw_deflate, ("deflate",)),
+        (brotli.compress, ("br",)),
+        (packed_zstd, ("zstd",)),
+        (lambda data: packed_zstd(data[:9]) + packed_zstd(data[9:]), ("zstd",)),
+        (lambda data: gzip.compress(brotli.compress(data)), ("br, gzip",)),
+        (lambda data: gzip.compress(zlib.compress(data)), ("deflate, gzip",)),
+        (lambda data: gzip.compress(zlib.compress(data)), ("deflate", "gzip")),
+        (lambda data: gzip.compress(data[:9]) + gzip.compress(data[9:]) + b"\0" * 20, ("gzip",)),
+    ],
+)
+async def test_decoded(desk: Desk, pack: Callable[[bytes], bytes], codings: tuple[str, ...]) -> None:
+    for data in (b"hello, hooks", bytes(3 * PART_SIZE) + b"x"):
+        packed = pack(data)
+        capture = await stored(desk, packed, *codings)
+        response = await desk.client.get(f"/requests/{capture}/body?decoded=true")
+        assert response.status_code == 200
+        assert response.content == data
+        assert response.headers["content-length"] == str(len(data))
+        assert (await desk.client.get(f"/requests/{capture}/body?decoded=false")).content == packed
+
+
+@pytest.mark.parametrize(
+    ("body", "coding", "why"),
+    [
+        (b"x", "compress", "'compress'"),
+        (b"not Brotli", "br", "not proper Brotli"),
+        (b"not Zstandard", "zstd", "not proper Zstandard"),
+        (brotli.compress(os.urandom(500))[:-9], "br", "breaks off"),
+        (packed_zstd(os.urandom(500))[:-9], "zstd", "breaks off"),
+        (packed_zstd(bytes(DECODED_MAX + 1)), "zstd", "more than 64 MiB"),
+        (b"not gzip", "gzip", "not proper gzip"),
+        (gzip.compress(os.urandom(500))[:-9], "gzip", "breaks off"),
+        (gzip.compress(b"x" * 500, mtime=0) + b"garbage", "gzip", "not proper gzip"),
+        (gzip.compress(bytes(DECODED_MAX + 1)), "gzip", "more than 64 MiB"),
+    ],
+)
+async def test_why_a_body_cannot_be_decoded(desk: Desk, body: bytes, coding: str, why: str) -> None:
+    capture = await stored(desk, body, coding)
+    told = problem(await desk.client.get(f"/requests/{capture}/body?decoded=true"), 422, "cannot-decode")
+    assert why in told["detail"]
+    assert (await desk.client.get(f"/requests/{capture}/body")).content == body
+
+
+async def test_the_flag_is_true_or_false(desk: Desk) -> None:
+    capture = await stored(desk, b"")
+    problem(await desk.client.get(f"/requests/{capture}/body?decoded=yes"), 400, "invalid-parameter")
+
+
+async def test_a_caller_that_goes_away_costs_nothing(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    capture = await stored(desk, os.urandom(12 * PART_SIZE))
+    host, port = desk.server.address
+    head = f"GET /api/v1/requests/{capture}/body HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
+    for _ in range(3):
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(head.encode())
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+        writer.transport.abort()
+    assert (await desk.client.get("/status")).status_code == 200
+    await desk.server.stop()
+    assert caplog.records == []
+
+
+async def test_a_body_that_vanishes_on_the_way_does_not_pass_for_whole(desk: Desk) -> None:
+    capture = await stored(desk, os.urandom(40 * PART_SIZE))
+    async with desk.client.stream("GET", f"/requests/{capture}/body") as response:
+        assert response.status_code == 200
+        assert (await desk.client.delete(f"/requests/{capture}")).status_code == 204
+        with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError)):
+            await response.aread()

@@ -1,0 +1,191 @@
+"""Endpoints through the local API."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.events import Bus, StorageTrouble
+from tests.server.api.conftest import Desk, fields, problem
+
+
+async def test_create_with_a_name_alone(desk: Desk) -> None:
+    response = await desk.client.post("/endpoints", json={"name": "Orders"})
+    assert response.status_code == 201
+    made = response.json()
+    assert response.headers["location"] == f"/api/v1/endpoints/{made['slug']}"
+    assert made["url"] == f"https://hooks.example/catch/{made['slug']}"
+    assert made.pop("created_at").endswith("Z")
+    slug = made.pop("slug")
+    assert len(slug) >= 24
+    assert made == {
+        "url": f"https://hooks.example/catch/{slug}",
+        "name": "Orders",
+        "description": "",
+        "retention_days": 7,
+        "forward_url": None,
+        "active": True,
+        "reply": {"status": 200, "headers": [], "body": None, "delay_ms": 0},
+        "forward": {"timeout_ms": 10_000},
+        "auth": {"kind": "none", "name": "", "secret": ""},
+        "request_count": 0,
+        "unread_count": 0,
+        "last_request_at": None,
+    }
+
+
+async def test_create_with_everything_and_read_it_back(desk: Desk) -> None:
+    given: dict[str, Any] = {
+        "name": "All",
+        "description": "d",
+        "retention_days": 90,
+        "forward_url": "http://127.0.0.1:3000/x",
+        "slug": "all-of-it",
+        "active": False,
+        "reply": {"status": 202, "headers": [["X-A", "1"], ["X-A", "2"]], "body": "ok", "delay_ms": 5},
+        "forward": {"timeout_ms": 500},
+        "auth": {"kind": "basic", "name": "u", "secret": "p"},
+    }
+    made = (await desk.client.post("/endpoints", json=given)).json()
+    read = (await desk.client.get("/endpoints/all-of-it")).json()
+    assert read == made
+    assert {name: read[name] for name in given} == given
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({}, ["name"]),
+        ({"name": 5}, ["name"]),
+        ({"name": "x", "colour": 1}, ["colour"]),
+        ({"name": "x", "reply": {"stauts": 200}}, ["reply.stauts"]),
+        ({"name": "x", "reply": {"status": "200"}}, ["reply.status"]),
+        ({"name": "x", "retention_days": True}, ["retention_days"]),
+        ({"name": "x", "description": None}, ["description"]),
+        ({"name": "", "retention_days": 91, "slug": "A"}, ["name", "retention_days", "slug"]),
+        ({"name": "x", "forward_url": "ftp://x"}, ["forward_url"]),
+        ({"name": "x", "auth": {"kind": "magic"}}, ["auth.kind"]),
+    ],
+)
+async def test_wrong_fields_are_named(desk: Desk, body: dict[str, Any], named: list[str]) -> None:
+    assert fields(await desk.client.post("/endpoints", json=body)) == named
+    assert (await desk.client.get("/endpoints")).json()["items"] == []
+
+
+async def test_a_body_that_is_no_object(desk: Desk) -> None:
+    assert fields(await desk.client.post("/endpoints", json=[1])) == [""]
+
+
+async def test_a_taken_slug_is_named(desk: Desk) -> None:
+    await desk.endpoint(slug="taken")
+    assert fields(await desk.client.post("/endpoints", json={"name": "x", "slug": "taken"})) == ["slug"]
+
+
+async def test_the_free_plan_ends_at_ten_however_many_at_once(desk: Desk) -> None:
+    responses = await asyncio.gather(*(desk.client.post("/endpoints", json={"name": f"E{n}"}) for n in range(13)))
+    assert sorted(response.status_code for response in responses) == [201] * 10 + [409] * 3
+    told = problem(await desk.client.post("/endpoints", json={"name": "x"}), 409, "plan-limit")
+    assert "10" in told["detail"]
+
+
+async def test_list_in_pages_in_order_of_creation(desk: Desk) -> None:
+    made = [(await desk.endpoint()).slug for _ in range(5)]
+    seen: list[str] = []
+    query: dict[str, Any] = {"limit": 2}
+    while True:
+        page = (await desk.client.get("/endpoints", params=query)).json()
+        assert len(page["items"]) <= 2
+        seen += [item["slug"] for item in page["items"]]
+        if page["next"] is None:
+            break
+        query["cursor"] = page["next"]
+    assert seen == made
+
+
+async def test_patch_changes_what_is_given_and_nothing_else(desk: Desk) -> None:
+    given = {"name": "A", "slug": "abc", "forward_url": "http://127.0.0.1:1/", "reply": {"status": 201, "body": "x"}}
+    before = (await desk.client.post("/endpoints", json=given)).json()
+    steps: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({}, {}),
+        ({"name": "B"}, {"name": "B"}),
+        ({"active": False}, {"active": False}),
+        ({"reply": {"delay_ms": 7}}, {"reply": {**before["reply"], "delay_ms": 7}}),
+        ({"reply": {"body": None}}, {"reply": {**before["reply"], "delay_ms": 7, "body": None}}),
+        ({"forward_url": None}, {"forward_url": None}),
+        ({"auth": {"kind": "bearer", "secret": "s"}}, {"auth": {"kind": "bearer", "name": "", "secret": "s"}}),
+        ({"slug": "abc"}, {}),
+    ]
+    for patch, change in steps:
+        response = await desk.client.patch("/endpoints/abc", json=patch)
+        assert response.status_code == 200, response.text
+        before = {**before, **change}
+        assert response.json() == before
+    assert (await desk.client.get("/endpoints/abc")).json() == before
+
+
+async def test_patches_at_once_keep_each_others_fields(desk: Desk) -> None:
+    await desk.endpoint(slug="abc")
+    await asyncio.gather(
+        desk.client.patch("/endpoints/abc", json={"name": "N"}),
+        desk.client.patch("/endpoints/abc", json={"description": "D"}),
+        desk.client.patch("/endpoints/abc", json={"reply": {"status": 299}}),
+        desk.client.patch("/endpoints/abc", json={"reply": {"delay_ms": 3}}),
+    )
+    now = (await desk.client.get("/endpoints/abc")).json()
+    assert (now["name"], now["description"], now["reply"]["status"], now["reply"]["delay_ms"]) == ("N", "D", 299, 3)
+
+
+@pytest.mark.parametrize(
+    ("patch", "named"),
+    [
+        ({"name": None}, ["name"]),
+        ({"slug": "other"}, ["slug"]),
+        ({"url": "x"}, ["url"]),
+        ({"retention_days": 0}, ["retention_days"]),
+        ({"reply": None}, ["reply"]),
+        ({"forward": {"timeout_ms": 1}}, ["forward.timeout_ms"]),
+    ],
+)
+async def test_wrong_patches_change_nothing(desk: Desk, patch: dict[str, Any], named: list[str]) -> None:
+    await desk.endpoint(slug="abc")
+    before = (await desk.client.get("/endpoints/abc")).json()
+    assert fields(await desk.client.patch("/endpoints/abc", json={"description": "no", **patch})) == named
+    assert (await desk.client.get("/endpoints/abc")).json() == before
+
+
+async def test_delete(desk: Desk) -> None:
+    endpoint = await desk.endpoint(slug="abc")
+    capture = await desk.capture(endpoint)
+    assert (await desk.client.delete("/endpoints/abc")).status_code == 204
+    problem(await desk.client.get("/endpoints/abc"), 404, "not-found")
+    problem(await desk.client.get(f"/requests/{capture.id}"), 404, "not-found")
+    for call in (desk.client.delete, desk.client.get):
+        problem(await call("/endpoints/abc"), 404, "not-found")
+    problem(await desk.client.patch("/endpoints/abc", json={}), 404, "not-found")
+
+
+async def test_counts_and_the_last_request(desk: Desk) -> None:
+    endpoint = await desk.endpoint(slug="abc")
+    for at in (1_000_000, 1_700_000_000_123_456):
+        await desk.capture(endpoint, received_at=at)
+    read = (await desk.client.get("/endpoints/abc")).json()
+    assert (read["request_count"], read["unread_count"]) == (2, 2)
+    assert read["last_request_at"] == "2023-11-14T22:13:20.123456Z"
+
+
+async def test_what_cannot_be_stored_now_may_be_tried_again(desk: Desk, bus: Bus, tmp_path: Path) -> None:
+    well = asyncio.Event()
+    bus.subscribe(StorageTrouble, lambda event: None if event.reason else well.set())
+    with closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        response = await desk.client.post("/endpoints", json={"name": "x"}, timeout=20)
+        problem(response, 503, "storage-unavailable")
+        assert int(response.headers["retry-after"]) > 0
+        other.execute("ROLLBACK")
+    await asyncio.wait_for(well.wait(), 20)
+    assert (await desk.client.post("/endpoints", json={"name": "x"})).status_code == 201

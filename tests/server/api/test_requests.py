@@ -1,0 +1,213 @@
+"""Captured requests through the local API."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from app.core.clock import rfc3339
+from app.core.events import Bus, Mirrored
+from app.core.model import MirrorState, Plan
+from app.server.api.parameters import cursor_text
+from app.server.forward import Forwarder
+from tests import factories
+from tests.server.api.conftest import Desk, fields, problem
+
+
+async def test_summaries_newest_first_of_all_or_one(desk: Desk) -> None:
+    one, two = await desk.endpoint(slug="one"), await desk.endpoint(slug="two")
+    made = [await desk.capture(endpoint) for endpoint in (one, two, one)]
+    page = (await desk.client.get("/requests")).json()
+    assert [item["id"] for item in page["items"]] == [capture.id for capture in reversed(made)]
+    assert [item["endpoint"] for item in page["items"]] == ["one", "two", "one"]
+    assert page["next"] is None
+    page = (await desk.client.get("/requests", params={"endpoint": "two"})).json()
+    assert page["items"] == [
+        {
+            "id": made[1].id,
+            "endpoint": "two",
+            "received_at": rfc3339(made[1].received_at),
+            "method": "POST",
+            "target": "/catch/sample/orders?x=1",
+            "size": 2,
+            "content_type": "application/json",
+            "complete": True,
+            "reply": {"status": 200, "ms": None},
+            "mirror": "none",
+            "read": False,
+            "provider": None,
+            "event": None,
+        }
+    ]
+    problem(await desk.client.get("/requests?endpoint=three"), 404, "not-found")
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 8])
+async def test_pages_meet_without_gap_while_more_arrive(desk: Desk, limit: int) -> None:
+    endpoint = await desk.endpoint(slug="one")
+    made = [(await desk.capture(endpoint, received_at=1_000_000 + number // 3)).id for number in range(7)]
+    seen: list[str] = []
+    query: dict[str, Any] = {"limit": limit, "endpoint": "one"}
+    while True:
+        page = (await desk.client.get("/requests", params=query)).json()
+        seen += [item["id"] for item in page["items"]]
+        await desk.capture(endpoint)
+        if page["next"] is None:
+            break
+        query["cursor"] = page["next"]
+    assert sorted(seen) == sorted(made)
+    assert [made.index(one) // 3 for one in seen] == [2, 1, 1, 1, 0, 0, 0]
+
+
+async def test_one_in_full(desk: Desk) -> None:
+    endpoint = await desk.endpoint(slug="one")
+    headers = (("x-b", "1"), ("X-A", "\xff\xe9"), ("X-B", "2"), ("x-b", "1"))
+    made = await desk.capture(endpoint, b"\x00\xff", headers=headers, received_at=1_700_000_000_000_001)
+    read = (await desk.client.get(f"/requests/{made.id}")).json()
+    assert read == {
+        "id": made.id,
+        "endpoint": "one",
+        "received_at": "2023-11-14T22:13:20.000001Z",
+        "method": "POST",
+        "target": "/catch/sample/orders?x=1",
+        "http_version": "1.1",
+        "headers": [["x-b", "1"], ["X-A", "ÿé"], ["X-B", "2"], ["x-b", "1"]],
+        "size": 2,
+        "sha256": made.sha256,
+        "content_type": "application/json",
+        "source": {"address": "127.0.0.1", "port": 50_000},
+        "scheme": "http",
+        "complete": True,
+        "reply": {"status": 200, "ms": None},
+        "mirror": "none",
+        "read": False,
+        "provider": None,
+        "event": None,
+        "delivery_id": None,
+        "deliveries": [],
+    }
+
+
+async def test_unknown_requests(desk: Desk) -> None:
+    for path in ("/requests/nope", "/requests/nope/body", "/deliveries?request=nope"):
+        problem(await desk.client.get(path), 404, "not-found")
+    problem(await desk.client.delete("/requests/nope"), 404, "not-found")
+    assert fields(await desk.client.get("/deliveries"), 400, "invalid-parameter") == ["request"]
+
+
+async def test_delete_one(desk: Desk) -> None:
+    endpoint = await desk.endpoint()
+    made = [await desk.capture(endpoint) for _ in range(3)]
+    assert (await desk.client.delete(f"/requests/{made[1].id}")).status_code == 204
+    problem(await desk.client.get(f"/requests/{made[1].id}"), 404, "not-found")
+    left = (await desk.client.get("/requests")).json()["items"]
+    assert [item["id"] for item in left] == [made[2].id, made[0].id]
+
+
+async def test_delete_all_of_an_endpoint(desk: Desk) -> None:
+    one, two = await desk.endpoint(slug="one"), await desk.endpoint(slug="two")
+    for _ in range(3):
+        await desk.capture(one)
+    kept = await desk.capture(two)
+    assert (await desk.client.delete("/endpoints/one/requests")).status_code == 204
+    left = (await desk.client.get("/requests")).json()["items"]
+    assert [item["id"] for item in left] == [kept.id]
+    assert (await desk.client.get("/endpoints/one")).json()["request_count"] == 0
+    problem(await desk.client.delete("/endpoints/none/requests"), 404, "not-found")
+
+
+async def test_deliveries_tell_what_became_of_mirroring(desk: Desk, bus: Bus) -> None:
+    store = desk.store
+    endpoint = await desk.endpoint(forward_url="http://127.0.0.1:9/")
+    capture = factories.capture(b"", endpoint_id=endpoint.id, seq=store.captures.new_seq(), mirror=MirrorState.QUEUED)
+    await store.captures.add(capture, b"", forward_url=endpoint.forward_url)
+    queued = (await desk.client.get("/deliveries", params={"request": capture.id})).json()["items"]
+    assert [(row["state"], row["status"], row["started_at"]) for row in queued] == [("queued", None, None)]
+    told = asyncio.Event()
+    bus.subscribe(Mirrored, lambda _: told.set())
+    forwarder = Forwarder(store.captures, store.deliveries, store.endpoints, bus, store.account.instance_id)
+    await forwarder.start()
+    await asyncio.wait_for(told.wait(), 10)
+    await forwarder.stop()
+    page = (await desk.client.get("/deliveries", params={"request": capture.id})).json()
+    row = page["items"][0]
+    assert (row["id"], row["request"], row["url"]) == (queued[0]["id"], capture.id, "http://127.0.0.1:9/")
+    assert (row["state"], row["error"]) == ("failed", "Nothing is listening at 127.0.0.1:9 (connection refused).")
+    assert page["next"] is None
+    onward = {"request": capture.id, "cursor": cursor_text(row["id"])}
+    assert (await desk.client.get("/deliveries", params=onward)).json()["items"] == []
+    onward["cursor"] = cursor_text("another")
+    assert fields(await desk.client.get("/deliveries", params=onward), 400, "invalid-parameter") == ["cursor"]
+    full = (await desk.client.get(f"/requests/{capture.id}")).json()
+    assert full["deliveries"] == page["items"]
+    assert full["mirror"] == "failed"
+
+
+async def test_the_plan_and_totals_in_the_status(desk: Desk) -> None:
+    one, two = await desk.endpoint(), await desk.endpoint()
+    made = [await desk.capture(endpoint) for endpoint in (one, one, two)]
+    await desk.store.captures.mark_read([made[0].id])
+    await desk.store.account.set_plan(Plan.PRO)
+    desk.trouble = "The disk is full."
+    status = (await desk.client.get("/status")).json()
+    assert status.pop("database_bytes") > 0
+    assert status.pop("pid") > 0
+    assert status == {
+        "version": "1.2.3",
+        "capture_url": "http://127.0.0.1:8787",
+        "base_url": "https://hooks.example",
+        "plan": "pro",
+        "endpoints": {"held": 2, "limit": None},
+        "counts": {"requests": 3, "unread": 2, "refused": 0},
+        "uptime_seconds": 1.5,
+        "storage": "The disk is full.",
+    }
+    desk.trouble = None
+    await desk.store.account.set_plan(Plan.FREE)
+    status = (await desk.client.get("/status")).json()
+    assert (status["storage"], status["endpoints"]["limit"]) == ("ok", 10)
+
+
+async def found(desk: Desk, **query: Any) -> list[str]:
+    """The last letters of the targets that a search finds."""
+    page = (await desk.client.get("/requests", params=query)).json()
+    return [item["target"][-1] for item in page["items"]]
+
+
+async def test_a_search_over_all_endpoints_or_one(desk: Desk) -> None:
+    one, two = await desk.endpoint(slug="one"), await desk.endpoint(slug="two")
+    await desk.capture(one, b'{"type": "paid"}', target="/catch/one/a")
+    await desk.capture(two, b'{"type": "paid"}', target="/catch/two/b", method="PUT")
+    await desk.capture(one, b'{"type": "draft"}', target="/catch/one/c")
+    assert await found(desk, q="PAID") == ["b", "a"]
+    assert await found(desk, q="paid", endpoint="one") == ["a"]
+    assert await found(desk, q="json:type=paid -method:PUT") == ["a"]
+    assert await found(desk, q="  ") == ["c", "b", "a"]
+    assert await found(desk, q="nowhere") == []
+
+
+async def test_pages_of_a_search(desk: Desk) -> None:
+    endpoint = await desk.endpoint(slug="one")
+    made = [(await desk.capture(endpoint, b"even" if number % 2 else b"odd")).id for number in range(10)]
+    seen: list[str] = []
+    query: dict[str, Any] = {"limit": 2, "q": "even"}
+    while True:
+        page = (await desk.client.get("/requests", params=query)).json()
+        seen += [item["id"] for item in page["items"]]
+        if page["next"] is None:
+            break
+        query["cursor"] = page["next"]
+    assert seen == made[1::2][::-1]
+
+
+async def test_a_wrong_search_says_what_is_wrong_and_where(desk: Desk) -> None:
+    answer = await desk.client.get("/requests", params={"q": "paid metod:POST"})
+    told = problem(answer, 400, "invalid-query")
+    assert "Did you mean method:?" in told["detail"]
+    assert told["errors"][0]["field"] == "q"
+    assert (told["span"], told["suggestion"]) == ([5, 11], "method:")
+    told = problem(await desk.client.get("/requests", params={"q": '"open'}), 400, "invalid-query")
+    assert told["span"] == [0, 5]
+    assert "suggestion" not in told

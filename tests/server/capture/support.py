@@ -1,0 +1,252 @@
+"""What the tests of the capture server share: a directory and a store in memory, and raw HTTP over sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+from app.core.errors import StorageUnavailableError
+from app.core.events import Event, Refused
+from app.core.model import Capture, Endpoint, EndpointDraft
+from app.core.providers.catalogue import Identify, nobody
+from app.server.capture import CaptureServer, Limits
+from app.server.refused import RefusedLog
+from tests import factories
+
+OWN_ID = "own-instance"
+
+
+class Directory:
+    """Endpoints by slug."""
+
+    def __init__(self) -> None:
+        self.endpoints: dict[str, Endpoint] = {}
+
+    def by_slug(self, slug: str) -> Endpoint | None:
+        return self.endpoints.get(slug)
+
+    def put(self, slug: str = "orders", **fields: Any) -> Endpoint:
+        """Create or replace the endpoint `slug`."""
+        draft: EndpointDraft = factories.draft(slug=slug, **fields)
+        settable = {name: getattr(draft, name) for name in draft.__struct_fields__}
+        endpoint = Endpoint(id=len(self.endpoints) + 1, created_at=1, **settable)
+        self.endpoints[slug] = endpoint
+        return endpoint
+
+
+class MemorySink:
+    """Stores captures in memory. `fail_with` makes storing fail; `hold` makes it wait until it is set."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+        self.captures: list[Capture] = []
+        self.bodies: dict[int, bytes] = {}
+        self.forwards: dict[int, str | None] = {}
+        self.parts: dict[int, dict[int, bytes]] = {}
+        self.part_sizes: list[int] = []
+        self.dropped: list[int] = []
+        self.reply_ms: dict[int, float] = {}
+        self.fail_with: Exception | None = None
+        self.fail_after_parts: int | None = None
+        self.hold: asyncio.Event | None = None
+
+    def new_seq(self) -> int:
+        return next(self._numbers)
+
+    async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, forward_url: str | None = None) -> None:
+        await self._write()
+        parts = self.parts.pop(capture.seq, {})
+        assert sorted(parts) == list(range(tail_part))
+        self.captures.append(capture)
+        self.bodies[capture.seq] = b"".join(parts[n] for n in sorted(parts)) + tail
+        self.forwards[capture.seq] = forward_url
+
+    async def add_part(self, seq: int, part: int, data: bytes) -> None:
+        if self.fail_after_parts is not None and part >= self.fail_after_parts:
+            raise StorageUnavailableError("The disk is full.")
+        await self._write()
+        self.parts.setdefault(seq, {})[part] = data
+        self.part_sizes.append(len(data))
+
+    async def drop_parts(self, seq: int) -> None:
+        self.dropped.append(seq)
+        self.parts.pop(seq, None)
+
+    def replied(self, seq: int, ms: float) -> None:
+        self.reply_ms[seq] = ms
+
+    async def _write(self) -> None:
+        if self.hold is not None:
+            await self.hold.wait()
+        if self.fail_with is not None:
+            raise self.fail_with
+
+    @property
+    def last(self) -> Capture:
+        return self.captures[-1]
+
+    @property
+    def last_body(self) -> bytes:
+        return self.bodies[self.last.seq]
+
+
+class Response:
+    """One answer, as it came."""
+
+    def __init__(self, raw_head: bytes, body: bytes) -> None:
+        lines = raw_head.decode("latin-1").split("\r\n")
+        self.version, status, self.reason = lines[0].split(" ", 2)
+        self.status = int(status)
+        self.headers = [(name, value) for name, _, value in (line.partition(": ") for line in lines[1:])]
+        self.body = body
+
+    def values(self, name: str) -> list[str]:
+        return [value for key, value in self.headers if key.lower() == name.lower()]
+
+    def value(self, name: str) -> str | None:
+        values = self.values(name)
+        assert len(values) < 2, self.headers
+        return values[0] if values else None
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Sender:
+    """A raw connection to the server."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def send(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def response(self, *, bodiless: bool = False) -> Response:
+        """The next answer; its body is left out for HEAD."""
+        async with asyncio.timeout(10):
+            head = await self.reader.readuntil(b"\r\n\r\n")
+            answer = Response(head[:-4], b"")
+            length = int(answer.value("Content-Length") or 0)
+            if not bodiless and length:
+                answer.body = await self.reader.readexactly(length)
+            return answer
+
+    async def rest(self) -> bytes:
+        """Everything until the server closes; a reset counts as closing."""
+        async with asyncio.timeout(10):
+            data = b""
+            with suppress(ConnectionError):
+                while chunk := await self.reader.read(65_536):
+                    data += chunk
+            return data
+
+    def half_close(self) -> None:
+        self.writer.write_eof()
+
+    async def close(self) -> None:
+        self.writer.close()
+        with suppress(ConnectionError):
+            await self.writer.wait_closed()
+
+    def reset(self) -> None:
+        """Close so that the other side gets a reset instead of an end."""
+        sock = self.writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
+
+
+class Rig:
+    """Server, directory and store, and senders to it."""
+
+    def __init__(self) -> None:
+        self.directory = Directory()
+        self.sink = MemorySink()
+        self.events: list[Event] = []
+        self.refused = RefusedLog(self.events.append)
+        self.body_limit = 100 * 1024 * 1024
+        self.directory.put("orders")
+        self.senders: list[Sender] = []
+        self.server: CaptureServer
+
+    async def start(self, limits: Limits | None = None, identify: Identify = nobody) -> None:
+        self.server = CaptureServer(
+            self.directory,
+            self.sink,
+            self.refused,
+            lambda: self.body_limit,
+            OWN_ID,
+            limits or Limits(),
+            identify,
+        )
+        await self.server.start("127.0.0.1", 0)
+
+    async def close(self) -> None:
+        await self.server.stop()
+        for sender in self.senders:
+            await sender.close()
+
+    async def restart(self, **limits: Any) -> None:
+        await self.server.stop()
+        await self.start(Limits(**limits))
+
+    async def connect(self) -> Sender:
+        sender = Sender(*await asyncio.open_connection(*self.server.address, limit=8 * 1024 * 1024))
+        self.senders.append(sender)
+        return sender
+
+    async def ask(self, raw: bytes, *, bodiless: bool = False) -> Response:
+        """Send `raw` on a connection of its own and read one answer."""
+        sender = await self.connect()
+        try:
+            await sender.send(raw)
+            return await sender.response(bodiless=bodiless)
+        finally:
+            await sender.close()
+
+    async def post(self, body: bytes = b"{}", path: str = "/catch/orders", headers: str = "") -> Response:
+        return await self.ask(request("POST", path, body, headers))
+
+    def refusals(self) -> list[tuple[int, str, str]]:
+        """Status, method and target of all that were refused, oldest first; each was also published."""
+        kept = self.refused.newest()[::-1]
+        assert [event.refusal for event in self.events if isinstance(event, Refused)] == kept
+        return [(refusal.status, refusal.method, refusal.target) for refusal in kept]
+
+
+class OwnLoop:
+    """A server and the loop it runs on, for hypothesis, whose tests are not coroutines."""
+
+    def __init__(self) -> None:
+        self.runner = asyncio.Runner()
+        self.rig = Rig()
+        self.runner.run(self.rig.start(Limits(head_s=5, body_idle_s=5, linger_s=0.2, sweep_s=0.02, keepalive_s=5)))
+        self.runner.get_loop().set_exception_handler(self._note)
+        self.failures: list[str] = []
+
+    def _note(self, _: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+        self.failures.append(str(context))
+
+    def close(self) -> None:
+        self.runner.run(self.rig.close())
+        self.runner.close()
+
+
+def request(method: str = "POST", path: str = "/catch/orders", body: bytes = b"", headers: str = "") -> bytes:
+    """A request with Host and Content-Length; `headers` are whole lines."""
+    return (
+        f"{method} {path} HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body
+    )
+
+
+async def eventually(check: Callable[[], object], seconds: float = 5.0) -> None:
+    """Wait until `check()` holds."""
+    async with asyncio.timeout(seconds):
+        while not check():  # noqa: ASYNC110 - what is waited for tells nobody
+            await asyncio.sleep(0.005)

@@ -1,0 +1,153 @@
+"""Bodies that end before their end: what came is stored, incomplete, and never mirrored."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from app.core.model import PART_SIZE, MirrorState
+from tests.server.capture.support import Rig, Sender, eventually
+
+LENGTH = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
+CHUNKED = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+async def broken_off(rig: Rig, raw: bytes, how: str) -> Sender:
+    rig.directory.put("orders", forward_url="http://127.0.0.1:9/")
+    sender = await rig.connect()
+    await sender.send(raw)
+    await asyncio.sleep(0.05)
+    if how == "close":
+        await sender.close()
+    elif how == "reset":
+        sender.reset()
+    else:
+        sender.half_close()
+    await eventually(lambda: rig.sink.captures)
+    return sender
+
+
+@pytest.mark.parametrize("how", ["close", "reset", "half"])
+@pytest.mark.parametrize(
+    ("raw", "came"),
+    [
+        (LENGTH, b""),
+        (LENGTH + b"abcd", b"abcd"),
+        (CHUNKED, b""),
+        (CHUNKED + b"5\r\nab", b"ab"),
+        (CHUNKED + b"2\r\nab\r\n", b"ab"),
+        (CHUNKED + b"2\r\nab\r\n0\r\n", b"ab"),
+    ],
+)
+async def test_what_came_is_stored_as_incomplete(rig: Rig, raw: bytes, came: bytes, how: str) -> None:
+    sender = await broken_off(rig, raw, how)
+    record = rig.sink.last
+    assert (rig.sink.last_body, record.size, record.complete) == (came, len(came), False)
+    assert (record.mirror, rig.sink.forwards[record.seq]) == (MirrorState.NONE, None)
+    assert record.reply_status == 400
+    if how == "half":
+        assert (await sender.response()).status == 400
+    assert rig.refusals() == []
+
+
+async def test_parts_that_came_are_kept(rig: Rig) -> None:
+    sender = await rig.connect()
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 99000000\r\n\r\n")
+    await sender.send(b"x" * (3 * PART_SIZE + 5))
+    await eventually(lambda: sum(rig.sink.part_sizes) == 3 * PART_SIZE)
+    await asyncio.sleep(0.05)
+    await sender.close()
+    await eventually(lambda: rig.sink.captures)
+    assert rig.sink.last_body == b"x" * (3 * PART_SIZE + 5)
+    assert not rig.sink.last.complete
+
+
+async def test_what_came_while_the_store_was_slow_is_kept(rig: Rig) -> None:
+    rig.sink.hold = asyncio.Event()
+    sender = await rig.connect()
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 99000000\r\n\r\n")
+    await sender.send(b"x" * (PART_SIZE + 300_000))
+    await asyncio.sleep(0.1)
+    await sender.close()
+    await asyncio.sleep(0.1)
+    rig.sink.hold.set()
+    await eventually(lambda: rig.sink.captures)
+    assert rig.sink.last.size == PART_SIZE + 300_000
+
+
+@pytest.mark.parametrize("junk", [b"zz\r\nab\r\n", b"2\r\nabXX", b"-1\r\n", b"ffffffffffffffffff\r\n"])
+async def test_a_malformed_chunk_ends_the_body(rig: Rig, junk: bytes) -> None:
+    sender = await rig.connect()
+    await sender.send(CHUNKED + b"3\r\nabc\r\n")
+    await asyncio.sleep(0.05)
+    await sender.send(junk)
+    answer = await sender.response()
+    assert (answer.status, answer.json()) == (400, {"error": "bad_request"})
+    assert await sender.rest() == b""
+    assert rig.sink.last_body in (b"abc", b"abcab")
+    assert (rig.sink.last.complete, rig.sink.last.reply_status) == (False, 400)
+
+
+async def test_a_body_that_stands_still_is_ended(rig: Rig) -> None:
+    await rig.restart(body_idle_s=0.5, sweep_s=0.05)
+    sender = await rig.connect()
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+    for byte in b"abcd":
+        await sender.send(bytes((byte,)))
+        await asyncio.sleep(0.15)  # slow, but never still for long
+    assert not rig.sink.captures
+    assert (await sender.response()).status == 408
+    assert await sender.rest() == b""
+    assert (rig.sink.last_body, rig.sink.last.complete, rig.sink.last.reply_status) == (b"abcd", False, 408)
+
+
+async def test_a_body_that_drips_is_ended(rig: Rig) -> None:
+    await rig.restart(body_idle_s=5, body_s=0.3, body_rate=100, sweep_s=0.02)
+    sender = await rig.connect()
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n")
+    dripping = asyncio.create_task(drip(sender), name="drip")
+    assert (await sender.response()).status == 408
+    dripping.cancel()
+    assert not rig.sink.last.complete
+    assert 3 <= len(rig.sink.last_body) < 100
+
+
+async def drip(sender: Sender) -> None:
+    for _ in range(900):
+        await sender.send(b"x")
+        await asyncio.sleep(0.02)
+
+
+async def test_a_slow_body_that_keeps_the_least_rate_is_taken(rig: Rig) -> None:
+    await rig.restart(body_idle_s=5, body_s=0.3, body_rate=100, sweep_s=0.02)
+    sender = await rig.connect()
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\n\r\n")
+    for _ in range(20):
+        await sender.send(b"x" * 10)
+        await asyncio.sleep(0.04)
+    assert (await sender.response()).status == 200
+    assert rig.sink.last.complete
+
+
+async def test_time_spent_storing_is_not_the_senders(rig: Rig) -> None:
+    await rig.restart(body_idle_s=0.1, sweep_s=0.02, keepalive_s=0.1, head_s=0.1)
+    rig.sink.hold = asyncio.Event()
+    sender = await rig.connect()
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (2 * PART_SIZE))
+    await sender.send(bytes(PART_SIZE + 9))
+    await asyncio.sleep(0.4)
+    rig.sink.hold.set()
+    await sender.send(bytes(PART_SIZE - 9))
+    assert (await sender.response()).status == 200
+    assert rig.sink.last.complete
+
+
+async def test_a_sender_that_closes_its_side_after_the_request_gets_its_answers(rig: Rig) -> None:
+    sender = await rig.connect()
+    await sender.send((b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx") * 2)
+    sender.half_close()
+    assert (await sender.response()).status == 200
+    assert (await sender.response()).status == 200
+    assert await sender.rest() == b""
+    assert all(capture.complete for capture in rig.sink.captures)

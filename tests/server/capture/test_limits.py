@@ -1,0 +1,149 @@
+"""What one sender may ask of the port, so that others still get through."""
+
+from __future__ import annotations
+
+import asyncio
+import tracemalloc
+
+from app.core.model import PART_SIZE, Reply
+from app.server.capture import body
+from tests.server.capture.support import Rig, eventually, request
+
+
+async def test_a_head_must_be_complete_in_time_however_it_trickles(rig: Rig) -> None:
+    await rig.restart(head_s=0.3, sweep_s=0.05)
+    sender = await rig.connect()
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\n")
+    answering = asyncio.create_task(sender.response(), name="response")
+    while not answering.done():
+        await sender.send(b"X-A: b\r\n")
+        await asyncio.sleep(0.05)
+    assert (await answering).status == 408
+    assert await sender.rest() == b""
+    assert rig.refusals() == [(408, "POST", "/catch/orders")]
+
+
+async def test_a_second_head_must_be_complete_in_time_too(rig: Rig) -> None:
+    await rig.restart(head_s=0.2, sweep_s=0.05)
+    sender = await rig.connect()
+    await sender.send(request())
+    assert (await sender.response()).status == 200
+    await asyncio.sleep(0.4)  # idle is allowed for longer than that
+    await sender.send(b"GET ")
+    assert (await sender.response()).status == 408
+
+
+async def test_a_connection_that_says_nothing_is_closed_without_a_word(rig: Rig) -> None:
+    await rig.restart(head_s=0.1, sweep_s=0.05)
+    sender = await rig.connect()
+    assert await sender.rest() == b""
+    assert rig.refusals() == []
+
+
+async def test_an_idle_connection_is_closed(rig: Rig) -> None:
+    await rig.restart(keepalive_s=0.2, sweep_s=0.05)
+    sender = await rig.connect()
+    await sender.send(request())
+    await sender.response()
+    assert await sender.rest() == b""
+
+
+async def test_a_head_has_a_largest_size(rig: Rig) -> None:
+    await rig.restart(head_bytes=100_000)
+    sender = await rig.connect()
+    await sender.send(b"GET /catch/orders HTTP/1.1\r\nHost: x\r\n")
+    for _ in range(4):
+        await sender.send(b"X-Long: " + b"x" * 30_000 + b"\r\n")
+        await asyncio.sleep(0.01)
+    answer = await sender.response()
+    assert (answer.status, answer.json()) == (400, {"error": "bad_request"})
+    assert rig.refusals() == [(400, "GET", "/catch/orders")]
+
+
+async def test_many_and_long_headers_are_captured(rig: Rig) -> None:
+    headers = "".join(f"X-{n}: {'v' * 100}\r\n" for n in range(500)) + f"X-Long: {'v' * 60_000}\r\n"
+    assert (await rig.post(headers=headers)).status == 200
+    assert len(rig.sink.last.headers) == 503
+
+
+async def test_one_connection_too_many_is_told_so(rig: Rig) -> None:
+    await rig.restart(connections=3)
+    senders = [await rig.connect() for _ in range(3)]
+    for sender in senders:
+        await sender.send(request())
+        await sender.response()
+    for _ in range(5):
+        late = await rig.connect()
+        answer = await late.response()
+        assert (answer.status, answer.json()) == (503, {"error": "too_many_connections"})
+        assert answer.value("Retry-After")
+        assert await late.rest() == b""
+        await late.close()
+    assert rig.refusals() == [(503, "", "")]  # a flood does not push all else out of the list
+    await senders[0].close()
+
+    await eventually(lambda: len(rig.server.connections) == 2)
+    assert (await rig.post()).status == 200
+
+
+async def test_a_flood_of_connections_is_cut_off_and_leaves_nothing(rig: Rig) -> None:
+    await rig.restart(connections=2, sweep_s=0.05, linger_s=0.1)
+    held = [await rig.connect() for _ in range(2)]
+    await eventually(lambda: len(rig.server.connections) == 2)
+    flood = [await rig.connect() for _ in range(150)]
+    for sender in flood:
+        await sender.rest()
+        await sender.close()
+    for sender in held:
+        await sender.close()
+    await eventually(lambda: not rig.server.connections)
+    assert (await rig.post()).status == 200
+
+
+async def test_a_sender_that_never_reads_is_let_go(rig: Rig) -> None:
+    await rig.restart(body_idle_s=0.2, sweep_s=0.05)
+    rig.directory.put("big", reply=Reply(body="x" * 1_000_000))
+    sender = await rig.connect()
+    sender.writer.transport.pause_reading()
+    await sender.send(request(path="/catch/big") * 60)
+    await eventually(lambda: rig.sink.captures and not rig.server.connections)
+    assert len(rig.sink.captures) < 60
+
+
+async def test_who_goes_on_sending_after_a_refusal_is_cut_off(rig: Rig) -> None:
+    await rig.restart(linger_s=0.2, sweep_s=0.05)
+    rig.body_limit = 1024
+    sender = await rig.connect()
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999\r\n\r\n")
+    assert (await sender.response()).status == 413
+
+    async def pour() -> None:
+        while True:
+            await sender.send(bytes(10_000))
+            await asyncio.sleep(0.01)
+
+    try:
+        async with asyncio.timeout(5):
+            await pour()
+    except ConnectionError:
+        pass
+    await eventually(lambda: not rig.server.connections)
+
+
+async def test_a_large_body_that_waits_for_the_store_is_in_memory_once(rig: Rig) -> None:
+    rig.sink.hold = asyncio.Event()
+    senders = [await rig.connect() for _ in range(4)]
+    head = f"POST /catch/orders HTTP/1.1\r\nHost: t\r\nContent-Length: {4 * PART_SIZE}\r\n\r\n"
+    tracemalloc.start()
+    try:
+        for sender in senders:
+            await sender.send(head.encode() + bytes(PART_SIZE + 65_536))
+        await asyncio.sleep(0.5)
+        ours = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, body.__file__)])
+    finally:
+        tracemalloc.stop()
+    held = sum(trace.size for trace in ours.traces)
+    assert PART_SIZE * len(senders) <= held < 1.5 * PART_SIZE * len(senders)
+    rig.sink.hold.set()
+    for sender in senders:
+        await sender.close()

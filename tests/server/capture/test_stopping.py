@@ -1,0 +1,146 @@
+"""Starting and stopping: ports that are taken, requests in hand, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+import time
+
+import pytest
+
+from app.core.errors import HooklineError, PortInUseError
+from app.core.model import Reply
+from app.server.capture.port_holder import find_holder
+from tests.server.capture.support import Rig, eventually, request
+
+
+async def test_a_taken_port_is_named_with_its_holder(rig: Rig) -> None:
+    host, port = rig.server.address
+    other = Rig()
+    other.server = type(rig.server)(other.directory, other.sink, other.refused, lambda: 1, "x")
+    with pytest.raises(PortInUseError) as caught:
+        await other.server.start(host, port)
+    assert (caught.value.host, caught.value.port) == (host, port)
+    if sys.platform == "linux":
+        assert f"(process {os.getpid()})" in str(caught.value)
+    await other.server.stop()
+    assert (await rig.post()).status == 200
+
+
+async def test_an_address_of_another_machine_is_an_error_with_advice(rig: Rig) -> None:
+    await rig.server.stop()
+    with pytest.raises(HooklineError, match=r"192\.0\.2\.1, port 0: .*--host"):
+        await rig.server.start("192.0.2.1", 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_holder_of_a_free_port_is_nobody() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+        assert find_holder(port) is None  # bound, but not listening
+        held.listen()
+        assert f"(process {os.getpid()})" in (find_holder(port) or "")
+
+
+async def test_it_can_be_stopped_twice_and_started_again(rig: Rig) -> None:
+    await rig.server.stop()
+    await rig.server.stop()
+    with pytest.raises(RuntimeError):
+        _ = rig.server.address
+    await rig.server.start("127.0.0.1", 0)
+    assert (await rig.post()).status == 200
+
+
+async def test_it_listens_on_ipv6(rig: Rig) -> None:
+    await rig.server.stop()
+    try:
+        await rig.server.start("::1", 0)
+    except HooklineError:
+        pytest.skip("no IPv6 here")
+    assert (await rig.post()).status == 200
+    assert rig.sink.last.source_address == "::1"
+
+
+async def test_stopping_with_nothing_in_hand_is_immediate(rig: Rig) -> None:
+    senders = [await rig.connect() for _ in range(5)]
+    for sender in senders:
+        await sender.send(request())
+        await sender.response()
+    began = time.monotonic()
+    await rig.server.stop(grace_s=5)
+    assert time.monotonic() - began < 1
+    for sender in senders:
+        assert await sender.rest() == b""
+
+
+async def test_what_is_in_hand_is_answered(rig: Rig) -> None:
+    rig.sink.hold = asyncio.Event()
+    rig.directory.put("slow", reply=Reply(delay_ms=30_000))
+    storing, waiting = await rig.connect(), await rig.connect()
+    await storing.send(request())
+    await waiting.send(request(path="/catch/slow"))
+    await asyncio.sleep(0.05)
+    address = rig.server.address
+    stopping = asyncio.create_task(rig.server.stop(grace_s=5), name="stop")
+    await asyncio.sleep(0.05)
+    with pytest.raises(ConnectionError):
+        await asyncio.open_connection(*address)
+    rig.sink.hold.set()
+    for sender in (storing, waiting):
+        answer = await sender.response()
+        assert (answer.status, answer.value("Connection")) == (200, "close")
+    await asyncio.wait_for(stopping, 2)
+
+
+async def test_a_body_that_does_not_end_within_the_grace_is_stored_incomplete(rig: Rig) -> None:
+    sender = await rig.connect()
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc")
+    await asyncio.sleep(0.05)
+    began = time.monotonic()
+    await rig.server.stop(grace_s=0.1)
+    assert time.monotonic() - began < 1
+    assert (rig.sink.last_body, rig.sink.last.complete) == (b"abc", False)
+    assert (await sender.response()).status == 503
+
+
+async def test_a_store_that_hangs_does_not_hold_up_the_stop(rig: Rig) -> None:
+    rig.sink.hold = asyncio.Event()
+    sender = await rig.connect()
+    await sender.send(request())
+    await asyncio.sleep(0.05)
+    began = time.monotonic()
+    await rig.server.stop(grace_s=0.1)
+    assert time.monotonic() - began < 1.5
+    assert await sender.rest() == b""
+    assert not rig.server.connections
+
+
+async def test_what_is_stored_for_a_sender_that_left_is_waited_for(rig: Rig) -> None:
+    rig.sink.hold = asyncio.Event()
+    sender = await rig.connect()
+    await sender.send(request())
+    await asyncio.sleep(0.05)
+    sender.reset()
+    await asyncio.sleep(0.05)
+    stopping = asyncio.create_task(rig.server.stop(grace_s=5), name="stop")
+    await asyncio.sleep(0.05)
+    assert not stopping.done()
+    rig.sink.hold.set()
+    await stopping
+    assert rig.sink.captures
+
+
+async def test_fifty_starts_and_stops_leave_no_task_and_no_socket(rig: Rig) -> None:
+    await rig.server.stop()
+    tasks, sockets = len(asyncio.all_tasks()), len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
+    for _ in range(50):
+        await rig.server.start("127.0.0.1", 0)
+        assert (await rig.post()).status == 200
+        await rig.server.stop()
+    rig.senders.clear()
+    await eventually(lambda: len(asyncio.all_tasks()) == tasks)
+    if sys.platform == "linux":
+        await eventually(lambda: len(os.listdir("/proc/self/fd")) <= sockets)

@@ -1,0 +1,143 @@
+"""The capture port on the real store: what was answered 2xx is on disk, as it was sent."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.core.events import Bus, Captured
+from app.core.model import PART_SIZE, Endpoint, MirrorState
+from app.db.store import Store
+from app.server.capture import CaptureServer
+from app.server.refused import RefusedLog
+from tests.factories import draft
+from tests.server.capture.support import Sender, eventually, request
+
+
+class Program:
+    """A store with one endpoint, and the server in front of it."""
+
+    def __init__(self, store: Store, bus: Bus, endpoint: Endpoint) -> None:
+        self.store, self.endpoint = store, endpoint
+        self.captured: list[Captured] = []
+        bus.subscribe(Captured, self.captured.append)
+        self.refused = RefusedLog(bus.publish)
+        self.server = CaptureServer(
+            store.endpoints, store.captures, self.refused, lambda: 100 * 1024 * 1024, store.account.instance_id
+        )
+
+    async def connect(self) -> Sender:
+        return Sender(*await asyncio.open_connection(*self.server.address))
+
+
+@pytest.fixture
+async def program(tmp_path: Path) -> AsyncIterator[Program]:
+    bus = Bus()
+    store = await Store.open(tmp_path, bus.publish)
+    endpoint = await store.endpoints.create(draft(slug="orders", forward_url="http://127.0.0.1:9/"))
+    program = Program(store, bus, endpoint)
+    await program.server.start("127.0.0.1", 0)
+    yield program
+    await program.server.stop()
+    await store.close()
+
+
+async def test_what_was_answered_is_stored_as_it_was_sent(program: Program) -> None:
+    sender = await program.connect()
+    body = os.urandom(300)
+    await sender.send(request("PUT", "/catch/orders/%2F?x", body, "x-A: 1\r\nX-a: caf\xe9\r\n"))
+    answer = await sender.response()
+    capture = await program.store.captures.get(answer.json()["id"])
+    assert capture is not None
+    assert (capture.method, capture.target, capture.complete) == ("PUT", "/catch/orders/%2F?x", True)
+    assert capture.headers[1:3] == (("x-A", "1"), ("X-a", "caf\xe9"))
+    assert await program.store.captures.body(capture.id) == body
+    assert capture.sha256 == hashlib.sha256(body).hexdigest()
+    assert capture.mirror is MirrorState.QUEUED
+    assert [delivery.capture_id for delivery in await program.store.deliveries.pending(program.endpoint.id)] == [
+        capture.id
+    ]
+    await sender.close()
+
+
+async def test_many_senders_at_once_lose_nothing(program: Program) -> None:
+    async def send(number: int) -> list[str]:
+        sender = await program.connect()
+        ids = []
+        for n in range(20):
+            await sender.send(request(path=f"/catch/orders/{number}/{n}", body=b"%d-%d" % (number, n)))
+            ids.append((await sender.response()).json()["id"])
+        await sender.close()
+        return ids
+
+    answered = [capture_id for ids in await asyncio.gather(*map(send, range(16))) for capture_id in ids]
+    page = await program.store.captures.page(program.endpoint.id, limit=1_000)
+    assert sorted(answered) == sorted(summary.id for summary in page)
+    assert len(set(answered)) == 320
+    assert program.store.captures.counts(program.endpoint.id).total == 320
+    assert sorted(summary.id for event in program.captured for summary in event.summaries) == sorted(answered)
+
+
+async def test_a_large_body_is_stored_in_parts_and_read_back_whole(program: Program) -> None:
+    sender = await program.connect()
+    body = os.urandom(3 * PART_SIZE + 1)
+    await sender.send(request(body=body))
+    capture_id = (await sender.response()).json()["id"]
+    assert await program.store.captures.body(capture_id) == body
+    await sender.close()
+
+
+async def test_a_body_that_breaks_off_is_kept_and_not_mirrored(program: Program) -> None:
+    sender = await program.connect()
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n" + b"x" * 2_000_000)
+    await asyncio.sleep(0.2)
+    await sender.close()
+    await eventually(lambda: program.captured)
+    (summary,) = program.captured[0].summaries
+    assert (summary.complete, summary.size, summary.mirror) == (False, 2_000_000, MirrorState.NONE)
+    assert await program.store.captures.body(summary.id) == b"x" * 2_000_000
+    assert not await program.store.deliveries.pending(program.endpoint.id)
+
+
+async def test_the_time_of_the_answer_is_stored(program: Program) -> None:
+    sender = await program.connect()
+    await sender.send(request())
+    first = (await sender.response()).json()["id"]
+    await sender.send(request())
+    await sender.response()
+    await sender.close()
+    await program.server.stop()
+    async with asyncio.timeout(5):
+        while True:
+            capture = await program.store.captures.get(first)
+            assert capture is not None
+            if capture.reply_ms is not None:
+                break
+            await asyncio.sleep(0.01)
+    assert capture.reply_ms > 0
+
+
+async def test_an_endpoint_deleted_while_its_request_comes_in_keeps_nothing(program: Program) -> None:
+    sender = await program.connect()
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" + b"x" * 2_000_000)
+    await asyncio.sleep(0.1)
+    await program.store.endpoints.delete(program.endpoint.id)
+    await sender.send(b"x" * 1_000_000)
+    assert (await sender.response()).status == 404
+    assert await program.store.captures.page(None) == []
+    await sender.close()
+
+
+async def test_a_closed_store_answers_503_and_the_server_lives_on(program: Program) -> None:
+    await program.store.close()
+    sender = await program.connect()
+    for _ in range(2):
+        await sender.send(request())
+        answer = await sender.response()
+        assert (answer.status, answer.json()) == (503, {"error": "storage_unavailable"})
+    await sender.close()

@@ -1,0 +1,69 @@
+"""The sentences for failures that no local server can bring about, and for answers."""
+
+from __future__ import annotations
+
+import socket
+
+import httpx
+import pytest
+
+from app.server.forward.failure import failure_text, status_text
+
+URL = "https://hooks.invalid/x"
+
+
+def caused(error: Exception, cause: BaseException) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (caused(httpx.ConnectError(""), socket.gaierror(-2, "?")), "The host name hooks.invalid could not be found."),
+        (
+            caused(httpx.ConnectError(""), ExceptionGroup("all", [OSError("x"), ConnectionRefusedError()])),
+            "Nothing is listening at hooks.invalid:443 (connection refused).",
+        ),
+        (TimeoutError(), "No answer within 0.5 s."),
+        (httpx.ConnectTimeout(""), "No answer within 0.5 s."),
+        (
+            caused(httpx.ConnectError("no"), OSError(113, "No route to host")),
+            "hooks.invalid:443 could not be reached: No route to host.",
+        ),
+        (httpx.ReadError(""), "hooks.invalid:443 broke the connection off."),
+        (
+            httpx.LocalProtocolError("Illegal header value"),
+            "This request cannot be written as HTTP/1.1: Illegal header value.",
+        ),
+        (ZeroDivisionError(), None),
+    ],
+)
+def test_failure(error: Exception, text: str | None) -> None:
+    assert failure_text(error, URL, 500) == text
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body", "text"),
+    [
+        (200, (), b"", None),
+        (299, (), b"", None),
+        (500, (), b"", "The target answered 500 Internal Server Error."),
+        (799, (), b"", "The target answered 799."),
+        (508, (), b"", "The target answered 508 Loop Detected."),
+        (
+            508,
+            (),
+            b'{"error":"mirror_loop"}',
+            "The mirror came back to Hookline: the target is one of its own capture URLs.",
+        ),
+        (
+            302,
+            (("location", "/login"),),
+            b"",
+            "The target answered 302 Found. Redirects are not followed; it points to /login",
+        ),
+    ],
+)
+def test_status(status: int, headers: tuple[tuple[str, str], ...], body: bytes, text: str | None) -> None:
+    assert status_text(status, headers, body) == text

@@ -1,0 +1,115 @@
+"""A worker at the moments that matter: new arrivals while it looks, stops in mid-queue, outcomes that never store."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from app.core.model import PART_SIZE, Delivery, MirrorState
+from app.server.forward import Forwarder
+from app.server.forward.tls import trust
+from tests.server.forward.conftest import Stage
+from tests.server.forward.targets import OK, Received, target
+
+
+class Queue:
+    """The real queue with something happening after a look at it, or in place of storing an outcome."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._real = stage.store.deliveries
+        self.after_look: Callable[[], Awaitable[object]] | None = None
+        self.broken = 0
+
+    async def pending(self, endpoint_id: int, limit: int = 50) -> list[Delivery]:
+        rows = await self._real.pending(endpoint_id, limit)
+        if self.after_look is not None and not rows:
+            happen, self.after_look = self.after_look, None
+            await happen()
+        return rows
+
+    async def endpoints_with_pending(self) -> set[int]:
+        return await self._real.endpoints_with_pending()
+
+    async def finish(self, delivery: Delivery, response_body: bytes) -> None:
+        if self.broken:
+            self.broken -= 1
+            raise ZeroDivisionError
+        await self._real.finish(delivery, response_body)
+
+
+@pytest.fixture
+def queue(stage: Stage) -> Queue:
+    queue = Queue(stage)
+    store = stage.store
+    stage.forwarder = Forwarder(store.captures, queue, store.endpoints, stage.bus, store.account.instance_id)
+    return queue
+
+
+async def test_what_arrives_after_the_last_look_is_not_forgotten(stage: Stage, queue: Queue) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.forwarder.start()
+        queue.after_look = lambda: stage.capture(endpoint)
+        await stage.capture(endpoint)
+        await stage.outcomes(2)
+    assert len(place.received) == 2
+
+
+async def test_what_was_sent_is_never_sent_again_in_one_run(
+    stage: Stage, queue: Queue, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        queue.broken = 1
+        await stage.forwarder.start()
+        await stage.capture(endpoint, target="/catch/s/first")
+        await stage.outcome(endpoint, target="/catch/s/second")
+        await stage.outcome(endpoint, target="/catch/s/third")
+        await stage.forwarder.stop()
+    assert [received.line.split()[1] for received in place.received] == ["/first", "/second", "/third"]
+    assert "ZeroDivisionError" in caplog.text
+
+
+async def test_a_stop_begins_no_further_delivery(stage: Stage) -> None:
+    async def soon(_: Received, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.05)
+        writer.write(OK)
+
+    async with target(soon) as place:
+        endpoint = await stage.endpoint(place.url)
+        for _ in range(10):
+            await stage.capture(endpoint)
+        await stage.forwarder.start()
+        await place.arrival()
+        await stage.forwarder.stop()
+    assert len(place.received) == 1
+    assert len(await stage.store.deliveries.pending(endpoint.id)) == 9
+
+
+async def test_an_answer_without_end_is_read_no_further_than_is_kept(stage: Stage) -> None:
+    async def endless(_: Received, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n" + bytes(2 * PART_SIZE))
+        await writer.drain()
+        await asyncio.Event().wait()
+
+    async with target(endless) as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.forwarder.start()
+        delivery = await asyncio.wait_for(stage.outcome(endpoint), 5)
+    assert (delivery.state, delivery.response_truncated) == (MirrorState.DELIVERED, True)
+
+
+async def test_public_certificates_are_known_without_the_systems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "none.pem").touch()
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    context = await trust()
+    assert context.cert_store_stats()["x509_ca"] > 50
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.check_hostname
