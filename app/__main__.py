@@ -1,0 +1,91 @@
+"""`hookline`: hands the command line the three things it can do, serve, open the window, reach the store."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from app import __version__, children
+from app.cli.errors import Exit
+from app.cli.main import ApiAddress, CliDoors
+from app.cli.main import main as run_command_line
+from app.cli.options import SelftestOptions, ServeOptions, WindowOptions
+from app.core.errors import HooklineError
+from app.core.wishes import Asked
+from app.display import why_no_display
+from app.program import portable_folder
+from app.qt_libraries import speak_utf8, tell_on_desktop, why_no_qt
+
+FIRST_ENDPOINT = "My first endpoint"
+"""What a start without a window makes sure there is, so that its URL can be shown at once."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is the process's."""
+    children.set_them_free()
+    doors = CliDoors(
+        serve=_serve, window=_window, open_api=_open_api, selftest=_selftest, portable_folder=portable_folder
+    )
+    return run_command_line(sys.argv[1:] if argv is None else argv, doors)
+
+
+def _serve(options: ServeOptions) -> int:
+    from app.headless import run_headless  # start-up time: `hookline version` needs no server
+
+    return run_headless(options)
+
+
+def _window(options: WindowOptions) -> int:
+    reason = why_no_display()
+    if reason is not None and (options.link or options.new_endpoint):
+        raise HooklineError(f"{reason} A link or the form for a new endpoint needs the window.")
+    if reason is not None:
+        print(f"{reason} Serving without a window; Ctrl-C ends it.", file=sys.stderr, flush=True)
+        return _serve(msgspec.structs.replace(options.headless(), endpoints=(FIRST_ENDPOINT,), tail=True))
+    speak_utf8()
+    if lacking := why_no_qt():
+        return _tell(lacking)
+    # Only a start with a display may import Qt, and one that finds a window open needs no more of it than this.
+    from app.ui.single_instance import ask
+
+    if ask(options.data_dir, Asked(__version__, options.wish)):
+        return 0
+    from app.windowed import run_window  # start-up time, see above
+
+    return run_window(options)
+
+
+def _tell(lacking: str) -> int:
+    """Say why no window can open, where the user sees it."""
+    print(f"hookline: {lacking}", file=sys.stderr, flush=True)
+    if not sys.stderr.isatty():
+        tell_on_desktop(lacking)
+    return Exit.CANNOT
+
+
+def _selftest(options: SelftestOptions) -> int:
+    from app.selftest import run_selftest  # start-up time: other commands need none of it
+
+    return run_selftest(options)
+
+
+@asynccontextmanager
+async def _open_api(folder: Path) -> AsyncIterator[ApiAddress]:
+    """The local API on a free port, for one command while no program runs on `folder`."""
+    from app.application import Application  # start-up time: only a command that needs the store pays for it
+
+    application = Application(folder)
+    try:
+        await application.open()
+        url = await application.listen_api(0)
+        yield ApiAddress(url=url, token=application.token)
+    finally:
+        await application.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

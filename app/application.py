@@ -1,0 +1,239 @@
+"""The whole program without its face: builds every part, hands each what it needs, starts and stops them in order.
+
+The story of a start: hold the data folder, read the settings, open the store (`open`); then take the capture port and
+the API port, resume mirroring and tell the command line where all that is (`listen`). A stop goes the other way
+round: no new requests, those in hand are answered, mirroring pauses, the store is drained and closed (`close`).
+The window, `serve` and single commands all run on this one object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app import __version__, program, runtime
+from app.core.errors import InvalidFieldsError, PortInUseError
+from app.core.events import Bus, SettingsChanged, StorageTrouble
+from app.core.model import Endpoint
+from app.core.providers import catalogue
+from app.core.settings import Settings, check
+from app.db import settings_file
+from app.db.folder import FolderHold, hold_folder
+from app.db.store import Store
+from app.server.api import ApiDoors, ApiServer
+from app.server.api.token import load_or_make
+from app.server.capture import CaptureServer
+from app.server.forward import Forwarder
+from app.server.refused import RefusedLog
+from app.ui.theme.resources import resource
+
+LOOPBACK = "127.0.0.1"
+EVERY_ADDRESS = ("0.0.0.0", "::", "")
+
+
+class Application:
+    """All parts of one running Hookline. `overrides` are settings of this run alone (from the command line)."""
+
+    store: Store
+    hold: FolderHold
+    token: str
+
+    def __init__(self, folder: Path, overrides: Mapping[str, Any] | None = None) -> None:
+        self.folder = folder
+        self.bus = Bus()
+        self.refused = RefusedLog(self.bus.publish)
+        self.settings = Settings()
+        self.catalogue = catalogue.load(resource("providers"))
+        self.storage_trouble: str | None = None
+        self._overrides = dict(overrides or {})
+        self._saved = Settings()
+        self._capture: CaptureServer | None = None
+        self._api: ApiServer | None = None
+        self._forwarder: Forwarder | None = None
+        self._opened = False
+        self._started_at = time.monotonic()
+        self.bus.subscribe(StorageTrouble, self._note_trouble)
+
+    async def open(self) -> None:
+        """Hold the folder and open the store; DataFolderError leaves everything as it was."""
+        self.hold = hold_folder(self.folder, program.portable_note(self.folder))
+        try:
+            self._saved = settings_file.load(self.folder)
+            self.settings = msgspec.structs.replace(self._saved, **self._overrides)
+            self.token = load_or_make(self.folder)
+            self.store = await Store.open(
+                self.folder, self.bus.publish, self.own_bases, identify=self.catalogue.identify
+            )
+        except BaseException:
+            self.hold.release()
+            raise
+        self._opened = True
+
+    async def listen(self) -> None:
+        """Take both ports and start the background work. PortInUseError starts nothing; call again once mended."""
+        if self._capture is None:
+            self._capture = await self._start_capture(self.settings)
+        await self.listen_api(self.settings.api_port)
+        self._note_free_ports(self._capture, self._api)
+        self._forwarder = Forwarder(
+            self.store.captures, self.store.deliveries, self.store.endpoints, self.bus, self.store.account.instance_id
+        )
+        await self._forwarder.start()
+        self.store.retention.start()
+        self._write_runtime()
+
+    def _note_free_ports(self, capture: CaptureServer, api: ApiServer | None) -> None:
+        """Name the ports that port 0 took: 0 itself is no valid setting, and no other could be saved beside it."""
+        taken = {"port": capture.address[1]} | ({"api_port": api.address[1]} if api is not None else {})
+        self.override(**{name: port for name, port in taken.items() if getattr(self.settings, name) == 0})
+
+    async def listen_api(self, port: int) -> str:
+        """Serve the local API alone (0: any free port) and give its address."""
+        if self._api is None:
+            api = ApiServer(self._api_doors(), self.token)
+            await api.start(LOOPBACK, port)
+            self._api = api
+        return self.api_url
+
+    async def close(self) -> None:
+        """Stop everything in order; may be called twice, and after a start that failed."""
+        if self._capture is not None:
+            await self._capture.stop()
+        if self._opened:
+            self.store.hurry()
+        if self._forwarder is not None:
+            await self._forwarder.stop()
+        if self._api is not None:
+            await self._api.stop()
+        self._capture = self._forwarder = self._api = None
+        if self._opened:
+            self._opened = False
+            await self.store.close()
+            runtime.remove(self.folder)
+            self.hold.release()
+
+    # -- addresses ------------------------------------------------------------------------------------------------
+
+    @property
+    def listening(self) -> tuple[str, int] | None:
+        """Host and port senders reach, None while the capture port is closed."""
+        return self._capture.address if self._capture is not None else None
+
+    @property
+    def api_url(self) -> str:
+        """The local API's address without a path."""
+        if self._api is None:
+            raise RuntimeError("the local API is not being served")
+        host, port = self._api.address
+        return f"http://{host}:{port}"
+
+    def local_base(self) -> str:
+        """The capture port's own address, as a program on this machine reaches it."""
+        host, port = self.listening or (self.settings.host, self.settings.port)
+        if host in EVERY_ADDRESS:
+            host = LOOPBACK
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    def capture_url(self, endpoint: Endpoint) -> str:
+        """The URL to give to senders of `endpoint`."""
+        base = self.settings.base_url or self.local_base()
+        return f"{base.rstrip('/')}/catch/{endpoint.slug}"
+
+    def local_url(self, endpoint: Endpoint) -> str:
+        """The URL by which this machine reaches `endpoint`, whatever the public base URL is."""
+        return f"{self.local_base()}/catch/{endpoint.slug}"
+
+    def own_bases(self) -> tuple[str, ...]:
+        """Every address that leads to the capture port: what a forward URL must not be."""
+        bases = [self.local_base(), f"http://{LOOPBACK}:{(self.listening or ('', self.settings.port))[1]}"]
+        if self.settings.base_url:
+            bases.append(self.settings.base_url)
+        return tuple(dict.fromkeys(bases))
+
+    @property
+    def uptime_s(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started_at
+
+    # -- settings -------------------------------------------------------------------------------------------------
+
+    def override(self, **values: Any) -> None:
+        """Use `values` for this run alone, without saving them."""
+        self._overrides.update(values)
+        self.settings = msgspec.structs.replace(self.settings, **values)
+
+    async def apply_settings(self, new: Settings) -> None:
+        """Put `new` into force and save what changed. On InvalidFieldsError or PortInUseError all stays as it was."""
+        if errors := check(new):
+            raise InvalidFieldsError(errors)
+        old, old_capture, old_api = self.settings, self._capture, self._api
+        capture, api = old_capture, old_api
+        if old_capture is not None and (new.port, new.host) != (old.port, old.host):
+            capture = await self._start_capture(new)
+        try:
+            if old_api is not None and new.api_port != old.api_port:
+                api = ApiServer(self._api_doors(), self.token)
+                await api.start(LOOPBACK, new.api_port)
+        except PortInUseError:
+            if capture is not None and capture is not old_capture:
+                await capture.stop()
+            raise
+        await self._save(old, new)
+        self.settings, self._capture, self._api = new, capture, api
+        if old_capture is not None and old_capture is not capture:
+            await old_capture.stop()
+        if old_api is not None and old_api is not api:
+            await old_api.stop()
+        if api is not None:
+            self._write_runtime()
+        self.bus.publish(SettingsChanged(settings=new))
+
+    async def _save(self, old: Settings, new: Settings) -> None:
+        changed = {key: getattr(new, key) for key in new.__struct_fields__ if getattr(new, key) != getattr(old, key)}
+        self._saved = msgspec.structs.replace(self._saved, **changed)
+        self._overrides = {key: value for key, value in self._overrides.items() if key not in changed}
+        await asyncio.get_running_loop().run_in_executor(None, settings_file.save, self.folder, self._saved)
+
+    # -- building -------------------------------------------------------------------------------------------------
+
+    async def _start_capture(self, settings: Settings) -> CaptureServer:
+        server = CaptureServer(
+            self.store.endpoints,
+            self.store.captures,
+            self.refused,
+            body_limit=lambda: self.settings.body_limit,
+            instance_id=self.store.account.instance_id,
+            identify=self.catalogue.identify,
+        )
+        await server.start(settings.host, settings.port)
+        return server
+
+    def _api_doors(self) -> ApiDoors:
+        store = self.store
+        return ApiDoors(
+            endpoints=store.endpoints,
+            captures=store.captures,
+            deliveries=store.deliveries,
+            refused=self.refused,
+            account=store.account,
+            retention=store.retention,
+            version=__version__,
+            base_url=lambda: self.settings.base_url or self.local_base(),
+            capture_url=lambda: self.local_base() if self.listening else None,
+            endpoint_url=self.capture_url,
+            storage_trouble=lambda: self.storage_trouble,
+            uptime_s=lambda: self.uptime_s,
+        )
+
+    def _write_runtime(self) -> None:
+        capture_url = self.local_base() if self.listening else None
+        runtime.write(self.folder, runtime.Runtime(pid=os.getpid(), capture_url=capture_url, api_url=self.api_url))
+
+    def _note_trouble(self, event: StorageTrouble) -> None:
+        self.storage_trouble = event.reason

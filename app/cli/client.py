@@ -1,0 +1,135 @@
+"""The local API as commands call it: typed answers, and each refusal as the error that ends the command."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Self, cast
+from urllib.parse import quote
+
+import httpx
+
+from app.cli.errors import CliError, Exit
+from app.cli.ports import ApiAddress
+from app.cli.views import EndpointFields, EndpointView, RequestView, StatusView, SummaryView
+
+TIMEOUT = httpx.Timeout(60, connect=5)
+PAGE = 500
+"""The most a list gives at once."""
+
+CODES = {400: Exit.USAGE, 404: Exit.NO, 422: Exit.USAGE}
+"""How a refusal's HTTP status ends the command; all others mean that it cannot be done as things are."""
+
+
+class ApiClient:
+    """One connection to the API. Every method raises CliError when the answer is a refusal or none comes."""
+
+    def __init__(self, address: ApiAddress) -> None:
+        self._http = httpx.AsyncClient(
+            base_url=f"{address.url}/api/v1",
+            headers={"Authorization": f"Bearer {address.token}"},
+            timeout=TIMEOUT,
+            trust_env=False,  # a proxy has no business between two programs of this machine
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.aclose()
+
+    async def status(self) -> StatusView:
+        """How the program is doing."""
+        return cast(StatusView, await self._json("GET", "/status"))
+
+    async def endpoints(self) -> list[EndpointView]:
+        """All endpoints, oldest first."""
+        return [cast(EndpointView, item) async for item in self._items("/endpoints", {}, None)]
+
+    async def endpoint(self, slug: str) -> EndpointView:
+        """One endpoint."""
+        return cast(EndpointView, await self._json("GET", _path("endpoints", slug)))
+
+    async def create(self, fields: EndpointFields) -> EndpointView:
+        """Make an endpoint."""
+        return cast(EndpointView, await self._json("POST", "/endpoints", fields))
+
+    async def change(self, slug: str, fields: EndpointFields) -> EndpointView:
+        """Change the fields given, and give the endpoint as it is now."""
+        return cast(EndpointView, await self._json("PATCH", _path("endpoints", slug), fields))
+
+    async def remove(self, slug: str) -> None:
+        """Delete an endpoint with all its requests."""
+        async with self._answer("DELETE", _path("endpoints", slug)):
+            pass
+
+    async def requests(self, slug: str | None, count: int, query: str = "") -> AsyncIterator[SummaryView]:
+        """The newest `count` requests of an endpoint, or of all (None), that the search finds, newest first."""
+        params = {**({} if slug is None else {"endpoint": slug}), **({"q": query} if query else {})}
+        async for item in self._items("/requests", params, count):
+            yield cast(SummaryView, item)
+
+    async def request(self, request_id: str) -> RequestView:
+        """One request in full."""
+        return cast(RequestView, await self._json("GET", _path("requests", request_id)))
+
+    async def body(self, request_id: str) -> AsyncGenerator[bytes, None]:
+        """A request's body as it was sent, piece by piece."""
+        async with self._answer("GET", _path("requests", request_id) + "/body") as answer:
+            # aiter_raw: a body sent in gzip stays in gzip
+            async for piece in answer.aiter_raw():
+                yield piece
+
+    async def _items(self, path: str, query: dict[str, str], count: int | None) -> AsyncIterator[dict[str, Any]]:
+        cursor: str | None = None
+        while count is None or count > 0:
+            limit = PAGE if count is None else min(count, PAGE)
+            params = {**query, "limit": str(limit), **({"cursor": cursor} if cursor else {})}
+            page = await self._json("GET", path, params=params)
+            for item in page["items"]:
+                yield item
+            cursor = page["next"]
+            if cursor is None:
+                return
+            count = None if count is None else count - len(page["items"])
+
+    async def _json(
+        self, method: str, path: str, content: EndpointFields | None = None, params: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        async with self._answer(method, path, content, params) as answer:
+            await answer.aread()
+            return cast(dict[str, Any], answer.json())
+
+    @asynccontextmanager
+    async def _answer(
+        self, method: str, path: str, content: EndpointFields | None = None, params: dict[str, str] | None = None
+    ) -> AsyncIterator[httpx.Response]:
+        try:
+            async with self._http.stream(method, path, json=content, params=params) as answer:
+                if not answer.is_success:
+                    await answer.aread()
+                    raise _refusal(answer)
+                yield answer
+        except httpx.TimeoutException as error:
+            raise CliError(f"Hookline at {self._http.base_url} does not answer. Try again.", Exit.CANNOT) from error
+        except httpx.TransportError as error:
+            text = f"Hookline at {self._http.base_url} cannot be reached: {error}. Is it still running?"
+            raise CliError(text, Exit.CANNOT) from error
+
+
+def _path(kind: str, key: str) -> str:
+    return f"/{kind}/{quote(key, safe='')}"
+
+
+def _refusal(answer: httpx.Response) -> CliError:
+    """The error that a problem document (RFC 9457) tells of; its fields' messages say more than its summary."""
+    try:
+        problem = answer.json()
+        messages = [error["message"] for error in problem.get("errors", ())]
+        message = " ".join(messages) or problem.get("detail") or problem["title"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        message = f"{answer.request.url} answered {answer.status_code}, not as Hookline does. What runs there?"
+    return CliError(message, CODES.get(answer.status_code, Exit.CANNOT))

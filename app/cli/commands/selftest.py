@@ -1,0 +1,47 @@
+"""`hookline selftest`: whether this program, as it was installed, can do its work on this system."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any
+
+from app.cli.errors import CliError, Exit
+from app.cli.options import SelftestOptions
+
+NAME = "selftest"
+HELP = "try the whole program on a temporary folder: window, five requests, storage"
+DESCRIPTION = (
+    "Starts the program with a window that is not shown, on a temporary data folder and free ports, sends five requests"
+    " through its capture port and reads them back. Your data, settings and a running Hookline are left alone."
+)
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(NAME, parents=shared, help=HELP, description=DESCRIPTION)
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--on-screen", action="store_true", help="show the window on the display while testing")
+    where.add_argument("--headless", action="store_true", help="leave out the window: what hookline serve needs")
+    limit = SelftestOptions().time_limit_s
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        default=limit,
+        metavar="SECONDS",
+        help=f"give up after so many seconds ({limit:g})",
+    )
+
+
+def options_of(options: argparse.Namespace) -> SelftestOptions:
+    """The record that the selftest takes; CliError for what does not go with it."""
+    if hasattr(options, "data_dir"):
+        raise CliError("The selftest has a data folder of its own. Leave out --data-dir.", Exit.USAGE)
+    if not (math.isfinite(options.time_limit) and options.time_limit > 0):
+        raise CliError("--time-limit is a number of seconds above 0.", Exit.USAGE)
+    return SelftestOptions(
+        as_json=options.as_json,
+        on_screen=options.on_screen,
+        headless=options.headless,
+        time_limit_s=options.time_limit,
+    )

@@ -1,0 +1,201 @@
+"""`hookline show`: one captured request, or the part of it that is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import io
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+from uuid import UUID
+
+from app.cli.call import Call
+from app.cli.errors import CliError, Exit
+from app.cli.output import Output
+from app.cli.views import DeliveryView, RequestView
+from app.core.clock import parse_rfc3339
+from app.core.curl import PASTE_MAX, body_file, curl_command
+from app.core.model import Capture
+from app.core.wording import ms_text, size_text, time_text
+
+HELP = "show one captured request, or a part of it"
+PREVIEW = 16 * 1024
+"""Bytes of a text body shown with the rest of the request."""
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("show", parents=shared, help=HELP, description=HELP)
+    parser.set_defaults(run=show, part=None)
+    parser.add_argument("id", metavar="ID", help="a request's id, as hookline requests lists it")
+    part = parser.add_mutually_exclusive_group()
+    for name, text in (
+        ("body", "the body's bytes as they were sent"),
+        ("headers", "the headers alone, as they were sent"),
+        ("curl", "the request as a curl command"),
+        ("raw", "request line, headers and body, as bytes"),
+    ):
+        part.add_argument(f"--{name}", dest="part", action="store_const", const=name, help=f"print {text}")
+
+
+async def show(call: Call) -> int:
+    """Print the request, or a part of it."""
+    part = call.options.part
+    if part and call.out.as_json:
+        raise CliError(f"--json prints the whole request as JSON; leave out --json or --{part}.", Exit.USAGE)
+    request = await call.api.request(_checked(call.options.id))
+    if call.out.as_json:
+        call.out.json(request)
+    elif part == "headers":
+        _headers(call.out, request)
+    elif part == "body":
+        await _bytes(call, request, b"")
+    elif part == "raw":
+        await _bytes(call, request, head(request))
+    elif part == "curl":
+        await _curl(call, request)
+    else:
+        await _overview(call, request)
+    return Exit.DONE
+
+
+def _checked(text: str) -> str:
+    try:
+        return str(UUID(text))
+    except ValueError:
+        raise CliError(f"No request has the id {text!r}. See hookline requests SLUG.", Exit.NO) from None
+
+
+def head(request: RequestView) -> bytes:
+    """Request line and headers as they stood on the wire, with the empty line that ends them."""
+    lines = [f"{request['method']} {request['target']} HTTP/{request['http_version']}"]
+    lines += [f"{name}: {value}" for name, value in request["headers"]]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+async def _bytes(call: Call, request: RequestView, before: bytes) -> None:
+    """`before` and the body: bytes into a file or pipe, readable text on a terminal."""
+    async with aclosing(call.api.body(request["id"])) as body:
+        if call.out.terminal:
+            await _on_terminal(call.out, before, body)
+            return
+        call.out.data(before)
+        async for piece in body:
+            call.out.data(piece)
+
+
+async def _on_terminal(out: Output, before: bytes, body: AsyncIterator[bytes]) -> None:
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("backslashreplace"), translate=True)
+    text, escaped = decoder.decode(before), False
+    async for piece in body:
+        out.foreign(text)
+        escaped = escaped or not _is_text(text)
+        text = decoder.decode(piece)
+    text += decoder.decode(b"", final=True)
+    out.foreign(text if text.endswith("\n") else text + "\n")
+    if escaped or not _is_text(text):
+        out.note("Not all of this is text; what is not is shown as \\xNN. Send it to a file for the bytes themselves.")
+
+
+def _is_text(text: str) -> bool:
+    return "\\x" not in text and all(ch.isprintable() or ch in "\n\t" for ch in text)
+
+
+async def _curl(call: Call, request: RequestView) -> None:
+    capture, status = _capture(request), await call.api.status()
+    body = None
+    if request["size"] <= PASTE_MAX:
+        body = b"".join([piece async for piece in call.api.body(request["id"])])
+    call.out.foreign(curl_command(capture, body, status["capture_url"] or status["base_url"]) + "\n")
+    if body is None:
+        call.out.note(
+            f"The command reads the body from a file: hookline show {capture.id} --body > {body_file(capture)}"
+        )
+
+
+def _capture(request: RequestView) -> Capture:
+    """The record that core's functions work on. The numbers that only the store knows are of no use to them."""
+    source, reply = request["source"], request["reply"]
+    return Capture(
+        seq=0,
+        id=request["id"],
+        endpoint_id=0,
+        received_at=parse_rfc3339(request["received_at"]),
+        method=request["method"],
+        target=request["target"],
+        http_version=request["http_version"],
+        headers=tuple((name, value) for name, value in request["headers"]),
+        content_type=request["content_type"],
+        size=request["size"],
+        sha256=request["sha256"],
+        source_address=source["address"],
+        source_port=source["port"],
+        scheme=request["scheme"],
+        complete=request["complete"],
+        reply_status=reply["status"],
+        reply_ms=reply["ms"],
+    )
+
+
+def _headers(out: Output, request: RequestView) -> None:
+    for name, value in request["headers"]:
+        out.line(f"{name}: {value}")
+
+
+async def _overview(call: Call, request: RequestView) -> None:
+    out = call.out
+    out.line(f"{request['method']} {request['target']} HTTP/{request['http_version']}")
+    out.field("ID", request["id"])
+    out.field("Endpoint", request["endpoint"])
+    out.field("Received", time_text(parse_rfc3339(request["received_at"]), None))
+    source = request["source"]
+    out.field("From", f"{source['address']} port {source['port']}")
+    for name, value in (
+        ("Provider", request["provider"]),
+        ("Event", request["event"]),
+        ("Delivery ID", request["delivery_id"]),
+    ):
+        if value:
+            out.field(name, value)
+    out.field("Size", size_text(request["size"]) + ("" if request["complete"] else ", then the sender broke off"))
+    out.field("SHA-256", request["sha256"])
+    reply = request["reply"]
+    took = "" if reply["ms"] is None else f" after {ms_text(reply['ms'])}"
+    out.field("Reply", f"{reply['status']}{took}")
+    for delivery in request["deliveries"]:
+        out.field("Mirrored to", f"{delivery['url']}: {_outcome(delivery)}")
+    out.line()
+    _headers(out, request)
+    if request["size"]:
+        out.line()
+        await _preview(call, request)
+
+
+def _outcome(delivery: DeliveryView) -> str:
+    if delivery["error"]:
+        return f"{delivery['state']}. {delivery['error']}"
+    if delivery["status"] is None:
+        return delivery["state"]
+    return f"{delivery['state']}, answered {delivery['status']}"
+
+
+async def _preview(call: Call, request: RequestView) -> None:
+    """The body's beginning when it is text, else where to get it."""
+    start = b""
+    async with aclosing(call.api.body(request["id"])) as body:
+        async for piece in body:
+            start += piece
+            if len(start) > PREVIEW:
+                break
+    whole = len(start) <= PREVIEW
+    # A character cut in two by the limit is no reason to call the body binary.
+    text = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(start[:PREVIEW], final=whole)
+    text = text.replace("\r\n", "\n")
+    rest = f"hookline show {request['id']} --body > FILE"
+    if not _is_text(text):
+        call.out.line(f"({size_text(request['size'])} that are not text. To have them: {rest})")
+        return
+    call.out.foreign(text if text.endswith("\n") else text + "\n")
+    if not whole:
+        call.out.line(f"(The first {size_text(PREVIEW)} of {size_text(request['size'])}. All of it: {rest})")

@@ -1,0 +1,85 @@
+"""The options of `serve` and of the window: what to listen on, for this run alone."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from app.cli.errors import CliError, Exit
+from app.cli.options import ServeOptions, WindowOptions
+from app.core.links import LinkError, parse_link
+from app.core.settings import Settings, check
+
+NAMES = ("port", "host", "api_port", "base_url")
+START_NAMES = ("new_endpoint", "minimized")
+
+
+def listen_parser() -> argparse.ArgumentParser:
+    """A parent with the options both have; what is not given is absent."""
+    parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    group = parser.add_argument_group("for this run alone, in place of what the settings say")
+    group.add_argument("--port", type=int, metavar="PORT", help="the port senders reach (8787); 0 takes a free one")
+    group.add_argument("--host", metavar="ADDRESS", help="the address to listen on (127.0.0.1)")
+    group.add_argument("--api-port", type=int, metavar="PORT", help="the local API's port (8788); 0 takes a free one")
+    group.add_argument("--base-url", metavar="URL", help="what capture URLs start with: your tunnel's URL")
+    return parser
+
+
+def start_parser() -> argparse.ArgumentParser:
+    """A parent with what the window alone can do at its start; what is not given is absent."""
+    parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--new-endpoint", action="store_true", help="open the form for a new endpoint")
+    group.add_argument("--minimized", action="store_true", help="start with the window minimized, as at login")
+    return parser
+
+
+def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+    """Add `serve` to the command line."""
+    text = "capture without a window until Ctrl-C"
+    serve = commands.add_parser("serve", parents=parents, help=text, description=text)
+    serve.add_argument(
+        "--endpoint",
+        dest="endpoints",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="print this endpoint's URL, made if there is none of that name; may be repeated",
+    )
+    serve.add_argument("--tail", action="store_true", help="print a line for each captured request")
+    serve.add_argument(
+        "--set-aside-damaged", action="store_true", help="when the database is damaged, keep it aside and begin anew"
+    )
+
+
+def given_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings given, each checked by its own rule; CliError names the first that breaks one."""
+    given = {name: getattr(options, name) for name in NAMES if hasattr(options, name)}
+    # 0 is no setting, which would have to hold for the next start too, but a fine port for one run.
+    ruled = {name: value for name, value in given.items() if value != 0}
+    for error in check(Settings(**ruled)):
+        if error.field in given:
+            raise CliError(error.message, Exit.USAGE)
+    return given
+
+
+def serve(options: argparse.Namespace, folder: Path) -> ServeOptions:
+    """The record that `serve` takes."""
+    return ServeOptions(
+        data_dir=folder,
+        endpoints=tuple(options.endpoints),
+        tail=options.tail,
+        set_aside_damaged=options.set_aside_damaged,
+        **given_settings(options),
+    )
+
+
+def window(options: argparse.Namespace, folder: Path) -> WindowOptions:
+    """The record that the window takes."""
+    start = {name: getattr(options, name) for name in START_NAMES if hasattr(options, name)}
+    try:
+        link = parse_link(options.link) if options.link is not None else None
+    except LinkError as error:
+        raise CliError(str(error), Exit.USAGE) from error
+    return WindowOptions(data_dir=folder, link=link, **start, **given_settings(options))

@@ -1,0 +1,120 @@
+"""Runs one command: parses it, opens the door it needs, and turns what goes wrong into one line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from app import __version__
+from app.cli import listening
+from app.cli.call import Call
+from app.cli.commands import selftest
+from app.cli.errors import CliError, Exit
+from app.cli.options import default_folder
+from app.cli.output import Output
+from app.cli.parser import SERVE, VERSION, WINDOW, parse
+from app.cli.ports import ApiAddress, CliDoors
+from app.core.errors import HooklineError
+
+__all__ = ["ApiAddress", "CliDoors", "main"]
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def main(arguments: Sequence[str], doors: CliDoors) -> int:
+    """Run the command; the answer is the process's exit code."""
+    _stand_in_for_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character is no reason to fail.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _run(parse(list(arguments)), doors)
+        sys.stdout.flush()
+    except HooklineError as error:
+        return _tell(error)
+    except BrokenPipeError:
+        _drop_output()
+        return Exit.DONE  # the reader has seen enough
+    except UnicodeEncodeError:
+        Output().note("An argument holds bytes that are not UTF-8 text. Check it.")
+        return Exit.USAGE
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        Output().note(f"The output cannot be written: {error.strerror}. Free some space, or write it elsewhere.")
+        _drop_output()
+        return Exit.CANNOT
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except SystemExit as end:  # argparse, after --help
+        return int(end.code or 0)
+    return code
+
+
+def _tell(error: HooklineError) -> int:
+    """One line on standard error, and what belongs under it on a terminal; the exit code."""
+    output = Output()
+    output.note(str(error))
+    if not isinstance(error, CliError):
+        return Exit.CANNOT
+    if output.err.isatty():
+        for line in error.under:
+            print(line, file=output.err)
+    return error.code
+
+
+def _stand_in_for_closed_streams() -> None:
+    """A process may be started with its standard streams closed (`>&-`); Python then has none."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open as long as the process
+
+
+def _drop_output() -> None:
+    """What is still buffered must not fail at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(options: argparse.Namespace, doors: CliDoors) -> int:
+    out = Output(options.as_json)
+    if options.command == VERSION:
+        if out.as_json:
+            out.json({"version": __version__})
+        else:
+            out.line(f"hookline {__version__}")
+        return Exit.DONE
+    if options.command == selftest.NAME:
+        return doors.selftest(selftest.options_of(options))
+    folder = _folder(options, doors)
+    if options.command == WINDOW:
+        return doors.window(listening.window(options, folder))
+    if options.command == SERVE:
+        return doors.serve(listening.serve(options, folder))
+    import asyncio  # start-up time: `hookline version` needs neither the loop nor HTTP
+
+    return asyncio.run(_on_store(options, out, folder, doors))
+
+
+async def _on_store(options: argparse.Namespace, out: Output, folder: Path, doors: CliDoors) -> int:
+    from app.cli.reach import reach  # start-up time, see above
+
+    async with reach(folder, doors) as api:
+        code: int = await options.run(Call(options=options, out=out, api=api))
+        return code
+
+
+def _folder(options: argparse.Namespace, doors: CliDoors) -> Path:
+    """Absolute, so that it means the same for as long as the program runs."""
+    chosen: Path = getattr(options, "data_dir", None) or default_folder(doors.portable_folder())
+    try:
+        return chosen.expanduser().absolute()
+    except RuntimeError as error:
+        raise CliError(
+            f"{chosen} begins with a home folder that is not known. Write the whole path.", Exit.USAGE
+        ) from error

@@ -1,0 +1,120 @@
+"""The command line's grammar. Errors in it end with one line that says where to look."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, NoReturn
+
+from app.cli.commands import endpoint, requests, selftest, show
+from app.cli.errors import CliError, Exit
+from app.cli.listening import NAMES, START_NAMES, add_serve, listen_parser, start_parser
+from app.cli.options import FOLDER_VARIABLE
+from app.core.links import link_to_endpoint, link_to_request, looks_like_link
+
+DESCRIPTION = (
+    "Catch webhooks: every request kept exactly as it was sent. Without a command, opens the window. A link in the"
+    f" place of a command, {link_to_request('ID')} or {link_to_endpoint('SLUG')}, is opened in the window."
+)
+EPILOG = "Exit codes: 0 done, 1 no (not found), 2 wrong use, 3 cannot (port in use, data folder held, ...)."
+WINDOW, SERVE, VERSION = "window", "serve", "version"
+
+
+class Parser(argparse.ArgumentParser):
+    """Tells of wrong use by CliError; takes no abbreviations, which a later option would make ambiguous."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **arguments})
+
+    def error(self, message: str) -> NoReturn:
+        """Wrong use."""
+        raise CliError(f"{message[:1].upper()}{message[1:]}. See {self.prog} --help.", Exit.USAGE)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole grammar. A command that needs the store has `run` in its options; the others are named by `command`."""
+    folder, as_json, listen = _folder_parser(), _json_parser(), listen_parser()
+    alone = [as_json, folder, listen, start_parser()]
+    parser = Parser(prog="hookline", description=DESCRIPTION, epilog=EPILOG, parents=alone)
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=Parser)
+    add_serve(commands, [folder, listen])
+    for noun in (endpoint, requests, show):
+        noun.add_parser(commands, [as_json, folder])
+    selftest.add_parser(commands, [as_json])
+    text = "print the program's version"
+    commands.add_parser(VERSION, parents=[as_json], help=text, description=text)
+    return parser
+
+
+def _json_parser() -> Parser:
+    """An option that may stand before and after the command; absent unless given: neither place hides the other."""
+    parser = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    parser.add_argument("--json", dest="as_json", action="store_true", help="print JSON, in the local API's shapes")
+    return parser
+
+
+def _folder_parser() -> Parser:
+    parser = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    text = f"the data folder ({FOLDER_VARIABLE}, else beside a portable program, else the system's place for data)"
+    parser.add_argument("--data-dir", type=Path, metavar="FOLDER", help=text)
+    return parser
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The options given; `link` is a text or None. CliError for wrong use; SystemExit after `--help`."""
+    link, rest = _take_link(arguments)
+    options = build_parser().parse_args(_bind_query(rest))
+    options.link = link
+    options.command = options.command or WINDOW
+    options.as_json = getattr(options, "as_json", False)
+    _refuse_strays(options)
+    return options
+
+
+def _bind_query(arguments: list[str]) -> list[str]:
+    """`-q -is:read` as `-q-is:read`: argparse takes what begins with a minus sign for an option otherwise."""
+    bound: list[str] = []
+    for argument in arguments:
+        if bound and bound[-1] == "-q" and argument.startswith("-") and "--" not in bound:
+            bound[-1] += argument
+        else:
+            bound.append(argument)
+    return bound
+
+
+def _refuse_strays(options: argparse.Namespace) -> None:
+    """CliError for what was given beside a command, or a link, that has no use for it."""
+    start = [_flag(name) for name in START_NAMES if hasattr(options, name)]
+    listen = [_flag(name) for name in NAMES if hasattr(options, name)]
+    if options.link is not None and (options.command != WINDOW or start):
+        other = start[0] if start else options.command
+        raise CliError(f"A link and {other} do not go together. Leave one of them out.", Exit.USAGE)
+    if options.command != WINDOW and start:
+        raise CliError(f"{start[0]} goes with hookline alone.", Exit.USAGE)
+    if options.command not in (WINDOW, SERVE) and listen:
+        raise CliError(f"{listen[0]} goes with hookline serve, or with hookline alone.", Exit.USAGE)
+    if options.command in (WINDOW, SERVE) and options.as_json:
+        raise CliError("--json is for commands that print data. Leave it out.", Exit.USAGE)
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _take_link(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """The link that stands where a command would, and the other arguments: argparse lets only commands stand there."""
+    if not any(map(looks_like_link, arguments)):
+        return None, arguments
+    parents = [_json_parser(), _folder_parser(), listen_parser(), start_parser()]
+    probe = Parser(prog="hookline", add_help=False, parents=parents)
+    probe.add_argument("word", nargs="?", default="")
+    word = probe.parse_known_args(arguments)[0].word
+    if not looks_like_link(word):
+        return None, arguments
+    place = arguments.index(word)
+    before, after = arguments[:place], arguments[place + 1 :]
+    if before[-1:] == ["--"]:  # so Windows is told to start it: a quote in a link must not add options
+        if after:
+            raise CliError(f"Behind -- stands a link and nothing else; {after[0]!r} was given too.", Exit.USAGE)
+        before.pop()
+    return word, before + after

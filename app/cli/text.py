@@ -1,0 +1,31 @@
+"""Text for a terminal. What a sender wrote is shown with everything unprintable escaped."""
+
+from __future__ import annotations
+
+from app.core.clock import parse_rfc3339
+from app.core.wording import time_text
+
+KEPT = "\n\t"
+
+
+def visible(text: str, keep: str = "") -> str:
+    """`text` with control, direction and other unprintable characters as `\\x1b` or `\\u202e`, save those in `keep`."""
+    if text.isprintable():
+        return text
+    return "".join(ch if ch.isprintable() or ch in keep else _escaped(ord(ch)) for ch in text)
+
+
+def _escaped(code: int) -> str:
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def local_seconds(at_us: int) -> str:
+    """`2026-11-20 09:00:00` in the local time zone."""
+    return time_text(at_us, None)[:19]
+
+
+def when_text(rfc3339: str | None) -> str:
+    """The API's UTC time as local date and time, to the second; `-` for never."""
+    return "-" if rfc3339 is None else local_seconds(parse_rfc3339(rfc3339))

@@ -1,0 +1,84 @@
+"""The local API's JSON objects, as far as commands read them. Times are RFC 3339 texts."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class EndpointView(TypedDict):
+    """An endpoint. `last_request_at` is None while it holds no request."""
+
+    slug: str
+    name: str
+    description: str
+    retention_days: int
+    forward_url: str | None
+    active: bool
+    url: str
+    request_count: int
+    last_request_at: str | None
+
+
+class ReplyView(TypedDict):
+    """The answer the sender got; `ms` is None until it has left."""
+
+    status: int
+    ms: float | None
+
+
+class SourceView(TypedDict):
+    """Where a request came from."""
+
+    address: str
+    port: int
+
+
+class SummaryView(TypedDict):
+    """A request as lists show it; `endpoint` is a slug."""
+
+    id: str
+    endpoint: str
+    received_at: str
+    method: str
+    target: str
+    content_type: str
+    size: int
+    complete: bool
+    reply: ReplyView
+    mirror: str
+    provider: str | None
+    event: str | None
+
+
+class DeliveryView(TypedDict):
+    """One mirroring of a request; `error` tells why it failed."""
+
+    url: str
+    state: str
+    status: int | None
+    ms: float | None
+    error: str | None
+
+
+class RequestView(SummaryView):
+    """A request in full, save its body. Headers as sent, bytes as Latin-1."""
+
+    http_version: str
+    headers: list[tuple[str, str]]
+    sha256: str
+    scheme: str
+    source: SourceView
+    delivery_id: str | None
+    deliveries: list[DeliveryView]
+
+
+EndpointFields = dict[str, Any]
+"""The settable fields of an endpoint, those given alone."""
+
+
+class StatusView(TypedDict):
+    """How the program is doing; `capture_url` is None while nothing is captured."""
+
+    version: str
+    capture_url: str | None
+    base_url: str

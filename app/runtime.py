@@ -1,0 +1,46 @@
+"""`runtime.json`: tells the command line where the running program is. Present only while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from app.core.errors import DataFolderError
+
+FILE_NAME = "runtime.json"
+
+
+class Runtime(msgspec.Struct, frozen=True):
+    """The running program's process id and addresses; `capture_url` is None while nothing is listened on."""
+
+    pid: int
+    capture_url: str | None
+    api_url: str
+
+
+def write(folder: Path, runtime: Runtime) -> None:
+    """Write the file, readable by its owner alone, in one step; DataFolderError when that cannot be."""
+    temporary = folder / (FILE_NAME + ".new")
+    try:
+        temporary.unlink(missing_ok=True)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(runtime) + b"\n")
+        temporary.replace(folder / FILE_NAME)
+    except OSError as error:
+        message = f"{folder / FILE_NAME} cannot be written: {error.strerror}. Check its permissions and the disk."
+        raise DataFolderError(message, folder) from error
+
+
+def is_there(folder: Path) -> bool:
+    """Whether a program that runs on `folder`, or one that was killed, has said where it is."""
+    return (folder / FILE_NAME).exists()
+
+
+def remove(folder: Path) -> None:
+    """Take the file away; harmless when it is gone or the folder can no longer be written."""
+    with contextlib.suppress(OSError):
+        (folder / FILE_NAME).unlink(missing_ok=True)

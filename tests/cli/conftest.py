@@ -1,0 +1,105 @@
+"""The whole command line on a real store, and the program as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.__main__ import main
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data folder yet to be made."""
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `hookline ARGUMENTS` on the data folder, in this process."""
+
+    def call(*arguments: str) -> Done:
+        capsys.readouterr()
+        code = main([*arguments, "--data-dir", str(folder)])
+        shown = capsys.readouterr()
+        return Done(code, shown.out, shown.err)
+
+    return call
+
+
+def command(*arguments: str) -> list[str]:
+    """`hookline ARGUMENTS` as a process, to be run in the checkout."""
+    return [sys.executable, "-m", "app", *arguments]
+
+
+class Program:
+    """`hookline serve` as a process of its own."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        started = command("serve", "--port", "0", "--api-port", "0", "--data-dir", str(folder), *arguments)
+        self.process = subprocess.Popen(started, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        self.url = self.read_line().removeprefix("listening on ")
+
+    def read_line(self, timeout: float = 20) -> str:
+        """The next line it prints."""
+        assert self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], timeout)
+        assert ready, "the program prints nothing"
+        return self.process.stdout.readline().rstrip("\n")
+
+    def stop(self) -> int:
+        """Ctrl-C; the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        try:
+            return self.process.wait(20)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+
+
+@pytest.fixture
+def serve(folder: Path) -> Iterator[Callable[..., Program]]:
+    """Starts the program on the data folder; it ends with the test."""
+    if os.name == "nt":
+        pytest.skip("select and SIGINT work on sockets and consoles there")
+    started: list[Program] = []
+
+    def start(*arguments: str) -> Program:
+        started.append(Program(folder, *arguments))
+        return started[-1]
+
+    yield start
+    for program in started:
+        program.stop()

@@ -1,0 +1,279 @@
+"""The grammar: what `serve` and the window are asked for, and how wrong use ends."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+import pytest
+
+import app
+from app.cli.main import ApiAddress, CliDoors, main
+from app.cli.options import SelftestOptions, ServeOptions, WindowOptions, default_folder
+from app.core.links import EndpointLink, RequestLink
+from app.core.wishes import Wish
+
+ROOT = Path(__file__).parents[2]
+
+
+class Asked:
+    """Doors that note what they were asked for."""
+
+    def __init__(self) -> None:
+        self.serve: ServeOptions | None = None
+        self.window: WindowOptions | None = None
+        self.selftest: SelftestOptions | None = None
+
+    def doors(self) -> CliDoors:
+        return CliDoors(serve=self._serve, window=self._window, open_api=self._open, selftest=self._selftest)
+
+    def _serve(self, options: ServeOptions) -> int:
+        self.serve = options
+        return 0
+
+    def _window(self, options: WindowOptions) -> int:
+        self.window = options
+        return 0
+
+    def _selftest(self, options: SelftestOptions) -> int:
+        self.selftest = options
+        return 1
+
+    def _open(self, folder: Path) -> AbstractAsyncContextManager[ApiAddress]:
+        raise AssertionError("the store is not to be opened")
+
+
+def closed(*_: object) -> NoReturn:
+    raise AssertionError("no door is to be opened")
+
+
+CLOSED = CliDoors(serve=closed, window=closed, open_api=closed, selftest=closed)
+
+
+def test_serve_hands_on_all_it_was_given(tmp_path: Path) -> None:
+    asked = Asked()
+    given = "serve --port 9000 --host 0.0.0.0 --api-port 9001 --base-url https://hooks.example.com --tail"
+    more = ["--endpoint", "Orders", "--endpoint", "Pay", "--set-aside-damaged", "--data-dir", str(tmp_path)]
+    assert main([*given.split(), *more], asked.doors()) == 0
+    assert asked.serve == ServeOptions(
+        data_dir=tmp_path,
+        port=9000,
+        host="0.0.0.0",
+        api_port=9001,
+        base_url="https://hooks.example.com",
+        endpoints=("Orders", "Pay"),
+        tail=True,
+        set_aside_damaged=True,
+    )
+
+
+def test_what_is_not_given_leaves_the_settings_in_force(tmp_path: Path) -> None:
+    asked = Asked()
+    assert main(["serve", "--port", "0", "--data-dir", str(tmp_path)], asked.doors()) == 0
+    assert asked.serve is not None
+    assert asked.serve.overrides() == {"port": 0}
+
+
+def test_without_a_command_the_window_opens(tmp_path: Path) -> None:
+    asked = Asked()
+    assert main(["--port", "9000", "--data-dir", str(tmp_path)], asked.doors()) == 0
+    assert asked.window == WindowOptions(data_dir=tmp_path, port=9000)
+    assert asked.window.headless() == ServeOptions(data_dir=tmp_path, port=9000)
+
+
+ID = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b"
+LINK = f"hookline://request/{ID}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given", "wish"),
+    [
+        ([LINK], {"link": RequestLink(id=ID)}, RequestLink(id=ID)),
+        (["--port", "0", LINK], {"port": 0, "link": RequestLink(id=ID)}, RequestLink(id=ID)),
+        ([LINK, "--port", "0"], {"port": 0, "link": RequestLink(id=ID)}, RequestLink(id=ID)),
+        (["--", LINK], {"link": RequestLink(id=ID)}, RequestLink(id=ID)),
+        (["HOOKLINE:endpoint/my-hooks/"], {"link": EndpointLink(slug="my-hooks")}, EndpointLink(slug="my-hooks")),
+        (["--new-endpoint"], {"new_endpoint": True}, Wish.NEW_ENDPOINT),
+        (["--minimized"], {"minimized": True}, Wish.STAY),
+        ([], {}, Wish.SHOW),
+    ],
+)
+def test_how_the_window_starts(
+    tmp_path: Path, arguments: list[str], given: dict[str, Any], wish: Wish | RequestLink
+) -> None:
+    asked = Asked()
+    assert main(["--data-dir", str(tmp_path), *arguments], asked.doors()) == 0
+    assert asked.window == WindowOptions(data_dir=tmp_path, **given)
+    assert asked.window.wish == wish
+    assert asked.window.headless() == ServeOptions(data_dir=tmp_path, port=given.get("port"))
+
+
+def test_a_link_that_is_no_word_of_its_own_is_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = Asked()
+    assert main(["--data-dir", "hookline:folder", "serve", "--endpoint", LINK], asked.doors()) == 0
+    assert asked.serve == ServeOptions(data_dir=tmp_path / "hookline:folder", endpoints=(LINK,))
+
+
+def test_the_data_folder_may_stand_before_the_command_and_is_made_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = Asked()
+    assert main(["--data-dir", "here", "serve"], asked.doors()) == 0
+    assert asked.serve is not None
+    assert asked.serve.data_dir == tmp_path / "here"
+
+
+def test_the_environment_names_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOKLINE_DATA_DIR", str(tmp_path / "chosen"))
+    assert default_folder() == tmp_path / "chosen"
+    asked = Asked()
+    main(["serve"], asked.doors())
+    assert asked.serve is not None
+    assert asked.serve.data_dir == tmp_path / "chosen"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="accounts of POSIX")
+def test_without_a_home_it_says_what_to_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("HOOKLINE_DATA_DIR", raising=False)
+    without_home(monkeypatch)
+    assert main(["endpoint", "list"], CLOSED) == 3
+    told = "hookline: Your home folder is not known. Set HOME, or name a data folder by HOOKLINE_DATA_DIR.\n"
+    assert capsys.readouterr().err == told
+    asked = Asked()
+    assert main(["--data-dir", str(tmp_path), "serve"], asked.doors()) == 0
+
+
+def without_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be a user without an account, as in a container."""
+    import pwd
+
+    def unknown(_: int) -> NoReturn:
+        raise KeyError
+
+    for name in ("HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+
+
+def test_an_empty_variable_names_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOKLINE_DATA_DIR", "")
+    assert default_folder().name == "hookline"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("nonsense", "invalid choice: 'nonsense'"),
+        ("serve --port many", "--port: invalid int value: 'many'"),
+        ("serve --port 65536", "must be between 1 and 65535; 65536 was given"),
+        ("serve --port 9000 --api-port 9000", "must differ"),
+        ("serve --host example.com", "must be an IP address"),
+        ("serve --base-url ftp://example.com", "must start with http:// or https://"),
+        ("serve --json", "--json"),
+        ("--json", "--json"),
+        ("--port 9000 version", "--port goes with hookline serve"),
+        ("endpoint", "VERB"),
+        ("endpoint add", "NAME"),
+        ("endpoint edit a-slug --slug other", "--slug"),
+        ("endpoint edit a-slug --forward-url http://x --no-forward-url", "not allowed with"),
+        ("endpoint add x --retention-days week", "invalid int value"),
+        ("requests a-slug -n 0", "give 1 or more"),
+        ("show an-id --body --raw", "not allowed with"),
+        ("serve --tai", "--tai"),
+        (f"serve {LINK}", "Unrecognized arguments: hookline:"),
+        (f"{LINK} serve", "A link and serve do not go together"),
+        (f"{LINK} --minimized", "A link and --minimized do not go together"),
+        (f"{LINK} --json", "--json"),
+        (f"-- {LINK} --base-url http://x", "Behind -- stands a link and nothing else; '--base-url' was given too"),
+        (f"{LINK} {LINK}", "invalid choice"),
+        ("hookline://request/12", "'12' is not the id"),
+        ("hookline:", "names a request"),
+        ("--new-endpoint --minimized", "not allowed with"),
+        ("--minimized serve", "--minimized goes with hookline alone"),
+        ("--new-endpoint version", "--new-endpoint goes with hookline alone"),
+        ("serve --minimized", "--minimized"),
+        pytest.param(
+            "--data-dir ~no-such-user/x serve",
+            "home folder that is not known",
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="Windows takes every name for a user's"),
+        ),
+    ],
+)
+def test_wrong_use_ends_with_2_and_one_line(arguments: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments.split(), CLOSED) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert said in shown.err
+    assert shown.err.startswith("hookline: ")
+    assert shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", ["--help", "serve --help", "endpoint add --help", "show -h"])
+def test_help_is_there(arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments.split(), CLOSED) == 0
+    assert capsys.readouterr().out.startswith("usage: hookline")
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version"], CLOSED) == 0
+    assert capsys.readouterr().out == f"hookline {app.__version__}\n"
+    assert main(["version", "--json"], CLOSED) == 0
+    assert capsys.readouterr().out == f'{{\n  "version": "{app.__version__}"\n}}\n'
+
+
+def test_version_loads_neither_network_nor_store_nor_window() -> None:
+    """What makes it quick, without a clock in the test."""
+    heavy = "{'asyncio', 'httpx', 'aiohttp', 'peewee', 'PySide6'}"
+    code = f"import sys, app.__main__; app.__main__.main(['version']); sys.exit(str({heavy} & set(sys.modules) or ''))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == ""
+    assert done.stdout == f"hookline {app.__version__}\n"
+
+
+def test_every_command_can_be_found_from_the_parser() -> None:
+    """Completions are made from it."""
+    from app.cli.parser import build_parser
+
+    actions = [action for action in build_parser()._actions if action.dest == "command"]
+    assert {"serve", "endpoint", "requests", "selftest", "show", "version"} == set(actions[0].choices or ())
+
+
+def test_the_selftest_is_told_how_to_run_and_its_code_is_handed_on() -> None:
+    asked = Asked()
+    assert main(["selftest", "--json", "--headless", "--time-limit", "5"], asked.doors()) == 1
+    assert asked.selftest == SelftestOptions(as_json=True, headless=True, time_limit_s=5.0)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--data-dir . selftest", "--port 9000 selftest", "selftest --headless --on-screen", "selftest --time-limit nan"],
+)
+def test_the_selftest_takes_nothing_that_it_would_not_heed(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words.split(), CLOSED) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_the_window_can_be_asked_for_again_with_the_same_folder_and_settings(tmp_path: Path) -> None:
+    given = [
+        "--data-dir",
+        str(tmp_path),
+        "--port",
+        "0",
+        "--api-port",
+        "9001",
+        "--base-url",
+        "https://hooks.example.com",
+    ]
+    first, second = Asked(), Asked()
+    assert main([*given, "--minimized"], first.doors()) == 0
+    assert first.window is not None
+    assert main(first.window.arguments(), second.doors()) == 0
+    assert second.window == msgspec.structs.replace(first.window, minimized=False)

@@ -1,0 +1,140 @@
+"""The whole program in one process: settings in force, own URLs refused, failed starts that leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.application import Application
+from app.core.errors import FolderInUseError, InvalidFieldsError, PortInUseError
+from app.core.events import SettingsChanged
+from app.core.settings import Settings
+from app.db import settings_file
+from tests.e2e.senders import post
+from tests.factories import draft
+
+ANY_PORT = {"port": 0, "api_port": 0}
+
+
+@pytest.fixture
+async def application(tmp_path: Path) -> AsyncIterator[Application]:
+    running = Application(tmp_path, ANY_PORT)
+    await running.open()
+    await running.listen()
+    yield running
+    await running.close()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+async def test_a_new_port_is_taken_and_the_old_one_let_go(application: Application) -> None:
+    endpoint = await application.store.endpoints.create(draft())
+    old_url, told = application.capture_url(endpoint), []
+    application.bus.subscribe(SettingsChanged, told.append)
+    new = msgspec.structs.replace(application.settings, port=free_port(), api_port=free_port())
+    await application.apply_settings(new)
+    new_url = application.capture_url(endpoint)
+    assert f":{new.port}/" in new_url
+    assert (await asyncio.to_thread(post, new_url, b"{}")).status == 200
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.to_thread(post, old_url, b"{}")
+    assert told == [SettingsChanged(settings=new)]
+    assert settings_file.load(application.folder).port == new.port
+    runtime = json.loads((application.folder / "runtime.json").read_text())
+    assert runtime["capture_url"].endswith(f":{new.port}")
+    assert runtime["api_url"].endswith(f":{new.api_port}")
+
+
+async def test_a_port_that_is_taken_changes_nothing(application: Application) -> None:
+    endpoint = await application.store.endpoints.create(draft())
+    before = application.settings
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for change in ({"port": port, "api_port": free_port()}, {"port": free_port(), "api_port": port}):
+            with pytest.raises(PortInUseError) as refused:
+                await application.apply_settings(msgspec.structs.replace(before, **change))
+            assert refused.value.port == port
+    assert application.settings == before
+    assert (await asyncio.to_thread(post, application.capture_url(endpoint), b"{}")).status == 200
+    assert settings_file.load(application.folder) == Settings()
+
+
+async def test_values_out_of_bounds_change_nothing(application: Application) -> None:
+    before = application.settings
+    with pytest.raises(InvalidFieldsError):
+        await application.apply_settings(msgspec.structs.replace(before, port=9000, api_port=9001, body_limit=1))
+    assert application.settings == before
+
+
+async def test_the_body_limit_is_in_force_at_once(application: Application) -> None:
+    endpoint = await application.store.endpoints.create(draft())
+    url = application.capture_url(endpoint)
+    assert (await asyncio.to_thread(post, url, b"x" * 2000)).status == 200
+    new = msgspec.structs.replace(application.settings, body_limit=1024, port=free_port(), api_port=free_port())
+    await application.apply_settings(new)
+    answer = await asyncio.to_thread(post, application.capture_url(endpoint), b"x" * 2000)
+    assert (answer.status, json.loads(answer.body)) == (413, {"error": "body_too_large", "limit": 1024})
+
+
+async def test_command_line_values_are_of_this_run_alone(tmp_path: Path) -> None:
+    settings_file.save(tmp_path, Settings(port=9100, base_url="https://saved.example.org"))
+    application = Application(tmp_path, {"port": 0, "api_port": 0, "base_url": "https://run.example.org"})
+    await application.open()
+    assert application.settings.base_url == "https://run.example.org"
+    new = msgspec.structs.replace(application.settings, port=9101, api_port=9102, theme="dark")
+    await application.apply_settings(new)
+    await application.close()
+    saved = settings_file.load(tmp_path)
+    assert (saved.theme, saved.port, saved.base_url) == ("dark", 9101, "https://saved.example.org")
+
+
+async def test_after_a_start_on_any_free_port_other_settings_can_be_saved(application: Application) -> None:
+    assert application.listening == ("127.0.0.1", application.settings.port)
+    assert application.api_url.endswith(f":{application.settings.api_port}")
+    await application.apply_settings(msgspec.structs.replace(application.settings, theme="dark"))
+    saved = settings_file.load(application.folder)
+    assert (saved.theme, saved.port, saved.api_port) == ("dark", Settings().port, Settings().api_port)
+
+
+async def test_a_forward_url_to_any_of_hooklines_own_addresses_is_refused(application: Application) -> None:
+    endpoint = await application.store.endpoints.create(draft())
+    for url in (application.local_url(endpoint), application.local_url(endpoint).replace("127.0.0.1", "localhost")):
+        with pytest.raises(InvalidFieldsError, match="circle"):
+            await application.store.endpoints.create(draft(forward_url=url))
+
+
+async def test_a_start_that_fails_lets_everything_go(tmp_path: Path) -> None:
+    first = Application(tmp_path, ANY_PORT)
+    await first.open()
+    second = Application(tmp_path, ANY_PORT)
+    with pytest.raises(FolderInUseError):
+        await second.open()
+    await second.close()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        first.override(port=taken.getsockname()[1])
+        with pytest.raises(PortInUseError):
+            await first.listen()
+    await first.listen()
+    await first.close()
+    await first.close()
+    third = Application(tmp_path, ANY_PORT)
+    await third.open()
+    await third.close()
+
+
+async def test_it_can_be_opened_and_closed_again_and_again(tmp_path: Path) -> None:
+    for _ in range(10):
+        application = Application(tmp_path, ANY_PORT)
+        await application.open()
+        await application.listen()
+        await application.close()
+    assert not (tmp_path / "runtime.json").exists()
