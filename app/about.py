@@ -1,0 +1,140 @@
+"""Tells of the running program: how it runs, what it is made of, and what a bug report needs, without any secret."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
+from pathlib import Path
+from sqlite3 import sqlite_version
+
+from app import __version__, program
+from app.application import EVERY_ADDRESS, Application
+from app.core.about import Component, Fact, duration_text, report_text, without_home
+from app.core.wording import size_text
+from app.licences import components
+
+DESKTOP = ("XDG_CURRENT_DESKTOP", "XDG_SESSION_DESKTOP", "DESKTOP_SESSION")
+
+
+class About:
+    """What the About dialog asks of a running application."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    @property
+    def runs(self) -> str:
+        """How the program is run, and from where."""
+        return how_it_runs()
+
+    @property
+    def base_url(self) -> str:
+        """What every capture URL starts with."""
+        return self._application.settings.base_url or self._application.local_base()
+
+    def versions(self) -> Sequence[Fact]:
+        """What Hookline stands on, but for the window's part."""
+        return [("Python", platform.python_version()), ("SQLite", sqlite_version)]
+
+    async def licences(self) -> Sequence[Component]:
+        """The software inside, with its licences."""
+        return await asyncio.to_thread(components)
+
+    async def diagnostics(self, window: Sequence[Fact]) -> str:
+        """The text of a bug report; `window` is what the window knows of itself.
+
+        No endpoint's name or slug, no URL, no request's content, no key and no token is in it.
+        """
+        sections = [
+            ("System", await asyncio.to_thread(system_facts)),
+            ("Program", [("Runs", self.runs), *self.versions()]),
+            ("Window", window),
+            ("Data", await self._data()),
+            ("Settings", self._settings()),
+        ]
+        return without_home(report_text(f"Hookline {__version__}", sections), _home())
+
+    async def _data(self) -> list[Fact]:
+        application, store = self._application, self._application.store
+        endpoints = store.endpoints.all()
+        counts = [store.captures.counts(endpoint.id) for endpoint in endpoints]
+        size = await store.retention.size()
+        active, mirrored = sum(one.active for one in endpoints), sum(one.forward_url is not None for one in endpoints)
+        requests, unread = sum(one.total for one in counts), sum(one.unread for one in counts)
+        return [
+            ("Folder", str(application.folder)),
+            ("Database", f"{size_text(size.file_bytes)}, of which {size_text(size.free_bytes)} can be given back"),
+            ("Plan", store.account.plan.value),
+            ("Endpoints", f"{len(endpoints)} ({active} active, {mirrored} mirrored)"),
+            ("Requests", f"{requests} ({unread} unread)"),
+            ("Refused", f"{application.refused.total} since the start"),
+            ("Storage trouble", application.storage_trouble or "none now"),
+            ("Running for", duration_text(application.uptime_s)),
+        ]
+
+    def _settings(self) -> list[Fact]:
+        settings, listening = self._application.settings, self._application.listening
+        return [
+            ("Capture port", f"{settings.port}, {'listening on ' + str(listening[1]) if listening else 'closed'}"),
+            ("Capture address", _reach(settings.host)),
+            ("API port", str(settings.api_port)),
+            ("Public base URL", "set" if settings.base_url else "not set"),
+            ("Largest body", size_text(settings.body_limit)),
+            ("Theme", settings.theme),
+        ]
+
+
+def how_it_runs() -> str:
+    """In words: from source, packaged, portable, an AppImage or one file; and where that lies."""
+    if not program.is_bundle():
+        root = Path(__file__).resolve().parent.parent
+        return f"Python package, {root}" if root.name == "site-packages" else f"from source, {root}"
+    path = program.executable()
+    if program.portable_mark():
+        return f"portable program, {path}"
+    if path != Path(sys.executable):
+        return f"AppImage, {path}"
+    # A program that is one file unpacks itself to a temporary folder; otherwise its parts lie beside or below it.
+    parts = Path(getattr(sys, "_MEIPASS", path.parent))
+    if not parts.is_relative_to(program.folder_of(path)):
+        return f"one-file program, {path}"
+    return f"packaged program, {path}"
+
+
+def system_facts(environment: Mapping[str, str] = os.environ) -> list[Fact]:
+    """The system and its desktop, without the machine's or the user's name."""
+    facts = [("System", _system_name()), ("Kernel", f"{platform.system()} {platform.release()} {platform.machine()}")]
+    if sys.platform not in ("win32", "darwin"):
+        desktop = next((environment[name] for name in DESKTOP if environment.get(name)), "unknown")
+        facts += [("Desktop", desktop), ("Session", environment.get("XDG_SESSION_TYPE") or "unknown")]
+    return facts
+
+
+def _system_name() -> str:
+    if sys.platform == "darwin":
+        return f"macOS {platform.mac_ver()[0]}"
+    if sys.platform == "win32":
+        return f"Windows {platform.version()}"
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return "unknown"
+
+
+def _home() -> Path:
+    """The user's home folder, as good as none where it is not known."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")
+
+
+def _reach(host: str) -> str:
+    """Who can reach the capture port; the address itself may be public."""
+    if host in EVERY_ADDRESS:
+        return "every address of this machine"
+    return "this machine alone" if host == "localhost" or ip_address(host).is_loopback else "one address"

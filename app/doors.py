@@ -1,0 +1,49 @@
+"""What the window is handed of a running application."""
+
+from __future__ import annotations
+
+from app import __version__
+from app.about import About
+from app.application import Application
+from app.autostart import autostart_for
+from app.cli.options import usual_folder
+from app.core.model import Endpoint
+from app.server.probe import send_test_request
+from app.ui.ports import Doors
+
+
+def doors_of(application: Application) -> Doors:
+    """The doors of `application`, which is open."""
+    store = application.store
+
+    def listening() -> str | None:
+        address = application.listening
+        if address is None:
+            return None
+        host, port = address
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    async def send_test(endpoint: Endpoint) -> int:
+        return await send_test_request(application.local_url(endpoint))
+
+    return Doors(
+        endpoints=store.endpoints,
+        captures=store.captures,
+        activity=store.activity,
+        deliveries=store.deliveries,
+        account=store.account,
+        retention=store.retention,
+        refused=application.refused,
+        bus=application.bus,
+        capture_url=application.capture_url,
+        providers=application.catalogue.names,
+        own_bases=application.own_bases,
+        listening=listening,
+        settings=lambda: application.settings,
+        apply_settings=application.apply_settings,
+        send_test=send_test,
+        about=About(application),
+        autostart=autostart_for(application.folder if application.folder != usual_folder() else None),
+        data_folder=application.folder,
+        version=__version__,
+    )

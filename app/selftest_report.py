@@ -1,0 +1,103 @@
+"""What the selftest found: a line for each check as it is made, or one JSON object at the end."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from app import __version__
+from app.cli.output import GREEN, RED, Output
+from app.core.errors import HooklineError
+from app.core.model import Record
+
+
+class Check(Record, frozen=True):
+    """One thing that was tried; `detail` says what was seen, or what was wrong."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+class Seen:
+    """What a check under way has to say when it is done."""
+
+    detail = ""
+
+
+class Report:
+    """Collects and prints. `doing` names what is being tried, for whoever has to say that it did not end."""
+
+    def __init__(self, as_json: bool) -> None:
+        self._out = Output(as_json)
+        self._checks: list[Check] = []
+        self._begun = time.monotonic()
+        self._lock = threading.RLock()
+        self.doing = "start"
+        self.first_paint_ns: int | None = None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether something was tried and nothing failed."""
+        return bool(self._checks) and all(check.passed for check in self._checks)
+
+    @contextmanager
+    def check(self, name: str) -> Iterator[Seen]:
+        """One check: it fails by any exception, which ends here; a part missing from a bundle shows as anything."""
+        self.doing = name
+        seen = Seen()
+        try:
+            yield seen
+        except Exception as error:
+            self.failed(name, str(error) if isinstance(error, HooklineError) else f"{type(error).__name__}: {error}")
+        else:
+            self.passed(name, seen.detail)
+
+    def passed(self, name: str, detail: str = "") -> None:
+        """Note that `name` is as it should be."""
+        self._add(Check(name=name, passed=True, detail=detail))
+
+    def failed(self, name: str, detail: str) -> None:
+        """Note what is wrong with `name`."""
+        self._add(Check(name=name, passed=False, detail=detail))
+
+    def give_up(self, reason: str) -> int:
+        """From another thread: fail what is being tried, and let the thread that tries it say no more."""
+        self._lock.acquire()
+        self.failed(self.doing, reason)
+        return self.finish()
+
+    def finish(self) -> int:
+        """Print the outcome; the exit code."""
+        with self._lock:
+            return self._finish()
+
+    def _finish(self) -> int:
+        seconds = round(time.monotonic() - self._begun, 3)
+        if self._out.as_json:
+            told = {
+                "passed": self.is_good,
+                "version": __version__,
+                "seconds": seconds,
+                "first_paint_ns": self.first_paint_ns,
+                "checks": [{"name": one.name, "passed": one.passed, "detail": one.detail} for one in self._checks],
+            }
+            self._out.json(told)
+        elif self.is_good:
+            self._out.line(f"selftest passed in {seconds:.1f} s")
+        else:
+            names = ", ".join(one.name for one in self._checks if not one.passed)
+            self._out.line(f"selftest failed after {seconds:.1f} s: {names or 'nothing was tried'}")
+        sys.stdout.flush()
+        return 0 if self.is_good else 1
+
+    def _add(self, check: Check) -> None:
+        with self._lock:
+            self._checks.append(check)
+            if not self._out.as_json:
+                mark, code = ("ok", GREEN) if check.passed else ("FAIL", RED)
+                self._out.marked(f"{mark:<4}", code, f"{check.name}: {check.detail}" if check.detail else check.name)
+                sys.stdout.flush()

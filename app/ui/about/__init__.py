@@ -1,0 +1,1 @@
+"""The About dialog and the licences."""

@@ -1,0 +1,169 @@
+"""The About dialog: what this is, where its data are, what it stands on, and the text for a bug report."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSize, Qt, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from app.core.errors import HooklineError
+from app.ui.about.facts import versions, window_facts
+from app.ui.about.licences import LicencesDialog
+from app.ui.ports import Doors
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.icons import mark
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.card import line
+from app.ui.widgets.copy_field import CopyField
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.folder_field import FolderField
+from app.ui.widgets.labels import ElidedLabel, label, restyle
+
+SENTENCE = (
+    "Catches webhooks on your desktop: every request kept exactly as it was sent, shown live, mirrored to your code."
+)
+RIGHTS = "© 2026 The Hookline authors · MIT licence"
+WIDTH, MARK = 560, 52
+
+
+class AboutDialog(Dialog):
+    """`LicencesDialog` opens above it."""
+
+    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget | None) -> None:
+        super().__init__("About Hookline", theme, parent)
+        self._doors, self._tasks = doors, tasks
+        self._collecting = False
+        self.title.hide()  # the name beside the mark says it
+        self.folder = FolderField(doors.data_folder, theme, self)
+        self.base_url = CopyField(doors.about.base_url, theme, self, what="URL")
+        self.runs = ElidedLabel(doors.about.runs, "", self, Qt.TextElideMode.ElideMiddle)
+        self.built_on = label(" · ".join(f"{name} {version}" for name, version in self._versions()), "", self)
+        self.licences_button = Button("Licences", theme, self)
+        self.copy_button = Button("Copy diagnostics", theme, self, icon="copy")
+        self.said = label("", "success", self, wrap=True)
+        self.close_button = Button("Close", theme, self)
+        self._lay_out()
+        self.licences_button.clicked.connect(self.show_licences)
+        self.copy_button.clicked.connect(self.copy_diagnostics)
+        self.close_button.clicked.connect(self.reject)
+        self.close_button.setDefault(True)
+        self.close_button.setFocus()
+        self.setFixedWidth(WIDTH)
+
+    def sizeHint(self) -> QSize:
+        """As high as its wrapped lines need; the layout's own hint is of a width where a long path fits."""
+        layout = self.layout()
+        return QSize(WIDTH, layout.totalHeightForWidth(WIDTH) if layout else 0)
+
+    def event(self, event: QEvent) -> bool:
+        """Follow what appears in it."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.resize(self.sizeHint())
+        return done
+
+    def is_idle(self) -> bool:
+        """Always: it shows only."""
+        return True
+
+    @Slot()
+    def copy_diagnostics(self) -> None:
+        """Put the text for a bug report on the clipboard."""
+        # Disabled meanwhile, the button would lose the keyboard.
+        if not self._collecting:
+            self._collecting = True
+            self._say("")
+            self._tasks.start(self._copy_diagnostics(), "copy diagnostics")
+
+    @Slot()
+    def show_licences(self) -> None:
+        """Open the list of the software inside."""
+        LicencesDialog(self._doors.about, self.theme, self._tasks, self).open()
+
+    async def _copy_diagnostics(self) -> None:
+        said, kind = "Copied. No secrets are in it.", "success"
+        try:
+            text = await self._doors.about.diagnostics(window_facts())
+            QGuiApplication.clipboard().setText(text)
+        except HooklineError as error:
+            said, kind = str(error), "error"
+        finally:
+            self._collecting = False
+        if isValid(self):
+            self._say(said, kind)
+
+    def _say(self, text: str, kind: str = "success") -> None:
+        self.said.setProperty("kind", kind)
+        restyle(self.said)
+        self.said.setText(text)
+        self.copy_button.setAccessibleDescription(text)
+
+    def _versions(self) -> list[tuple[str, str]]:
+        python, *others = self._doors.about.versions()
+        return [python, *versions(), *others]
+
+    def _lay_out(self) -> None:
+        self.body.setSpacing(metrics.SPACE_5)
+        self.body.addLayout(self._head())
+        self.body.addWidget(line(self))
+        self.body.addLayout(self._rows())
+        self.body.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_5)
+        self.footer.addWidget(self.licences_button)
+        self.footer.addWidget(self.copy_button)
+        self.footer.addWidget(self.said, 1)
+        self.footer.addWidget(self.close_button)
+        for first, then in (
+            (self.folder.open_button, self.base_url),
+            (self.base_url, self.licences_button),
+            (self.licences_button, self.copy_button),
+            (self.copy_button, self.close_button),
+        ):
+            QWidget.setTabOrder(first, then)
+
+    def _head(self) -> QHBoxLayout:
+        badge = QLabel(self)
+        badge.setPixmap(mark(MARK))
+        name = QHBoxLayout()
+        name.setSpacing(metrics.SPACE_2)
+        name.addWidget(label("Hookline", "display", self), 0, Qt.AlignmentFlag.AlignBaseline)
+        self.version = label(f"Version {self._doors.version}", "muted", self)
+        name.addWidget(self.version, 1, Qt.AlignmentFlag.AlignBaseline)
+        words = QVBoxLayout()
+        words.setSpacing(6)
+        words.addLayout(name)
+        words.addWidget(label(SENTENCE, "", self, wrap=True))
+        words.addWidget(label(RIGHTS, "small", self))
+        _selectable(self.version)
+        row = QHBoxLayout()
+        row.setSpacing(metrics.SPACE_4)
+        row.addWidget(badge, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(words, 1)
+        return row
+
+    def _rows(self) -> QGridLayout:
+        self.base_url.setAccessibleName("Capture URLs start with")
+        _selectable(self.built_on)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(metrics.SPACE_4)
+        grid.setVerticalSpacing(metrics.SPACE_3)
+        grid.setColumnStretch(1, 1)
+        for row, (name, shown) in enumerate(
+            (
+                ("Data folder", self.folder),
+                ("Capture URLs", self.base_url),
+                ("Runs", self.runs),
+                ("Built on", self.built_on),
+            )
+        ):
+            title = label(name, "muted", self)
+            title.setMinimumHeight(metrics.CONTROL if row < 2 else 0)
+            grid.addWidget(title, row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(shown, row, 1)
+        return grid
+
+
+def _selectable(words: QLabel) -> None:
+    words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -1,0 +1,162 @@
+"""The software inside Hookline: a list to search, and beside it the licence of what is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, QSize, Qt, Slot
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QPlainTextEdit, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from app.core.about import Component
+from app.ui.ports import AboutPort
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.fonts import mono_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.card import line
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.labels import ElidedLabel, label
+
+WIDTH, LIST_WIDTH = 920, 248
+COMPONENT = Qt.ItemDataRole.UserRole
+
+
+class LicencesDialog(Dialog):
+    """The list fills once the licences are read."""
+
+    def __init__(self, about: AboutPort, theme: Theme, tasks: Tasks, parent: QWidget | None) -> None:
+        super().__init__("Licences", theme, parent)
+        self._about = about
+        self.list = QListWidget(self)
+        self.search = _Search(self.list, self)
+        self.search.setPlaceholderText("Search names and licences")
+        self.search.setAccessibleName("Search names and licences")
+        self.search.setClearButtonEnabled(True)
+        self.list.setAccessibleName("Software inside Hookline")
+        self.list.setUniformItemSizes(True)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.none = label("Nothing matches.", "faint", self)
+        self.none.hide()
+        self.name = ElidedLabel("Reading…", "heading", self)
+        self.licence = ElidedLabel("", "small", self)
+        self.text = QPlainTextEdit(self)
+        self.text.setReadOnly(True)
+        self.text.setFont(mono_font())
+        self.text.setAccessibleName("Text of the licence")
+        self.text.setProperty("frameless", True)
+        self.text.setTabChangesFocus(True)
+        self.close_button = Button("Close", theme, self)
+        self.close_button.setAutoDefault(False)  # Enter after a search is not meant to close
+        self._lay_out()
+        self._connect()
+        self.search.setFocus()
+        self.resize(self.sizeHint())
+        tasks.start(self._fill(), "read the licences")
+
+    def sizeHint(self) -> QSize:
+        """Never larger than the window it stands on."""
+        below = self.parentWidget()
+        while below is not None and (beyond := below.parentWidget()) is not None:
+            below = beyond  # the dialog it was opened from may be smaller
+        return QSize(WIDTH, min(640, below.height() - 48) if below else 640)
+
+    def is_idle(self) -> bool:
+        """Always: it shows only."""
+        return True
+
+    async def _fill(self) -> None:
+        found = await self._about.licences()
+        if isValid(self):
+            self.show_components(found)
+
+    def show_components(self, components: Sequence[Component]) -> None:
+        """List them, with the first one open."""
+        self.list.clear()
+        for component in components:
+            item = QListWidgetItem(f"{component.name} {component.version}".strip())
+            item.setData(COMPONENT, component)
+            item.setSizeHint(QSize(0, metrics.ROW_DENSE + 2))
+            self.list.addItem(item)
+        self._filter(self.search.text())
+
+    def _connect(self) -> None:
+        self.search.textChanged.connect(self._filter)
+        self.list.currentItemChanged.connect(self._show)
+        self.close_button.clicked.connect(self.reject)
+        find = QAction("Search", self)
+        find.setShortcut(QKeySequence(QKeySequence.StandardKey.Find))
+        find.triggered.connect(self.search.setFocus)
+        self.addAction(find)
+
+    @Slot(str)
+    def _filter(self, wanted: str) -> None:
+        """Hide what neither name nor licence matches, and keep something open as long as something is there."""
+        first = -1
+        for row in range(self.list.count()):
+            item = self.list.item(row)
+            component: Component = item.data(COMPONENT)
+            hit = wanted.strip().lower() in f"{component.name} {component.version} {component.licence}".lower()
+            item.setHidden(not hit)
+            if hit and first < 0:
+                first = row
+        current = self.list.currentItem()
+        if current is None or current.isHidden():
+            self.list.setCurrentRow(first)
+        self.none.setVisible(first < 0 < self.list.count())
+
+    @Slot(object, object)
+    def _show(self, item: QListWidgetItem | None, _: object = None) -> None:
+        component: Component | None = item.data(COMPONENT) if item is not None else None
+        self.name.setText(f"{component.name} {component.version}".strip() if component else "")
+        self.licence.setText(component.licence if component else "")
+        self.text.setPlainText(component.text or "The text of this licence is not here." if component else "")
+
+    def _lay_out(self) -> None:
+        left = QVBoxLayout()
+        left.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_3, 0)
+        left.setSpacing(metrics.SPACE_3)
+        left.addWidget(self.search)
+        left.addWidget(self.none)
+        left.addWidget(self.list, 1)
+        QWidget.setTabOrder(self.search, self.list)
+        self.search.setFixedWidth(LIST_WIDTH)
+        self.list.setFixedWidth(LIST_WIDTH)
+        head = QVBoxLayout()
+        head.setContentsMargins(metrics.SPACE_2, 0, 0, 0)
+        head.setSpacing(2)
+        head.addWidget(self.name)
+        head.addWidget(self.licence)
+        right = QVBoxLayout()
+        right.setContentsMargins(metrics.SPACE_3, metrics.SPACE_4, metrics.SPACE_3, 0)
+        right.setSpacing(metrics.SPACE_2)
+        right.addLayout(head)
+        right.addWidget(self.text, 1)
+        columns = QHBoxLayout()
+        columns.setSpacing(0)
+        columns.addLayout(left)
+        columns.addWidget(line(self, vertical=True))
+        columns.addLayout(right, 1)
+        self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
+        self.body.setSpacing(0)
+        self.body.addWidget(line(self))
+        self.body.addLayout(columns, 1)
+        self.footer.addStretch(1)
+        self.footer.addWidget(self.close_button)
+
+
+class _Search(QLineEdit):
+    """Leaves the keys that go up and down to the list it searches."""
+
+    def __init__(self, rows: QListWidget, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._rows = rows
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Type, or move in the list."""
+        if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
+            QCoreApplication.sendEvent(self._rows, event)
+        else:
+            super().keyPressEvent(event)

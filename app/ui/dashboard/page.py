@@ -1,0 +1,188 @@
+"""The dashboard: figures on top, every endpoint below, and a first step while there is none."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedLayout, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from app.core.clock import now_us
+from app.core.model import Endpoint
+from app.core.rules import FREE_ENDPOINTS
+from app.core.wording import ago
+from app.ui.dashboard.painting import Facts
+from app.ui.dashboard.rows import EndpointRows
+from app.ui.dashboard.stats import Stats
+from app.ui.frame.actions import FIRST_NAME, EndpointActions
+from app.ui.news import News
+from app.ui.ports import Doors
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.throttle import Throttle
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.labels import ElidedLabel, label
+
+CLOCK_MS = 5_000
+MEASURE_MS = 10_000
+
+
+class DashboardPage(QWidget):
+    """`opened` carries the id of an endpoint to be shown."""
+
+    opened = Signal(object)
+
+    def __init__(
+        self,
+        doors: Doors,
+        theme: Theme,
+        tasks: Tasks,
+        news: News,
+        *,
+        actions: EndpointActions,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._doors, self._theme, self._tasks, self._news, self._actions = doors, theme, tasks, news, actions
+        self.setProperty("part", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.rows = EndpointRows(self._facts, theme, self)
+        self.stats = Stats(theme, self)
+        self.empty = self._first_step()
+        self.new_button = Button("New endpoint", theme, self, kind="primary", icon="add")
+        self.filter = QLineEdit(self)
+        self._lay_out()
+        self._clock = QTimer(self)
+        self._clock.setInterval(CLOCK_MS)
+        self._clock.timeout.connect(self._refresh_counts)
+        self._measure = Throttle(MEASURE_MS, self)
+        self._connect()
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show endpoints, plan and figures as they are now."""
+        endpoints = self._doors.endpoints.all()
+        self.rows.show_endpoints(endpoints)
+        self._body.setCurrentIndex(1 if endpoints else 0)
+        self.filter.setVisible(len(endpoints) > FREE_ENDPOINTS)
+        self.stats.show_plan(len(endpoints), self._doors.account.plan)
+        self.new_button.set_refusal(self._actions.refusal())
+        self.new_button.setVisible(bool(endpoints))
+        self._refresh_place()
+        self._refresh_counts()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with what happened meanwhile."""
+        super().showEvent(event)
+        self._clock.start()
+        self._refresh_counts()
+        self._measure.call()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Rest."""
+        super().hideEvent(event)
+        self._clock.stop()
+
+    def _connect(self) -> None:
+        news, actions = self._news, self._actions
+        self.rows.opened.connect(self.opened)
+        self.rows.menu_wanted.connect(actions.show_menu)
+        self.rows.switched.connect(actions.set_active)
+        self.new_button.clicked.connect(actions.create)
+        self.filter.textChanged.connect(self.rows.set_filter)
+        self.empty.action.connect(actions.create_first)
+        news.endpoints_changed.connect(self.refresh)
+        news.plan_changed.connect(self.refresh)
+        news.settings_changed.connect(self.refresh)
+        news.counts_changed.connect(self._counts_changed)
+        news.purged.connect(self._measure.call)
+        actions.switch_refused.connect(self._undo_switch)
+        self._measure.fired.connect(self._start_measuring)
+
+    def _lay_out(self) -> None:
+        self._place = ElidedLabel("", "muted", self)
+        self.filter.setPlaceholderText("Filter endpoints")
+        self.filter.setClearButtonEnabled(True)
+        self.filter.setFixedWidth(220)
+        self.filter.setAccessibleName("Filter endpoints")
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(label("Dashboard", "display", self))
+        words.addWidget(self._place)
+        head = QHBoxLayout()
+        head.setSpacing(metrics.SPACE_3)
+        head.addLayout(words, 1)
+        head.addWidget(self.filter)
+        head.addWidget(self.new_button)
+        self._body = QStackedLayout()
+        self._body.addWidget(self.empty)
+        self._body.addWidget(self.rows)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5)
+        column.setSpacing(metrics.SPACE_4)
+        column.addLayout(head)
+        column.addWidget(self.stats)
+        column.addLayout(self._body, 1)
+
+    def _first_step(self) -> EmptyState:
+        text = (
+            "An endpoint is a URL of your own. Whatever is sent to it appears here at once, exactly as it was sent,"
+            " and stays for as many days as you like."
+        )
+        action = f"Create “{FIRST_NAME}”"
+        empty = EmptyState("", "Catch your first webhook", text, self._theme, self, action=action)
+        own = Button("Set one up myself…", self._theme, empty, kind="link")
+        own.clicked.connect(self._actions.create)
+        empty.body.insertWidget(empty.body.count() - 1, own, 0, Qt.AlignmentFlag.AlignHCenter)
+        return empty
+
+    def _facts(self, endpoint: Endpoint) -> Facts:
+        now = now_us()
+        counts = self._doors.captures.counts(endpoint.id)
+        last = counts.last_received_at
+        return Facts(
+            endpoint=endpoint,
+            url=self._doors.capture_url(endpoint),
+            counts=counts,
+            outcome=self._news.ledger.last_outcome(endpoint.id),
+            activity=tuple(self._news.ledger.activity(endpoint.id, now)),
+            last=ago(last, now) if last is not None else "none yet",
+        )
+
+    @Slot()
+    def _counts_changed(self) -> None:
+        if self.isVisible():
+            self._refresh_counts()
+            self._measure.call()
+
+    @Slot()
+    def _refresh_counts(self) -> None:
+        self.rows.refresh()
+        self.stats.show_ledger(self._news.ledger)
+        counts = self._doors.captures.counts
+        self.stats.show_kept(sum(counts(endpoint.id).total for endpoint in self._doors.endpoints.all()))
+
+    def _refresh_place(self) -> None:
+        place = self._doors.listening()
+        base = self._doors.settings().base_url
+        here = f"Capturing at {base or f'http://{place}'}" if place else "Not capturing: the port is closed"
+        self._place.setText(here)
+
+    @Slot(object)
+    def _undo_switch(self, endpoint: Endpoint) -> None:
+        row = self.rows.row(endpoint.id)
+        if row is not None:
+            row.switch.setChecked(endpoint.active)
+
+    @Slot()
+    def _start_measuring(self) -> None:
+        if self.isVisible():
+            self._tasks.start(self._show_size(), "measure the store")
+
+    async def _show_size(self) -> None:
+        size = await self._doors.retention.size()
+        if isValid(self):
+            self.stats.show_size(size)

@@ -1,0 +1,170 @@
+"""All endpoints under one heading. Rows come in small batches, so that two hundred of them hold nothing up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+
+from app.core.model import Endpoint
+from app.ui.dashboard.columns import Columns
+from app.ui.dashboard.painting import HEIGHT, Facts
+from app.ui.dashboard.row import EndpointLine
+from app.ui.theme.fonts import SMALL, ui_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.card import Card
+from app.ui.widgets.labels import label
+
+FIRST, BATCH = 12, 6
+"""Rows made at once, and in each later turn of the loop: none may hold it up for long."""
+_HEADING = 36
+
+
+class EndpointRows(Card):
+    """`facts` tells what an endpoint's row shows now."""
+
+    opened = Signal(object)
+    menu_wanted = Signal(object, object)
+    switched = Signal(object, bool)
+
+    def __init__(self, facts: Callable[[Endpoint], Facts], theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent, padding=1)
+        self._facts, self._theme = facts, theme
+        self._rows: dict[int, EndpointLine] = {}
+        self._wanted: tuple[Endpoint, ...] = ()
+        self._filter = ""
+        self._more = QTimer(self)
+        self._more.setSingleShot(True)
+        self._more.setInterval(10)
+        self._more.timeout.connect(self._add_batch)
+        self._holder = QWidget()
+        self._holder.setProperty("ground", True)
+        self._list = QVBoxLayout(self._holder)
+        self._list.setContentsMargins(0, 0, 0, 0)
+        self._list.setSpacing(0)
+        self._nothing = label("No endpoint fits the filter.", "muted", self._holder)
+        self._nothing.setContentsMargins(16, 20, 16, 20)
+        self._nothing.hide()
+        self._list.addWidget(self._nothing)
+        self._list.addStretch(1)
+        self._scroll = QScrollArea(self)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setWidget(self._holder)
+        self.body.setSpacing(0)
+        self.body.addWidget(Heading(self._holder, theme, self))
+        self.body.addWidget(self._scroll, 1)
+
+    def row(self, endpoint_id: int) -> EndpointLine | None:
+        """An endpoint's row, once it is there."""
+        return self._rows.get(endpoint_id)
+
+    def shown(self) -> int:
+        """How many rows there are."""
+        return len(self._rows)
+
+    def show_endpoints(self, endpoints: tuple[Endpoint, ...]) -> None:
+        """Show these, in this order."""
+        self._wanted = endpoints
+        ids = {endpoint.id for endpoint in endpoints}
+        for gone in [row_id for row_id in self._rows if row_id not in ids]:
+            row = self._rows.pop(gone)
+            row.hide()
+            row.deleteLater()
+        self.refresh()
+        self._add_batch()
+        self._fit()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Bring every row up to date; rows whose facts are the same do nothing."""
+        for endpoint in self._wanted:
+            row = self._rows.get(endpoint.id)
+            if row is not None:
+                row.show_facts(self._facts(endpoint))
+
+    @Slot(str)
+    def set_filter(self, text: str) -> None:
+        """Show only endpoints whose name, description or URL holds `text`."""
+        self._filter = text.strip().casefold()
+        for row in self._rows.values():
+            row.setVisible(self._fits(row))
+        fits = any(self._fits(row) for row in self._rows.values())
+        self._nothing.setVisible(bool(self._rows) and not fits)
+        self._fit()
+
+    def _fit(self) -> None:
+        """The card ends where its rows end."""
+        rows = sum(self._fits(row) for row in self._rows.values()) if self._filter else len(self._wanted)
+        self.setMaximumHeight(_HEADING + max(1, rows) * HEIGHT + 4)
+
+    def _fits(self, row: EndpointLine) -> bool:
+        facts = row.facts
+        hay = f"{facts.endpoint.name}\n{facts.endpoint.description}\n{facts.url}\n{facts.endpoint.forward_url or ''}"
+        return self._filter in hay.casefold()
+
+    @Slot()
+    def _add_batch(self) -> None:
+        most = BATCH if self._rows else FIRST
+        added = 0
+        for place, endpoint in enumerate(self._wanted):
+            if endpoint.id in self._rows:
+                continue
+            if added == most:
+                self._more.start()
+                break
+            self._list.insertWidget(place, self._new_row(endpoint))
+            added += 1
+
+    def _new_row(self, endpoint: Endpoint) -> EndpointLine:
+        row = EndpointLine(self._facts(endpoint), self._theme, self._holder)
+        row.clicked.connect(self._clicked)
+        row.menu_wanted.connect(self.menu_wanted)
+        row.switched.connect(self.switched)
+        if not self._fits(row):
+            row.hide()
+        self._rows[endpoint.id] = row
+        return row
+
+    @Slot()
+    def _clicked(self) -> None:
+        sender = self.sender()
+        if isinstance(sender, EndpointLine):
+            self.opened.emit(sender.facts.endpoint.id)
+
+
+class Heading(QWidget):
+    """The columns' names, above the columns of `rows`."""
+
+    def __init__(self, rows: QWidget, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._rows, self._theme = rows, theme
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self._repaint)
+
+    def sizeHint(self) -> QSize:
+        """One line."""
+        return QSize(400, _HEADING)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the names and the hairline."""
+        tokens = self._theme.tokens
+        columns = Columns.of(self._rows.width(), _HEADING)
+        painter = QPainter(self)
+        painter.setFont(ui_font(SMALL, QFont.Weight.Medium))
+        painter.setPen(QColor(tokens.text_faint))
+        for room, text in (
+            (columns.name, "Endpoint"),
+            (columns.mirror, "Mirror"),
+            (columns.retention, "Retention"),
+            (columns.requests, "Requests"),
+            (columns.activity, "Last hour" if columns.activity.width() else ""),
+        ):
+            painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, text)
+
+    @Slot()
+    def _repaint(self) -> None:
+        self.update()

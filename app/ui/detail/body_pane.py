@@ -1,0 +1,253 @@
+"""A body with its views (pretty, tree, text, hex, preview), what is to know about it, and the ways to take it out."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.bodies.charset import media_type
+from app.core.bodies.choice import Group, best_in
+from app.core.bodies.lines import Line
+from app.core.bodies.reading import BodyReader
+from app.core.targets import type_hint
+from app.core.wording import size_text
+from app.ui.detail.body_loader import BodyLoader
+from app.ui.detail.code_view import CodeView
+from app.ui.detail.find_bar import FindBar
+from app.ui.detail.hex_widget import HexWidget
+from app.ui.detail.image_view import ImageView
+from app.ui.detail.notes_bar import NotesBar
+from app.ui.detail.saving import copy_text, save_as
+from app.ui.detail.segmented import Segmented
+from app.ui.detail.source import BodySource
+from app.ui.detail.tree_view import TreeView
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.toast import Toast
+
+VIEWS = (("pretty", "Pretty"), ("tree", "Tree"), ("text", "Text"), ("hex", "Hex"), ("preview", "Preview"))
+
+SHOWN_MAX = 8 * 1024 * 1024
+"""Characters of lines that are held at most; the rest of a larger body is for hex and files."""
+
+EMPTY_WIDTH = 280
+"""Pixels of the lines in empty states: the detail may be made narrow."""
+
+
+class BodyPane(QWidget):
+    """`show_source` shows a body in the view that fits, or in the one the user last took for its type."""
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget, empty: str = "No body") -> None:
+        super().__init__(parent)
+        self._tasks = tasks
+        self._source: BodySource | None = None
+        self._taken: dict[str, Group] = {}
+        self.loader = BodyLoader(tasks, self)
+        self.views = Segmented(VIEWS, theme, self)
+        for rare in ("tree", "preview"):
+            self.views.set_shown(rare, False)
+        self.kind = ElidedLabel("", "small", self)
+        self.search = IconButton("search", "Find in body (Ctrl+F)", theme, self, small=True)
+        self.copy = IconButton("copy", "Copy body", theme, self, small=True)
+        self.save = IconButton("download", "Save body as…", theme, self, small=True)
+        self.notes = NotesBar(self)
+        self.code = CodeView(theme, self)
+        self.hex = HexWidget(theme, tasks, self)
+        self.image = ImageView(theme, tasks, self)
+        self.tree = TreeView(theme, tasks, self)
+        self.find_bar = FindBar(self.code, theme, self)
+        self.nothing = EmptyState("body", empty, "", theme, self)
+        self.nothing.text.setFixedWidth(EMPTY_WIDTH)
+        self.rest = _RestBar(theme, self)
+        self.stack = QStackedWidget(self)
+        self._toast = Toast(theme, self)
+        self._build_layout()
+        self._connect()
+
+    def show_source(self, source: BodySource) -> None:
+        """Show this body; what was being loaded is given up."""
+        self._source = source
+        self._clear_whole()
+        self.find_bar.hide()
+        for widget in (self.views, self.search, self.copy, self.save):
+            widget.setVisible(bool(source.size))
+        if not source.size:
+            self.loader.stop()
+            self._show_nothing()
+            return
+        self.loader.start(source, self._taken.get(media_type(source.content_type)))
+
+    def stop(self) -> None:
+        """Give up loading."""
+        self.loader.stop()
+        self._clear_whole()
+
+    @Slot()
+    def open_find(self) -> None:
+        """Open the search; only lines have one, so text is shown for it."""
+        if self._source is None or not self._source.size:
+            return
+        if self.stack.currentWidget() in (self.hex, self.image, self.tree):
+            self.views.take("text")
+            self._take("text")
+        self.find_bar.start()
+
+    @Slot()
+    def take_focus(self) -> None:
+        """Put the keyboard into the view shown."""
+        page = self.stack.currentWidget()
+        if page is not None:
+            page.setFocus()
+
+    def _build_layout(self) -> None:
+        top = QHBoxLayout()
+        top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2)
+        top.setSpacing(metrics.SPACE_1)
+        top.addWidget(self.views)
+        top.addSpacing(metrics.SPACE_2)
+        top.addWidget(self.kind, 1)
+        for button in (self.search, self.copy, self.save):
+            top.addWidget(button)
+        for page in (self.code, self.hex, self.image, self.tree, self.nothing):
+            self.stack.addWidget(page)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(top)
+        for widget in (self.notes, self.find_bar):
+            column.addWidget(widget)
+        column.addWidget(self.stack, 1)
+        column.addWidget(self.rest)
+
+    def _connect(self) -> None:
+        self.views.chosen.connect(self._take)
+        self.search.clicked.connect(self.open_find)
+        self.copy.clicked.connect(self._copy)
+        self.save.clicked.connect(self._save)
+        self.rest.more.clicked.connect(self.loader.more)
+        self.rest.save.clicked.connect(self._save)
+        self.code.end_near.connect(self._end_near)
+        self.loader.begun.connect(self._begun)
+        self.loader.continued.connect(self._continued)
+        self.find_bar.closed.connect(self.take_focus)
+
+    def _clear_whole(self) -> None:
+        """Let go of what was read as a whole."""
+        self.image.clear()
+        self.tree.clear()
+
+    def _show_nothing(self) -> None:
+        self.kind.setText("")
+        self.notes.say([])
+        self.rest.hide()
+        self.stack.setCurrentWidget(self.nothing)
+
+    @Slot(object, object)
+    def _begun(self, reader: BodyReader, lines: list[Line]) -> None:
+        source = self._source
+        if source is None or reader.view is None:
+            return
+        self.views.take(reader.view.group)
+        pretty = best_in("pretty", reader.views)
+        self.views.set_enabled("pretty", pretty is not None)
+        preview = best_in("preview", reader.views)
+        self.views.set_shown("preview", preview is not None)
+        self.views.set_shown("tree", best_in("tree", reader.views) is not None)
+        self.views.set_shown("pretty", pretty is not None or preview is None)
+        chosen = media_type(source.content_type) in self._taken
+        what = reader.view.title if reader.view.group == "pretty" else type_hint(source.content_type) or "No type"
+        facts = [what, size_text(source.size), *reader.codings, *([] if chosen else ["auto"])]
+        self.kind.setText(" · ".join(facts))
+        self._clear_whole()
+        if reader.view.group in ("preview", "tree"):
+            page = self.image if reader.view.group == "preview" else self.tree
+            page.show_source(source)
+            self.stack.setCurrentWidget(page)
+        elif reader.view.formatter is None:
+            self.hex.show_source(source)
+            self.stack.setCurrentWidget(self.hex)
+        else:
+            self.code.set_lines(lines)
+            self.find_bar.mark_words()
+            self.stack.setCurrentWidget(self.code)
+        self._tell(reader)
+
+    @Slot(object)
+    def _continued(self, lines: list[Line]) -> None:
+        self.code.add_lines(lines)
+        if self.loader.reader is not None:
+            self._tell(self.loader.reader)
+        self.find_bar.look_again()
+
+    def _tell(self, reader: BodyReader) -> None:
+        self.notes.say(reader.notes)
+        self.find_bar.whole = reader.done
+        textual = reader.view is not None and reader.view.formatter is not None
+        if self._source is None or not textual or reader.done:
+            self.rest.hide()
+            return
+        full = self.code.length() >= SHOWN_MAX
+        self.rest.say(self.loader.read_bytes, self._source.size, full)
+
+    @Slot()
+    def _end_near(self) -> None:
+        if self.code.length() < SHOWN_MAX:
+            self.loader.more()
+
+    @Slot(str)
+    def _take(self, group: str) -> None:
+        if self._source is not None:
+            self._taken[media_type(self._source.content_type)] = cast(Group, group)
+            self.loader.start(self._source, cast(Group, group))
+
+    @Slot()
+    def _copy(self) -> None:
+        if self._source is not None:
+            self._tasks.start(self._copy_and_tell(self._source), "body: copy")
+
+    async def _copy_and_tell(self, source: BodySource) -> None:
+        self._toast.say(await copy_text(source))
+
+    @Slot()
+    def _save(self) -> None:
+        if self._source is not None:
+            self._tasks.start(self._save_and_tell(self._source), "body: save")
+
+    async def _save_and_tell(self, source: BodySource) -> None:
+        path = await save_as(source, self)
+        if path is not None:
+            self._toast.say(f"Saved as {path}.")
+
+
+class _RestBar(QFrame):
+    """Says how much of a large body is shown, with the way to the rest."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "footer")
+        self.text = ElidedLabel("", "small", self)
+        self.more = Button("Load more", theme, self, kind="link")
+        self.save = Button("Save as…", theme, self, kind="link")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_4, 2, metrics.SPACE_3, 2)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.more)
+        row.addWidget(self.save)
+        self.hide()
+
+    def say(self, read: int, size: int, full: bool) -> None:
+        """So much of it is shown; `full` when no more will be."""
+        if full:
+            self.text.setText(f"The first part of {size_text(size)} is shown. Hex and Save as… give all of it.")
+        elif read < size:
+            self.text.setText(f"Showing the first {size_text(read)} of {size_text(size)}")
+        else:
+            self.text.setText("Showing the first lines")
+        self.more.setVisible(not full)
+        self.show()

@@ -1,0 +1,235 @@
+"""The detail of the chosen request: head and tabs, filled by the newest choice alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+
+from app.core.bodies.charset import media_type
+from app.core.events import Mirrored, RequestsIdentified, RequestsRemoved
+from app.core.model import Capture
+from app.ui.detail.body_pane import EMPTY_WIDTH, BodyPane
+from app.ui.detail.facts import info_rows, query_rows
+from app.ui.detail.head import DetailHead
+from app.ui.detail.latest import Latest
+from app.ui.detail.mirror_tab import MirrorTab
+from app.ui.detail.pairs_view import PairsView
+from app.ui.detail.source import of_capture
+from app.ui.detail.tokens_tab import TokensTab
+from app.ui.ports import Doors
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.card import line
+from app.ui.widgets.empty_state import EmptyState
+
+TABS = ("Body", "Headers", "Query", "Mirror", "Info")
+BODY, HEADERS, QUERY, MIRROR, INFO, TOKENS = range(6)
+"""The last is there only when the request holds tokens."""
+
+
+class DetailPane(QFrame):
+    """`show_request` opens a request and marks it read. The tab is remembered for each content type."""
+
+    opened = Signal(str)
+
+    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "surface")
+        self._doors = doors
+        self._capture: Capture | None = None
+        self._wanted: str | None = None
+        self._tab_of: dict[str, int] = {}
+        self._latest = Latest(tasks, "detail: load")
+        self._tasks = tasks
+        self.head = DetailHead(theme, self)
+        self.tabs = QTabBar(self)
+        self.body = BodyPane(theme, tasks, self)
+        self.headers = PairsView(("Name", "Value"), theme, self)
+        self.query = PairsView(("Name", "Value", "As sent"), theme, self)
+        self.mirror = MirrorTab(doors.deliveries, theme, tasks, self)
+        self.info = PairsView(("Fact", "Value"), theme, self)
+        self.info.horizontalHeader().hide()
+        self.tokens = TokensTab(theme, tasks, self)
+        self.placeholder = EmptyState(
+            "body", "No request chosen", "Choose one in the list to see its body, headers and more.", theme, self
+        )
+        self.placeholder.text.setFixedWidth(EMPTY_WIDTH)
+        self._pages = QStackedWidget(self)
+        self._stack = QStackedWidget(self)
+        self._build_layout()
+        self.tabs.currentChanged.connect(self._show_tab)
+        self.tabs.tabBarClicked.connect(self._remember_tab)
+        self.tokens.found.connect(self._tokens_found)
+        self._ends: list[Callable[[], None]] = [
+            doors.bus.subscribe(Mirrored, self._mirrored),
+            doors.bus.subscribe(RequestsIdentified, self._identified),
+            doors.bus.subscribe(RequestsRemoved, self._removed),
+        ]
+
+    @property
+    def capture(self) -> Capture | None:
+        """The request shown."""
+        return self._capture
+
+    @property
+    def wanted(self) -> str | None:
+        """The id of the request shown, or being opened."""
+        return self._wanted
+
+    @property
+    def endpoint_id(self) -> int | None:
+        """Whose request is shown."""
+        return self._capture.endpoint_id if self._capture else None
+
+    def stop(self) -> None:
+        """Hear no more of the bus, and load nothing."""
+        self.clear()
+        for end in self._ends:
+            end()
+
+    def show_request(self, capture_id: str) -> None:
+        """Open a request; what was being opened before is given up."""
+        if capture_id == self._wanted:
+            return
+        self._wanted = capture_id
+        self._latest.run(partial(self._load, capture_id))
+
+    def clear(self) -> None:
+        """Show no request."""
+        self._wanted, self._capture = None, None
+        self._latest.stop()
+        self.body.stop()
+        self.mirror.stop()
+        self.tokens.stop()
+        self._stack.setCurrentWidget(self.placeholder)
+
+    @Slot()
+    def take_focus(self) -> None:
+        """Put the keyboard into what is shown."""
+        if self.tabs.currentIndex() == BODY:
+            self.body.take_focus()
+        else:
+            page = self._pages.currentWidget()
+            if page is not None:
+                page.setFocus()
+
+    @Slot()
+    def open_find(self) -> None:
+        """Search in the body."""
+        if self._capture is not None:
+            self.tabs.setCurrentIndex(BODY)
+            self.body.open_find()
+
+    def _build_layout(self) -> None:
+        for title in (*TABS, "Tokens"):
+            self.tabs.addTab(title)
+        self.tabs.setTabVisible(TOKENS, False)
+        self.tabs.setExpanding(False)
+        self.tabs.setDrawBase(False)
+        self.tabs.setUsesScrollButtons(True)
+        self.tabs.setElideMode(Qt.TextElideMode.ElideNone)
+        self.tabs.setAccessibleName("Parts of the request")
+        for page in (self.body, self.headers, self.query, self.mirror, self.info, self.tokens):
+            self._pages.addWidget(page)
+        bar = QHBoxLayout()
+        bar.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_3, 0)
+        bar.addWidget(self.tabs, 1)
+        content = QWidget(self)
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.head)
+        column.addLayout(bar)
+        column.addWidget(line(content))
+        column.addWidget(self._pages, 1)
+        self._stack.addWidget(self.placeholder)
+        self._stack.addWidget(content)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._stack)
+
+    async def _load(self, capture_id: str) -> None:
+        capture = await self._doors.captures.get(capture_id)
+        if self._latest.superseded:
+            return
+        if capture is None:
+            self.clear()
+            return
+        self._show(capture)
+        if not capture.read:
+            await self._doors.captures.mark_read([capture_id])
+        if not self._latest.superseded:
+            await self._load_deliveries(capture)
+
+    def _show(self, capture: Capture) -> None:
+        self._capture = capture
+        self.head.show_capture(capture, self._doors.providers)
+        self.info.set_rows(info_rows(capture, self._doors.providers))
+        self.headers.set_rows(capture.headers)
+        query = query_rows(capture.target)
+        self.query.set_rows(query)
+        for tab, count in ((HEADERS, len(capture.headers)), (QUERY, len(query))):
+            self.tabs.setTabText(tab, f"{TABS[tab]} {count}" if count else TABS[tab])
+        self.tabs.setTabEnabled(QUERY, bool(query))
+        wanted = self._tab_of.get(media_type(capture.content_type), BODY)
+        # Whether there are tokens is found out only later.
+        self.tabs.setCurrentIndex(BODY if wanted == TOKENS or (wanted == QUERY and not query) else wanted)
+        self.tabs.setTabVisible(TOKENS, False)
+        self._stack.setCurrentIndex(1)
+        source = of_capture(capture, self._doors.captures)
+        self.body.show_source(source)
+        self.tokens.show_tokens(capture, source)
+        self.opened.emit(capture.id)
+
+    async def _load_deliveries(self, capture: Capture) -> None:
+        deliveries = await self._doors.deliveries.of_capture(capture.id)
+        if self._capture is not capture:
+            return
+        self.tabs.setTabText(MIRROR, f"{TABS[MIRROR]} {len(deliveries)}" if deliveries else TABS[MIRROR])
+        endpoint = self._doors.endpoints.by_id(capture.endpoint_id)
+        self.mirror.show_deliveries(deliveries, endpoint.forward_url if endpoint else None)
+
+    @Slot(str, int)
+    def _tokens_found(self, capture_id: str, count: int) -> None:
+        shown = self._capture
+        if shown is None or shown.id != capture_id:
+            return
+        self.tabs.setTabText(TOKENS, f"Tokens {count}")
+        self.tabs.setTabVisible(TOKENS, count > 0)
+        if count and self._tab_of.get(media_type(shown.content_type)) == TOKENS:
+            self.tabs.setCurrentIndex(TOKENS)
+
+    @Slot(int)
+    def _show_tab(self, tab: int) -> None:
+        self._pages.setCurrentIndex(tab)
+
+    @Slot(int)
+    def _remember_tab(self, tab: int) -> None:
+        if tab >= 0 and self._capture is not None:
+            self._tab_of[media_type(self._capture.content_type)] = tab
+
+    def _mirrored(self, event: Mirrored) -> None:
+        if self._capture is not None and event.delivery.capture_id == self._capture.id:
+            self._tasks.start(self._load_deliveries(self._capture), "detail: deliveries")
+
+    def _identified(self, event: RequestsIdentified) -> None:
+        if self._capture is not None and any(name == self._capture.id for name, _, _ in event.senders):
+            self._tasks.start(self._load_sender(self._capture), "detail: sender")
+
+    async def _load_sender(self, shown: Capture) -> None:
+        capture = await self._doors.captures.get(shown.id)
+        if capture is not None and self._capture is shown:
+            self.head.show_capture(capture, self._doors.providers)
+            self.info.set_rows(info_rows(capture, self._doors.providers))
+
+    def _removed(self, event: RequestsRemoved) -> None:
+        shown = self._capture
+        if shown is None or shown.endpoint_id != event.endpoint_id:
+            return
+        # When the list has moved on to another request already, that one is being opened.
+        if shown.id == self._wanted and (event.ids is None or shown.id in event.ids):
+            self.clear()

@@ -1,0 +1,135 @@
+"""Finds text in the body shown: how often, and the way from one place to the next."""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
+
+from app.ui.detail.code_view import CodeView
+from app.ui.detail.found_text import MATCHES_MAX
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.labels import label
+
+
+class FindBar(QFrame):
+    """Searches `view`. Enter goes on, Shift+Enter back, Esc closes. While it is closed a filter's words are marked."""
+
+    closed = Signal()
+
+    def __init__(self, view: CodeView, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._view = view
+        self._matches: list[tuple[int, int]] = []
+        self._current = 0
+        self._words: re.Pattern[str] | None = None
+        self._searched = 0
+        self.whole = True
+        """Whether all of the body is shown; otherwise more may be found further on."""
+        self.setProperty("part", "header")
+        self.field = QLineEdit(self)
+        self.field.setPlaceholderText("Find in body")
+        self.field.setAccessibleName("Find in body")
+        self.field.setClearButtonEnabled(True)
+        self.field.textChanged.connect(self.search)
+        self.count = label("", "small", self)
+        self.back = IconButton("up", "Previous match", theme, self, small=True)
+        self.next = IconButton("collapse", "Next match", theme, self, small=True)
+        self.close_button = IconButton("close", "Close", theme, self, small=True)
+        self.back.clicked.connect(self.go_back)
+        self.next.clicked.connect(self.go_on)
+        self.close_button.clicked.connect(self.leave)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_3, 6, metrics.SPACE_2, 6)
+        row.setSpacing(metrics.SPACE_1)
+        row.addWidget(self.field, 1)
+        row.addSpacing(metrics.SPACE_2)
+        row.addWidget(self.count)
+        for button in (self.back, self.next, self.close_button):
+            row.addWidget(button)
+        self.hide()
+
+    def start(self) -> None:
+        """Open, with what was last looked for selected."""
+        self.show()
+        self.field.setFocus()
+        self.field.selectAll()
+        self.search()
+
+    @Slot()
+    def search(self) -> None:
+        """Look for the field's text in what is shown now."""
+        if not self.isVisible():
+            return
+        wanted = self.field.text()
+        self._matches = self._view.find_all(wanted)
+        self._current = 0
+        self._show(wanted)
+
+    def look_again(self) -> None:
+        """More is shown than was searched; the place found and what is in view stay."""
+        if self.isVisible():
+            self._matches = self._view.find_all(self.field.text())
+            self._show(self.field.text(), move=False)
+        elif self.isHidden() and self._words is not None:
+            more, self._searched = self._view.find_places(self._words, self._searched)
+            self._matches = (self._matches + more)[:MATCHES_MAX]
+            self._view.show_match(self._matches, self._current, move=False)
+
+    def set_words(self, words: re.Pattern[str] | None) -> None:
+        """Mark what this matches in every body from now on; None marks nothing."""
+        self._words = words
+        self.mark_words(move=False)
+
+    def mark_words(self, *, move: bool = True) -> None:
+        """Mark the filter's words in what is shown now, and bring the first into view if to `move`."""
+        if not self.isHidden():
+            return
+        self._matches, self._searched, self._current = [], 0, 0
+        if self._words is not None:
+            self._matches, self._searched = self._view.find_places(self._words)
+        self._view.show_match(self._matches, 0, move=move)
+
+    @Slot()
+    def go_on(self) -> None:
+        """To the next place, and round to the first."""
+        self._move(1)
+
+    @Slot()
+    def go_back(self) -> None:
+        """To the place before, and round to the last."""
+        self._move(-1)
+
+    @Slot()
+    def leave(self) -> None:
+        """Close, and mark nothing any more."""
+        self.hide()
+        self.mark_words(move=False)
+        self.closed.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter, Shift+Enter, Esc."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.leave()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._move(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        else:
+            super().keyPressEvent(event)
+
+    def _move(self, step: int) -> None:
+        if self._matches:
+            self._current = (self._current + step) % len(self._matches)
+            self._show(self.field.text())
+
+    def _show(self, wanted: str, *, move: bool = True) -> None:
+        found = len(self._matches)
+        more = "+" if found == MATCHES_MAX else ""
+        place = f"{self._current + 1:,} of {found:,}{more}" if found else "None"
+        self.count.setText((place if self.whole else f"{place} so far") if wanted else "")
+        self.back.setEnabled(bool(found))
+        self.next.setEnabled(bool(found))
+        self._view.show_match(self._matches, self._current, move=move)

@@ -1,0 +1,69 @@
+"""The text behind a view of lines, for finding and copying: folds taken out, positions counted as Qt counts them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
+
+from app.core.bodies.lines import Line
+
+MATCHES_MAX = 10_000
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+
+
+class FoundText:
+    """Display lines as one text. Qt counts UTF-16 units, and a fold is a line break to it that is none in the text."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._folds: list[int] = []
+        self._length = 0
+        self._whole: str | None = ""
+        self._astral: list[int] = []
+
+    def add(self, lines: Iterable[Line]) -> None:
+        """Go on with these lines."""
+        for line in lines:
+            if self._texts and not line.folded:
+                self._texts.append("\n")
+                self._length += 1
+            elif self._texts:
+                self._folds.append(self._length)
+            self._texts.append(line.text)
+            self._length += len(line.text)
+        self._whole = None
+
+    def text(self) -> str:
+        """All of it."""
+        if self._whole is None:
+            self._whole = "".join(self._texts)
+            self._texts = [self._whole]
+            self._astral = [match.start() for match in _ASTRAL.finditer(self._whole)]
+        return self._whole
+
+    def find(self, wanted: str) -> list[tuple[int, int]]:
+        """Start and end in Qt's positions of each place, letter case aside; at most `MATCHES_MAX`."""
+        return self.places(re.compile(re.escape(wanted), re.IGNORECASE)) if wanted else []
+
+    def places(self, pattern: re.Pattern[str], begin: int = 0) -> list[tuple[int, int]]:
+        """The same for all that `pattern` matches from the character `begin` on."""
+        found = []
+        for match in pattern.finditer(self.text(), begin):
+            found.append((self._position(match.start()), self._position(match.end(), end=True)))
+            if len(found) == MATCHES_MAX:
+                break
+        return found
+
+    def _position(self, at: int, *, end: bool = False) -> int:
+        folds = bisect_left(self._folds, at) if end else bisect_right(self._folds, at)
+        return at + folds + bisect_left(self._astral, at)
+
+
+def qt_spans(line: Line) -> list[tuple[int, int, str]]:
+    """The line's spans as (start, length, kind) in UTF-16 units."""
+    if not _ASTRAL.search(line.text):
+        return [(start, end - start, kind) for start, end, kind in line.spans]
+    at = [0, *accumulate(2 if character > "\uffff" else 1 for character in line.text)]
+    return [(at[start], at[end] - at[start], kind) for start, end, kind in line.spans]

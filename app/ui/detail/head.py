@@ -1,0 +1,86 @@
+"""The head of the detail: method, target, what was answered, and the request's own commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.model import Capture
+from app.core.wording import ms_text, sender_line
+from app.ui.detail.facts import head_line
+from app.ui.theme import metrics
+from app.ui.theme.fonts import mono_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.badge import MethodBadge, Pill, Tone
+from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.copy_field import CopyButton
+from app.ui.widgets.labels import ElidedLabel
+
+
+def reply_tone(status: int) -> Tone:
+    """The tone of an HTTP status."""
+    return "success" if status < 300 else "accent" if status < 400 else "warning" if status < 500 else "danger"
+
+
+class DetailHead(QFrame):
+    """Shows one capture's summary."""
+
+    curl_asked = Signal()
+    link_asked = Signal()
+    unread_asked = Signal()
+    delete_asked = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "surface")
+        self._badge = MethodBadge("", theme, self)
+        self.target = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
+        self.target.setFont(mono_font())
+        self._copy = CopyButton("", "target", theme, self)
+        self.reply = Pill("", "neutral", self)
+        self.cut = Pill("cut off", "warning", self)
+        self.cut.setToolTip("The sender broke off before the end of the body. What came is kept.")
+        self.told_by = ElidedLabel("", "strong", self)
+        self.facts = ElidedLabel("", "small", self)
+        top = QHBoxLayout()
+        top.setSpacing(metrics.SPACE_2)
+        top.addWidget(self._badge)
+        top.addWidget(self.target, 0)
+        top.addWidget(self._copy)
+        top.addStretch(1)
+        top.addWidget(self.cut)
+        top.addWidget(self.reply)
+        below = QHBoxLayout()
+        below.setSpacing(metrics.SPACE_1)
+        below.addWidget(self.facts, 1)
+        for icon, name, asked in (
+            ("code", "Copy as curl (C)", self.curl_asked),
+            ("link", "Copy link (L)", self.link_asked),
+            ("unread", "Mark as unread (U)", self.unread_asked),
+            ("delete", "Delete… (Del)", self.delete_asked),
+        ):
+            button = IconButton(icon, name, theme, self, small=True)
+            button.clicked.connect(asked)
+            below.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_1)
+        column.setSpacing(metrics.SPACE_1)
+        column.addLayout(top)
+        column.addWidget(self.told_by)
+        column.addLayout(below)
+
+    def show_capture(self, capture: Capture, providers: Mapping[str, str]) -> None:
+        """Fill it; `providers` gives services' names by id."""
+        self._badge.set_method(escape(capture.method[:20]))
+        self.target.setText(escape(capture.target))
+        self.target.updateGeometry()
+        self._copy.text_to_copy = capture.target
+        time = f" · {ms_text(capture.reply_ms)}" if capture.reply_ms is not None else ""
+        self.reply.show_state(f"{capture.reply_status}{time}", reply_tone(capture.reply_status))
+        self.cut.setVisible(not capture.complete)
+        self.told_by.setText(sender_line(capture.provider, capture.event, providers))
+        self.told_by.setVisible(bool(self.told_by.text()))
+        self.facts.setText(head_line(capture))

@@ -1,0 +1,69 @@
+"""Decodes a picture within limits: only the formats named here, by their first bytes, and nothing from elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
+from PySide6.QtGui import QImage, QImageReader
+
+from app.core.bodies import image_kind
+from app.core.wording import size_text
+
+BYTES_MAX = 64 * 1024 * 1024
+"""Bytes of a picture (unpacked) that are read for its preview."""
+PIXELS_MAX = 50_000_000
+SIDE_MAX = 4_096
+"""Pixels of a side of what is kept for showing; the larger picture is scaled to it."""
+ALLOCATION_MIB = 256
+TITLES = {"png": "PNG", "jpeg": "JPEG", "gif": "GIF", "webp": "WebP", "bmp": "BMP"}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture to be shown, `size` as it is said to have; or, without `image`, in `words` why there is none."""
+
+    words: str
+    image: QImage | None = None
+    size: QSize | None = None
+
+
+def decoded(data: bytes) -> Picture:
+    """The picture that `data` is. Slow: not for the GUI thread."""
+    kind = image_kind.kind(data)
+    if kind is None:
+        return Picture("This is no picture of a kind that Hookline shows.")
+    title = TITLES[kind]
+    if kind.encode() not in [bytes(found.data()) for found in QImageReader.supportedImageFormats()]:
+        return Picture(f"{title} pictures cannot be shown here. Save it to look at it.")
+    kept = QByteArray(data)
+    buffer = QBuffer(kept)
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    QImageReader.setAllocationLimit(ALLOCATION_MIB)
+    reader = QImageReader(buffer, QByteArray(kind.encode()))
+    reader.setAutoDetectImageFormat(False)
+    reader.setAutoTransform(True)
+    size = reader.size()
+    if not size.isValid():
+        return Picture(f"This {title} picture is damaged: its size cannot be read.")
+    said = f"{size.width():,} \u00d7 {size.height():,} pixels"
+    if size.width() * size.height() > PIXELS_MAX:
+        return Picture(
+            f"Too large to preview: {said}, more than {PIXELS_MAX // 1_000_000} megapixels. Save it to look at it."
+        )
+    if max(size.width(), size.height()) > SIDE_MAX:
+        reader.setScaledSize(
+            size.scaled(SIDE_MAX, SIDE_MAX, Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1))
+        )
+    image = reader.read()
+    if image.isNull():
+        return Picture(f"This {title} picture ({said}) is damaged or needs too much memory. Save it to look at it.")
+    more = " · animated, its first frame is shown" if reader.supportsAnimation() and reader.canRead() else ""
+    return Picture(f"{title} · {said}{more}", image, size)
+
+
+def too_long(size: int) -> Picture:
+    """In place of a picture of which more would have to be read than `BYTES_MAX`."""
+    return Picture(
+        f"Too large to preview: more than {size_text(BYTES_MAX)} of {size_text(size)} as sent would be read."
+    )

@@ -1,0 +1,79 @@
+"""Takes a body out: into a file, as it was sent, or onto the clipboard, as text."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+
+from app.core.bodies.charset import media_type
+from app.core.bodies.reading import body_text
+from app.core.errors import HooklineError
+from app.core.model import PART_SIZE
+from app.ui.detail.source import BodySource
+from app.ui.widgets.question import result_of
+
+COPY_MAX = 8 * 1024 * 1024
+
+
+class SaveError(HooklineError):
+    """The file could not be written."""
+
+
+def file_name(source: BodySource) -> str:
+    """A name with the ending that the content type stands for."""
+    ending = mimetypes.guess_extension(media_type(source.content_type)) or ".bin"
+    return source.name + ending
+
+
+async def save_as(source: BodySource, over: QWidget) -> Path | None:
+    """Ask where, and write the body there as it was sent; None when the user changed their mind."""
+    dialog = QFileDialog(over, "Save body as", str(Path.home() / file_name(source)))
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.setFileMode(QFileDialog.FileMode.AnyFile)
+    if await result_of(dialog) != QDialog.DialogCode.Accepted:
+        dialog.deleteLater()
+        return None
+    path = Path(dialog.selectedFiles()[0])
+    dialog.deleteLater()
+    await write_body(source, path)
+    return path
+
+
+async def write_body(source: BodySource, path: Path) -> None:
+    """Write beside the place and then into it, so that what was there before stays whole if this fails."""
+    loop = asyncio.get_running_loop()
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        file: BinaryIO = await loop.run_in_executor(None, beside.open, "xb")
+        try:
+            offset = 0
+            while offset < source.size:
+                data = await source.read(offset, PART_SIZE)
+                if not data:
+                    break
+                await loop.run_in_executor(None, file.write, data)
+                offset += len(data)
+        finally:
+            await loop.run_in_executor(None, file.close)
+        await loop.run_in_executor(None, beside.replace, path)
+    except OSError as error:
+        raise SaveError(f"The body could not be saved as {path}: {error.strerror or error}.") from error
+    finally:
+        await loop.run_in_executor(None, lambda: beside.unlink(missing_ok=True))
+
+
+async def copy_text(source: BodySource) -> str:
+    """Put the body on the clipboard as text; what to tell the user."""
+    if source.size > COPY_MAX:
+        return "This body is too large for the clipboard: save it instead."
+    data = await source.read(0, COPY_MAX)
+    loop = asyncio.get_running_loop()
+    text, whole = await loop.run_in_executor(None, body_text, source.headers, source.content_type, data, COPY_MAX)
+    QGuiApplication.clipboard().setText(text)
+    return "Body copied." if whole else "Copied the first 8 MiB: the body is larger once unpacked."

@@ -1,0 +1,96 @@
+"""A row of choices of which one is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QFrame, QHBoxLayout, QToolButton, QWidget
+
+from app.ui.theme.theme import Theme
+from app.ui.theme.tokens import Tokens
+
+_STYLE = """
+QFrame#segmented {{ background: {pressed}; border: none; border-radius: 6px; }}
+QFrame#segmented QToolButton {{ background: transparent; color: {muted}; border: 1px solid transparent;
+    border-radius: 4px; padding: {padding}; min-height: {height}px; font-size: 12px; font-weight: 500; }}
+QFrame#segmented QToolButton:hover {{ color: {text}; }}
+QFrame#segmented QToolButton:checked {{ background: {surface}; color: {text}; border-color: {border}; }}
+QFrame#segmented QToolButton:focus {{ border-color: {accent}; }}
+QFrame#segmented QToolButton:disabled {{ color: {faint}; }}
+"""
+
+
+class Segmented(QFrame):
+    """`chosen` carries the key that the user took."""
+
+    chosen = Signal(str)
+
+    def __init__(
+        self, choices: Sequence[tuple[str, str]], theme: Theme, parent: QWidget, *, compact: bool = False
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("segmented")
+        self._theme, self._compact = theme, compact
+        self._group = QButtonGroup(self)
+        self._buttons: dict[str, QToolButton] = {}
+        row = QHBoxLayout(self)
+        row.setContentsMargins(2, 2, 2, 2)
+        row.setSpacing(2)
+        for key, title in choices:
+            button = QToolButton(self)
+            button.setText(title)
+            button.setCheckable(True)
+            button.setProperty("key", key)
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            self._group.addButton(button)
+            self._buttons[key] = button
+            row.addWidget(button)
+        self._group.buttonClicked.connect(self._clicked)
+        theme.changed.connect(self._dress)
+        self._dress(theme.tokens)
+
+    def take(self, key: str) -> None:
+        """Show `key` as the one taken, without `chosen`."""
+        self._buttons[key].setChecked(True)
+
+    def taken(self) -> str | None:
+        """The key of the one taken."""
+        return next((key for key, button in self._buttons.items() if button.isChecked()), None)
+
+    def set_enabled(self, key: str, enabled: bool) -> None:
+        """Whether `key` can be taken."""
+        self._buttons[key].setEnabled(enabled)
+
+    def set_shown(self, key: str, shown: bool) -> None:
+        """Whether `key` is there at all."""
+        self._buttons[key].setVisible(shown)
+
+    def set_title(self, key: str, title: str) -> None:
+        """Call `key` otherwise."""
+        self._buttons[key].setText(title)
+
+    def explain(self, key: str, text: str) -> None:
+        """Say in full what the short `key` stands for, to a hovering pointer and to a screen reader."""
+        self._buttons[key].setToolTip(text)
+        self._buttons[key].setAccessibleName(text)
+
+    @Slot(QAbstractButton)
+    def _clicked(self, button: QAbstractButton) -> None:
+        self.chosen.emit(str(button.property("key")))
+
+    @Slot(object)
+    def _dress(self, tokens: Tokens) -> None:
+        self.setStyleSheet(
+            _STYLE.format(
+                padding="1px 3px" if self._compact else "2px 7px",
+                height=16 if self._compact else 18,
+                pressed=tokens.pressed,
+                muted=tokens.text_muted,
+                text=tokens.text,
+                surface=tokens.surface_raised,
+                border=tokens.border_strong,
+                accent=tokens.accent,
+                faint=tokens.text_faint,
+            )
+        )

@@ -1,0 +1,1 @@
+"""The dialog that creates and edits endpoints."""

@@ -1,0 +1,67 @@
+"""Days of retention, by slider or number; neither can leave 1 to 90."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QHBoxLayout, QSlider, QWidget
+
+from app.core.rules import RETENTION_DEFAULT, RETENTION_MAX, RETENTION_MIN
+from app.ui.theme import metrics
+from app.ui.widgets.fields import NumberField
+
+
+class RetentionControl(QWidget):
+    """Slider and spin box that always show the same days."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.slider = _Slider(self)
+        self.slider.setRange(RETENTION_MIN, RETENTION_MAX)
+        self.slider.setAccessibleName("Retention in days, slider")
+        self.days = NumberField(RETENTION_MIN, RETENTION_MAX, self)
+        self.days.setAccessibleName("Retention in days")
+        self.days.setFixedWidth(104)
+        self.slider.valueChanged.connect(self._slid)
+        self.days.valueChanged.connect(self._typed)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(metrics.SPACE_4)
+        row.addWidget(self.slider, 1)
+        row.addWidget(self.days)
+        self.setFocusProxy(self.days)
+        self.set_value(RETENTION_DEFAULT)
+
+    def value(self) -> int:
+        """Days."""
+        return self.days.value()
+
+    def set_value(self, days: int) -> None:
+        """Show `days`."""
+        self.days.setValue(days)
+        self._typed(days)
+
+    @Slot(int)
+    def _slid(self, days: int) -> None:
+        self.days.setValue(days)
+
+    @Slot(int)
+    def _typed(self, days: int) -> None:
+        self.slider.setValue(days)
+        self.days.setSuffix(" day" if days == 1 else " days")
+        self.changed.emit()
+
+
+class _Slider(QSlider):
+    """Horizontal; the wheel scrolls the form instead."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self.setPageStep(7)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leave the wheel to the form."""
+        event.ignore()

@@ -1,0 +1,199 @@
+"""What can be done with endpoints from anywhere in the window: one place, whichever button, menu or key asked."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject, QPoint, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.core.errors import HooklineError
+from app.core.links import link_to_endpoint
+from app.core.model import Endpoint, EndpointDraft
+from app.core.rules import create_refusal
+from app.core.wording import count_of
+from app.ui.forms.endpoint_dialog import EndpointDialog
+from app.ui.ports import Doors
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.question import ask
+
+FIRST_NAME = "My first endpoint"
+
+
+class EndpointActions(QObject):
+    """`made` carries a new endpoint, `said` a short notice, `open_wanted` an endpoint id to be shown."""
+
+    made = Signal(object)
+    said = Signal(str)
+    open_wanted = Signal(object)
+    switch_refused = Signal(object)
+
+    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, window: QWidget) -> None:
+        super().__init__(window)
+        self._doors, self._theme, self._tasks, self._window = doors, theme, tasks, window
+        self._dialog: EndpointDialog | None = None
+        self._asking: set[int] = set()
+
+    def refusal(self) -> str | None:
+        """Why no endpoint can be created now; None when one can."""
+        return create_refusal(self._doors.account.plan, len(self._doors.endpoints.all()))
+
+    @Slot()
+    def create(self) -> None:
+        """Open the form for a new endpoint, or say why there can be none."""
+        refusal = self.refusal()
+        if refusal is None:
+            self._open(None)
+        else:
+            self.said.emit(refusal)
+
+    @Slot()
+    def create_first(self) -> None:
+        """Make the first endpoint without a form."""
+        self._tasks.start(self._create_first(), "create the first endpoint")
+
+    @Slot(object)
+    def edit(self, endpoint: Endpoint) -> None:
+        """Open the form on `endpoint`."""
+        current = self._doors.endpoints.by_id(endpoint.id)
+        if current is not None:
+            self._open(current)
+
+    @Slot(object)
+    def delete(self, endpoint: Endpoint) -> None:
+        """Ask, naming what goes, then delete."""
+        if endpoint.id not in self._asking:
+            self._asking.add(endpoint.id)
+            self._tasks.start(self._delete(endpoint), f"delete endpoint {endpoint.id}")
+
+    @Slot(object, bool)
+    def set_active(self, endpoint: Endpoint, active: bool) -> None:
+        """Switch it on or off."""
+        self._tasks.start(self._set_active(endpoint.id, active), f"switch endpoint {endpoint.id}")
+
+    @Slot(object)
+    def copy_url(self, endpoint: Endpoint) -> None:
+        """Put its capture URL on the clipboard."""
+        QGuiApplication.clipboard().setText(self._doors.capture_url(endpoint))
+        self.said.emit(f"Copied the URL of “{endpoint.name}”.")
+
+    @Slot(object)
+    def copy_link(self, endpoint: Endpoint) -> None:
+        """Put the link that opens it in Hookline on the clipboard."""
+        QGuiApplication.clipboard().setText(link_to_endpoint(endpoint.slug))
+        self.said.emit(f"Copied a link that opens “{endpoint.name}”.")
+
+    @Slot(object)
+    def send_test(self, endpoint: Endpoint) -> None:
+        """Send it a small request."""
+        self._tasks.start(self._send_test(endpoint), f"send a test request to endpoint {endpoint.id}")
+
+    @Slot(object, object)
+    def show_menu(self, endpoint: Endpoint, place: QPoint) -> None:
+        """Pop its menu up at `place` (global)."""
+        self.menu(endpoint).popup(place)
+
+    def menu(self, endpoint: Endpoint) -> QMenu:
+        """Its menu; it deletes itself when closed."""
+        menu = EndpointMenu(endpoint, self._theme, self._window)
+        menu.verb.connect(self._do)
+        return menu
+
+    @Slot(str, object)
+    def _do(self, verb: str, endpoint: Endpoint) -> None:
+        match verb:
+            case "open":
+                self.open_wanted.emit(endpoint.id)
+            case "switch":
+                self.set_active(endpoint, not endpoint.active)
+            case "copy":
+                self.copy_url(endpoint)
+            case "link":
+                self.copy_link(endpoint)
+            case "test":
+                self.send_test(endpoint)
+            case "edit":
+                self.edit(endpoint)
+            case "delete":
+                self.delete(endpoint)
+
+    def _open(self, endpoint: Endpoint | None) -> None:
+        if self._dialog is not None:
+            self._dialog.raise_()
+            return
+        self._dialog = EndpointDialog(self._doors, self._theme, self._tasks, self._window, endpoint)
+        self._dialog.saved.connect(self._saved)
+        self._dialog.finished.connect(self._closed)
+        self._dialog.open()
+
+    @Slot(object, bool)
+    def _saved(self, endpoint: Endpoint, created: bool) -> None:
+        if created:
+            self.made.emit(endpoint)
+        else:
+            self.said.emit(f"Saved “{endpoint.name}”.")
+
+    @Slot()
+    def _closed(self) -> None:
+        self._dialog = None
+
+    async def _create_first(self) -> None:
+        self.made.emit(await self._doors.endpoints.create(EndpointDraft(name=FIRST_NAME)))
+
+    async def _delete(self, endpoint: Endpoint) -> None:
+        try:
+            held = self._doors.captures.counts(endpoint.id).total
+            what = f" and its {count_of(held, 'request')}" if held else ""
+            title = f"Delete “{endpoint.name}”{what}?"
+            text = "Its URL stops working at once; senders get 404. This cannot be undone."
+            if await ask(self._window, self._theme, title, text, "Delete endpoint"):
+                await self._doors.endpoints.delete(endpoint.id)
+                self.said.emit(f"Deleted “{endpoint.name}”.")
+        finally:
+            self._asking.discard(endpoint.id)
+
+    async def _set_active(self, endpoint_id: int, active: bool) -> None:
+        endpoint = self._doors.endpoints.by_id(endpoint_id)
+        if endpoint is None:
+            return
+        try:
+            await self._doors.endpoints.update(endpoint_id, replace(endpoint.draft(), active=active))
+        except HooklineError:
+            self.switch_refused.emit(endpoint)
+            raise
+
+    async def _send_test(self, endpoint: Endpoint) -> None:
+        status = await self._doors.send_test(endpoint)
+        self.said.emit(f"“{endpoint.name}” answered the test request with {status}.")
+
+
+class EndpointMenu(QMenu):
+    """An endpoint's context menu; `verb` says what was chosen."""
+
+    verb = Signal(str, object)
+
+    def __init__(self, endpoint: Endpoint, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._endpoint = endpoint
+        self.aboutToHide.connect(self.deleteLater)
+        for verb, text, icon in (
+            ("open", "Open", "all"),
+            ("copy", "Copy URL", "copy"),
+            ("link", "Copy link", "link"),
+            ("test", "Send test request", "send"),
+            ("", "", ""),
+            ("edit", "Edit…", "edit"),
+            ("switch", "Switch off" if endpoint.active else "Switch on", "pause" if endpoint.active else "play"),
+            ("", "", ""),
+            ("delete", "Delete…", "delete"),
+        ):
+            if verb:
+                self.addAction(theme.icon(icon), text).setData(verb)
+            else:
+                self.addSeparator()
+        self.triggered.connect(self._chosen)
+
+    @Slot(object)
+    def _chosen(self, action: QAction) -> None:
+        self.verb.emit(action.data(), self._endpoint)

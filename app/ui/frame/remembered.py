@@ -1,0 +1,46 @@
+"""Where the window was, how it was divided and what its chart showed, kept in `window.ini` in the data folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QSettings
+from PySide6.QtWidgets import QMainWindow, QSplitter
+
+from app.core.activity.axis import Span
+from app.ui.activity.strip import ActivityStrip
+
+
+class Remembered:
+    """Splitters are known by their object names; those without one are not kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+
+    def restore(self, window: QMainWindow) -> None:
+        """Put the window where it was; the first time in a good size."""
+        geometry = self._file.value("window/geometry", QByteArray(), type=QByteArray)
+        if not (isinstance(geometry, QByteArray) and not geometry.isEmpty() and window.restoreGeometry(geometry)):
+            window.resize(1280, 800)
+        for splitter in _named(window):
+            state = self._file.value(f"splitter/{splitter.objectName()}", QByteArray(), type=QByteArray)
+            if isinstance(state, QByteArray) and not state.isEmpty():
+                splitter.restoreState(state)
+        for strip in window.findChildren(ActivityStrip):
+            strip.set_open(bool(self._file.value("activity/open", True, type=bool)))
+            span = str(self._file.value("activity/span", Span.HOUR.value, type=str))
+            strip.set_span(Span(span) if span in set(Span) else Span.HOUR)
+
+    def save(self, window: QMainWindow) -> None:
+        """Remember the window as it is."""
+        self._file.setValue("window/geometry", window.saveGeometry())
+        for splitter in _named(window):
+            self._file.setValue(f"splitter/{splitter.objectName()}", splitter.saveState())
+        for strip in window.findChildren(ActivityStrip):
+            self._file.setValue("activity/open", strip.open)
+            self._file.setValue("activity/span", strip.source.span.value)
+        self._file.sync()
+
+
+def _named(window: QMainWindow) -> list[QSplitter]:
+    return [splitter for splitter in window.findChildren(QSplitter) if splitter.objectName()]

@@ -1,0 +1,240 @@
+"""The sidebar: where the window's pages and endpoints are chosen, and how capturing and the plan stand."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from app.core.model import Plan
+from app.core.rules import FREE_ENDPOINTS
+from app.ui.frame.actions import EndpointActions
+from app.ui.frame.rows import EndpointRow, NavRow, SidebarRow
+from app.ui.frame.status import StatusDot
+from app.ui.news import News
+from app.ui.ports import Doors
+from app.ui.theme import metrics
+from app.ui.theme.icons import mark
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.card import line
+from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
+from app.ui.widgets.meter import Meter
+
+DASHBOARD, ALL_REQUESTS, REFUSED = "dashboard", "all", "refused"
+LEAST_WIDTH = 220
+
+
+class Sidebar(QFrame):
+    """`page_chosen` carries DASHBOARD, ALL_REQUESTS or REFUSED, `endpoint_chosen` an endpoint's id."""
+
+    page_chosen = Signal(str)
+    endpoint_chosen = Signal(object)
+    settings_wanted = Signal()
+    about_wanted = Signal()
+
+    def __init__(
+        self, doors: Doors, theme: Theme, news: News, actions: EndpointActions, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._doors, self._theme, self._actions = doors, theme, actions
+        self._rows: dict[int, EndpointRow] = {}
+        self.setProperty("part", "sidebar")
+        self.setMinimumWidth(LEAST_WIDTH)
+        self.setMaximumWidth(400)
+        self._group = QButtonGroup(self)
+        self._pages = {
+            DASHBOARD: NavRow("dashboard", "Dashboard", theme, self),
+            ALL_REQUESTS: NavRow("all", "All requests", theme, self),
+            REFUSED: NavRow("refused", "Refused", theme, self),
+        }
+        self._lay_out()
+        for name, row in self._pages.items():
+            row.setObjectName(name)
+            self._adopt(row)
+            row.clicked.connect(self._page_clicked)
+        news.endpoints_changed.connect(self.refresh)
+        news.plan_changed.connect(self._refresh_plan)
+        news.counts_changed.connect(self._refresh_counts)
+        news.refused_changed.connect(self._refresh_counts)
+        news.settings_changed.connect(self._refresh_listening)
+        actions.switch_refused.connect(self.refresh)
+        self.refresh()
+
+    def select_page(self, name: str) -> None:
+        """Mark a page as shown."""
+        self._pages[name].setChecked(True)
+
+    def select_endpoint(self, endpoint_id: int) -> None:
+        """Mark an endpoint as shown, and bring its row into view."""
+        row = self._rows.get(endpoint_id)
+        if row is not None:
+            row.setChecked(True)
+            self._scroll.ensureWidgetVisible(row)
+
+    def row(self, endpoint_id: int) -> EndpointRow:
+        """The row of an endpoint."""
+        return self._rows[endpoint_id]
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the endpoints, the plan and the state as they are now."""
+        endpoints = self._doors.endpoints.all()
+        wanted = {endpoint.id for endpoint in endpoints}
+        for gone in [row_id for row_id in self._rows if row_id not in wanted]:
+            row = self._rows.pop(gone)
+            self._group.removeButton(row)
+            row.hide()
+            row.deleteLater()
+        for place, endpoint in enumerate(endpoints):
+            known = self._rows.get(endpoint.id)
+            if known is None:
+                known = self._new_row(endpoint.id)
+                self._list.insertWidget(place, known)
+            known.show_endpoint(endpoint)
+        self._none.setVisible(not endpoints)
+        self._refresh_counts()
+        self._refresh_plan()
+        self._refresh_listening()
+
+    def _new_row(self, endpoint_id: int) -> EndpointRow:
+        endpoint = self._doors.endpoints.by_id(endpoint_id)
+        assert endpoint is not None
+        row = EndpointRow(endpoint, self._theme, self._holder)
+        row.clicked.connect(self._endpoint_clicked)
+        row.menu_wanted.connect(self._actions.show_menu)
+        row.switched.connect(self._actions.set_active)
+        self._adopt(row)
+        self._rows[endpoint_id] = row
+        return row
+
+    def _adopt(self, row: SidebarRow) -> None:
+        self._group.addButton(row)
+        row.step.connect(self._step)
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(self._head())
+        pages = QVBoxLayout()
+        pages.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
+        pages.setSpacing(2)
+        for row in self._pages.values():
+            pages.addWidget(row)
+        column.addLayout(pages)
+        column.addLayout(self._endpoints_head())
+        column.addWidget(self._endpoint_list(), 1)
+        column.addWidget(line(self))
+        column.addLayout(self._foot())
+
+    def _head(self) -> QHBoxLayout:
+        badge = QLabel(self)
+        badge.setPixmap(mark(32))
+        self._dot = StatusDot(self._theme, self)
+        self.listening = ElidedLabel("", "small", self)
+        state = QHBoxLayout()
+        state.setSpacing(6)
+        state.addWidget(self._dot)
+        state.addWidget(self.listening, 1)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(label("Hookline", "heading", self))
+        words.addLayout(state)
+        row = QHBoxLayout()
+        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4)
+        row.setSpacing(10)
+        row.addWidget(badge)
+        row.addLayout(words, 1)
+        return row
+
+    def _endpoints_head(self) -> QHBoxLayout:
+        self.add_button = IconButton("add", "New endpoint (Ctrl+N)", self._theme, self, small=True)
+        self.add_button.clicked.connect(self._actions.create)
+        row = QHBoxLayout()
+        row.setContentsMargins(metrics.SPACE_4 + 2, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_1)
+        row.addWidget(label("ENDPOINTS", "section", self), 1)
+        row.addWidget(self.add_button)
+        return row
+
+    def _endpoint_list(self) -> QScrollArea:
+        self._holder = QWidget()
+        self._holder.setProperty("ground", True)
+        self._list = QVBoxLayout(self._holder)
+        self._list.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
+        self._list.setSpacing(2)
+        self._none = label("None yet.", "faint", self._holder)
+        self._none.setContentsMargins(10, 4, 0, 0)
+        self._list.addWidget(self._none)
+        self._list.addStretch(1)
+        self._scroll = QScrollArea(self)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setWidget(self._holder)
+        return self._scroll
+
+    def _foot(self) -> QHBoxLayout:
+        self._plan = ElidedLabel("", "small", self)
+        self._meter = Meter(self._theme, self)
+        self.settings_button = IconButton("settings", "Settings (Ctrl+,)", self._theme, self)
+        self.settings_button.clicked.connect(self.settings_wanted)
+        self.about_button = IconButton("info", "About Hookline", self._theme, self)
+        self.about_button.clicked.connect(self.about_wanted)
+        words = QVBoxLayout()
+        words.setSpacing(6)
+        words.addWidget(self._plan)
+        words.addWidget(self._meter)
+        row = QHBoxLayout()
+        row.setContentsMargins(metrics.SPACE_4 + 2, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3)
+        row.setSpacing(metrics.SPACE_3)
+        row.addLayout(words, 1)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(0)
+        buttons.addWidget(self.about_button)
+        buttons.addWidget(self.settings_button)
+        row.addLayout(buttons)
+        return row
+
+    @Slot()
+    def _refresh_counts(self) -> None:
+        for endpoint_id, row in self._rows.items():
+            row.set_count(self._doors.captures.counts(endpoint_id).unread, "unread requests")
+        self._pages[REFUSED].set_count(len(self._doors.refused.newest()), "refused requests")
+
+    @Slot()
+    def _refresh_plan(self) -> None:
+        held = len(self._doors.endpoints.all())
+        free = self._doors.account.plan is Plan.FREE
+        self._plan.setText(f"{held} of {FREE_ENDPOINTS} · Free" if free else f"{held} · Pro")
+        self._meter.set_use(held, FREE_ENDPOINTS if free else 0)
+        self._meter.setVisible(free)
+        refusal = self._actions.refusal()
+        self.add_button.setEnabled(refusal is None)
+        self.add_button.setToolTip(plain_tooltip(refusal or "New endpoint (Ctrl+N)"))
+
+    @Slot()
+    def _refresh_listening(self) -> None:
+        place = self._doors.listening()
+        self._dot.set_on(place is not None)
+        self.listening.setText(place or "Not listening")
+        self.listening.set_meaning(f"Listening on {place}" if place else "No request can come in.")
+
+    @Slot()
+    def _page_clicked(self) -> None:
+        sender = self._group.checkedButton()
+        if sender is not None:
+            self.page_chosen.emit(sender.objectName())
+
+    @Slot()
+    def _endpoint_clicked(self) -> None:
+        sender = self._group.checkedButton()
+        if isinstance(sender, EndpointRow):
+            self.endpoint_chosen.emit(sender.endpoint.id)
+
+    @Slot(int)
+    def _step(self, by: int) -> None:
+        rows: list[SidebarRow] = [*self._pages.values(), *(self._rows[e.id] for e in self._doors.endpoints.all())]
+        place = next((i for i, row in enumerate(rows) if row.hasFocus()), 0)
+        target = rows[max(0, min(len(rows) - 1, place + by))]
+        target.setFocus(Qt.FocusReason.TabFocusReason)
+        self._scroll.ensureWidgetVisible(target)

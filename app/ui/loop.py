@@ -1,0 +1,225 @@
+"""The event loop of the windowed program: asyncio's own, moved on by Qt.
+
+Qt owns the thread while a window is open, so asyncio has to run inside Qt's event loop. qasync does it by rebuilding
+asyncio on Qt: a Qt timer for each `call_soon`, a socket notifier for each socket and direction. That costs a third of
+the speed, fires timers early (Qt's coarse ones), and keeps each cancelled timer until its old deadline; aiohttp sets
+one of an hour for each connection, so a server slows down the longer it runs.
+
+Here nothing is rebuilt. Ready queue, timer heap, selector, signals and child processes are those of
+`asyncio.SelectorEventLoop`; Qt only says when to take a turn, for one of three reasons:
+
+* the selector's own file descriptor (epoll or kqueue) is readable: one `QSocketNotifier` for all sockets,
+* a callback is ready: a posted event,
+* the next deadline has come: one precise single-shot `QTimer`.
+
+A turn runs the loop without waiting until nothing is left or `TURN_S` is over, then Qt paints and handles input. Under
+full load Qt's own timers may have to wait for two turns, which still fits a frame; longer turns are not faster.
+Windows has no selector that is itself selectable; it stays on plain qasync.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import selectors
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from functools import partial
+from time import monotonic
+from typing import Any, TypeVar, TypeVarTuple
+
+from PySide6.QtCore import QObject, QSocketNotifier, Qt, QThread, QTimer, Signal, Slot
+from PySide6.QtWidgets import QApplication
+
+TURN_S = 0.004
+LONGEST_TIMER_S = 3600.0
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+def run(app: QApplication, main: Coroutine[Any, Any, T]) -> T:
+    """Run `main` to its end inside Qt's event loop, then cancel what is left, close async generators and executor.
+
+    Ctrl-C cancels `main` and raises KeyboardInterrupt here once it is done.
+    """
+    with asyncio.Runner(loop_factory=partial(new_loop, app)) as runner:
+        return runner.run(main)
+
+
+def new_loop(app: QApplication) -> asyncio.AbstractEventLoop:
+    """An asyncio event loop, not yet running, that lets `app` live while it runs."""
+    if hasattr(selectors.DefaultSelector, "fileno"):
+        return QtEventLoop(app)
+    import qasync  # only Windows needs it
+
+    loop: asyncio.AbstractEventLoop = qasync.QEventLoop(app)
+    return loop
+
+
+class QtEventLoop(asyncio.SelectorEventLoop):
+    """asyncio's selector loop, whose waiting is done by Qt; for Linux, BSD and macOS. Belongs to the thread of `app`.
+
+    Its end is that of its main coroutine, not that of the last window, so `quitOnLastWindowClosed` is switched off.
+    A Qt loop started inside a callback or coroutine (`dialog.exec()`) stops all tasks until it returns: use `open()`.
+    """
+
+    # What is used of asyncio's insides, unchanged from 3.4 to 3.14; typeshed does not list it.
+    _ready: deque[asyncio.Handle]
+    _scheduled: list[asyncio.TimerHandle]
+    _stopping: bool
+    _thread_id: int | None
+
+    def __init__(self, app: QApplication) -> None:
+        self._polled = _PollingSelector()
+        super().__init__(self._polled)
+        app.setQuitOnLastWindowClosed(False)
+        self._app = app
+        self._driver = _Driver(self._polled.fileno(), self._take_turn)
+        self._waiting = False  # running, but the thread is Qt's: whoever needs a turn has to ask for it
+        self._failure: BaseException | None = None
+
+    def _run_once(self) -> None:
+        """All of Qt's event loop is one iteration to `run_forever`; it ends with `stop()`, or with `app.exit()`."""
+        if QThread.currentThread().loopLevel():
+            raise RuntimeError("Qt's event loop is running already; start this one outside of it")
+        if threading.current_thread() is threading.main_thread():
+            signal.set_wakeup_fd(self._csock.fileno())  # type: ignore[attr-defined]  # or Ctrl-C waits for an event
+        self._waiting = True
+        self._driver.listen(True)
+        self._driver.ask_turn()
+        try:
+            self._app.exec()
+        finally:
+            self._waiting = False
+            self._driver.listen(False)
+            self._stopping = True
+            failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def _take_turn(self) -> None:
+        if not self._waiting:  # between two runs, or a Qt loop inside a callback: that callback has to end first
+            self._driver.listen(False)
+            return
+        self._waiting = False
+        end = monotonic() + TURN_S
+        try:
+            while True:
+                super()._run_once()  # type: ignore[misc]
+                busy = self._ready or self._polled.found
+                if self._stopping or not busy or monotonic() >= end:
+                    break
+        except BaseException as failure:  # KeyboardInterrupt and SystemExit must leave through run_forever, not Qt
+            self._failure = failure
+            self._stopping = True
+        if self._stopping:
+            self._app.exit()
+            return
+        self._waiting = True
+        self._driver.listen(True)
+        if busy:
+            self._driver.ask_turn()
+        elif self._scheduled:
+            self._driver.ask_turn_at(self._scheduled[0].when())
+
+    def _call_soon(self, callback: Callable[..., object], args: Any, context: Context | None) -> asyncio.Handle:
+        handle: asyncio.Handle = super()._call_soon(callback, args, context)  # type: ignore[misc]
+        if self._waiting and threading.get_ident() == self._thread_id:  # other threads wake by asyncio's self-pipe
+            self._driver.ask_turn()
+        return handle
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        timer = super().call_at(when, callback, *args, context=context)
+        if self._waiting:
+            self._driver.ask_turn_at(when)
+        return timer
+
+    def stop(self) -> None:
+        super().stop()
+        if self._waiting:
+            self._driver.ask_turn()
+
+    def close(self) -> None:
+        if not self.is_running() and not self.is_closed():
+            self._driver.end()
+            if threading.current_thread() is threading.main_thread():
+                signal.set_wakeup_fd(-1)
+        super().close()
+
+
+class _PollingSelector(selectors.DefaultSelector):
+    """Never waits, since Qt does; `found` says whether the last look found anything."""
+
+    found = False
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        events = super().select(0)
+        self.found = bool(events)
+        return events
+
+
+class _Driver(QObject):
+    """Calls `take_turn` when the selector's descriptor is readable, when asked to, and when a deadline has come."""
+
+    _turn = Signal()
+
+    def __init__(self, fd: int, take_turn: Callable[[], None]) -> None:
+        super().__init__()
+        self._take_turn = take_turn
+        self._asked = False
+        self._deadline = math.inf
+        self._turn.connect(self._on_turn, Qt.ConnectionType.QueuedConnection)
+        self._notifier = QSocketNotifier(fd, QSocketNotifier.Type.Read, self)
+        self._notifier.setEnabled(False)
+        self._notifier.activated.connect(self._on_readable)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._on_deadline)
+
+    def listen(self, on: bool) -> None:
+        """Whether readable sockets are a reason for a turn; a descriptor nobody reads would spin Qt's loop."""
+        self._notifier.setEnabled(on)
+
+    def ask_turn(self) -> None:
+        """A turn as soon as Qt has done what waits before it."""
+        if not self._asked:
+            self._asked = True
+            self._turn.emit()
+
+    def ask_turn_at(self, deadline: float) -> None:
+        """A turn at `deadline` (monotonic seconds) or before; each turn asks anew, so it may ring for nothing."""
+        if deadline < self._deadline:
+            self._deadline = deadline
+            delay = min(max(0.0, deadline - monotonic()), LONGEST_TIMER_S)
+            self._timer.start(math.ceil(delay * 1000))
+
+    def end(self) -> None:
+        self.listen(False)
+        self._timer.stop()
+        self.deleteLater()
+
+    @Slot()
+    def _on_turn(self) -> None:
+        self._asked = False
+        self._take_turn()
+
+    @Slot()
+    def _on_readable(self) -> None:
+        if not self._asked:
+            self._take_turn()
+
+    @Slot()
+    def _on_deadline(self) -> None:
+        self._deadline = math.inf
+        self._take_turn()

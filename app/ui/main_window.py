@@ -1,0 +1,204 @@
+"""The window: puts sidebar, pages and message bar together, and takes the keys that work everywhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence
+from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.model import Endpoint
+from app.ui.about.opener import AboutOpener
+from app.ui.dashboard.page import DashboardPage
+from app.ui.frame.actions import EndpointActions
+from app.ui.frame.remembered import Remembered
+from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED, Sidebar
+from app.ui.news import News
+from app.ui.ports import Doors
+from app.ui.refused.page import RefusedPage
+from app.ui.requests.endpoint_page import EndpointPage
+from app.ui.settings.dialog import SettingsDialog
+from app.ui.tasks import Tasks
+from app.ui.theme.icons import app_icon
+from app.ui.theme.metrics import SIDEBAR_WIDTH
+from app.ui.theme.theme import Theme
+from app.ui.widgets.error_bar import ErrorBar
+from app.ui.widgets.toast import Toast
+
+MINIMUM = (960, 600)
+
+
+class MainWindow(QMainWindow):
+    """`on_close` is called once the user closes the window; whoever made it then cleans up and ends the program."""
+
+    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, on_close: Callable[[], None]) -> None:
+        super().__init__()
+        self._doors, self._theme, self._tasks, self._on_close = doors, theme, tasks, on_close
+        self._shown_endpoint: int | None = None
+        self._settings: SettingsDialog | None = None
+        self.setWindowTitle("Hookline")
+        self.setWindowIcon(app_icon())
+        self.setMinimumSize(*MINIMUM)
+        self.news = News(doors.bus, tasks.messages, self)
+        endpoints = [endpoint.id for endpoint in doors.endpoints.all()]
+        tasks.start(self.news.recall(doors.activity, endpoints), "dashboard: the last hour")
+        self.actions_on_endpoints = EndpointActions(doors, theme, tasks, self)
+        self.about = AboutOpener(doors, theme, tasks, self)
+        self.sidebar = Sidebar(doors, theme, self.news, self.actions_on_endpoints, self)
+        self.dashboard = DashboardPage(doors, theme, tasks, self.news, actions=self.actions_on_endpoints, parent=self)
+        self.requests = EndpointPage(doors, theme, tasks, self)
+        self.refused = RefusedPage(doors, theme, self.news, self)
+        self.error_bar = ErrorBar(tasks.messages, theme, self)
+        self.pages = QStackedWidget(self)
+        self._lay_out()
+        self.toast = Toast(theme, self.pages)
+        self._connect()
+        self._add_keys()
+        self._remembered = Remembered(doors.data_folder)
+        self._remembered.restore(self)
+        self.show_page(DASHBOARD)
+
+    @Slot(str)
+    def show_page(self, name: str) -> None:
+        """Show DASHBOARD, ALL_REQUESTS or REFUSED."""
+        self._shown_endpoint = None
+        pages: dict[str, QWidget] = {DASHBOARD: self.dashboard, ALL_REQUESTS: self.requests, REFUSED: self.refused}
+        if name == ALL_REQUESTS:
+            self.requests.show_endpoint(None)
+        self.pages.setCurrentWidget(pages[name])
+        self.sidebar.select_page(name)
+
+    @Slot(object)
+    def show_endpoint(self, endpoint_id: int) -> None:
+        """Show an endpoint's requests."""
+        if self._doors.endpoints.by_id(endpoint_id) is None:
+            return
+        self._shown_endpoint = endpoint_id
+        self.requests.show_endpoint(endpoint_id)
+        self.pages.setCurrentWidget(self.requests)
+        self.sidebar.select_endpoint(endpoint_id)
+
+    @Slot(object)
+    def enter_endpoint(self, endpoint_id: int) -> None:
+        """Show an endpoint's requests, with the keyboard in their list."""
+        self.show_endpoint(endpoint_id)
+        self.requests.list.setFocus()
+
+    @Slot()
+    def open_settings(self) -> None:
+        """Open the settings, once."""
+        if self._settings is None:
+            self._settings = SettingsDialog(self._doors, self._theme, self._tasks, self)
+            self._settings.applied.connect(self._settings_applied)
+            self._settings.finished.connect(self._settings_closed)
+            self._settings.open()
+
+    @Slot()
+    def bring_to_front(self) -> None:
+        """Show the window above all others, wherever it was."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def stop(self) -> None:
+        """Remember the window and hear no more of what happens; before it is deleted."""
+        self._remembered.save(self)
+        self.news.stop()
+        self.requests.stop()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Remember the window, tell whoever waits for its end, and never block."""
+        self.stop()
+        event.accept()
+        self._on_close()
+
+    def _lay_out(self) -> None:
+        for page in (self.dashboard, self.requests, self.refused):
+            self.pages.addWidget(page)
+        right = QWidget(self)
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.error_bar)
+        column.addWidget(self.pages, 1)
+        frame = QSplitter(Qt.Orientation.Horizontal, self)
+        frame.setObjectName("frame")
+        frame.setChildrenCollapsible(False)
+        frame.setHandleWidth(1)
+        frame.addWidget(self.sidebar)
+        frame.addWidget(right)
+        frame.setStretchFactor(1, 1)
+        frame.setSizes([SIDEBAR_WIDTH, 1280 - SIDEBAR_WIDTH])
+        self.setCentralWidget(frame)
+
+    def _connect(self) -> None:
+        actions = self.actions_on_endpoints
+        self.sidebar.page_chosen.connect(self.show_page)
+        self.sidebar.endpoint_chosen.connect(self.show_endpoint)
+        self.sidebar.settings_wanted.connect(self.open_settings)
+        self.sidebar.about_wanted.connect(self.about.open)
+        self.dashboard.opened.connect(self.enter_endpoint)
+        self.requests.edit_requested.connect(actions.edit)
+        self.requests.test_requested.connect(actions.send_test)
+        self.requests.switch_requested.connect(actions.set_active)
+        self.requests.delete_requested.connect(actions.delete)
+        actions.made.connect(self._made)
+        actions.open_wanted.connect(self.enter_endpoint)
+        actions.said.connect(self._say)
+        self.news.endpoint_removed.connect(self._removed)
+        self.news.settings_changed.connect(self._follow_theme)
+
+    def _add_keys(self) -> None:
+        for text, keys, slot in (
+            ("New endpoint", "Ctrl+N", self.actions_on_endpoints.create),
+            ("Settings", "Ctrl+,", self.open_settings),
+        ):
+            action = QAction(text, self)
+            action.setShortcut(QKeySequence(keys))
+            action.triggered.connect(slot)
+            self.addAction(action)
+        if sys.platform == "darwin":
+            self.menuBar().addMenu("Hookline").addAction(self.about.action)
+        numbers = QActionGroup(self)
+        for number in range(1, 10):
+            action = numbers.addAction(f"Endpoint {number}")
+            action.setShortcut(QKeySequence(f"Ctrl+{number}"))
+            action.setData(number)
+            self.addAction(action)
+        numbers.triggered.connect(self._go_to_number)
+
+    @Slot(object)
+    def _go_to_number(self, action: QAction) -> None:
+        endpoints = self._doors.endpoints.all()
+        place = int(action.data()) - 1
+        if place < len(endpoints):
+            self.enter_endpoint(endpoints[place].id)
+
+    @Slot(object)
+    def _made(self, endpoint: Endpoint) -> None:
+        self.enter_endpoint(endpoint.id)
+        self._say(f"“{endpoint.name}” is ready to catch requests.")
+
+    @Slot(object)
+    def _removed(self, endpoint: Endpoint) -> None:
+        if endpoint.id == self._shown_endpoint:
+            self.show_page(DASHBOARD)
+
+    @Slot(str)
+    def _say(self, text: str) -> None:
+        self.toast.say(text)
+
+    @Slot()
+    def _follow_theme(self) -> None:
+        self._theme.set_choice(self._doors.settings().theme)
+
+    @Slot()
+    def _settings_applied(self) -> None:
+        self._say("Settings saved.")
+
+    @Slot()
+    def _settings_closed(self) -> None:
+        self._settings = None

@@ -1,0 +1,125 @@
+"""The bus as Qt signals for the window's frame, with what can be frequent merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from PySide6.QtCore import QObject, Signal
+
+from app.core.clock import now_us
+from app.core.events import (
+    Bus,
+    Captured,
+    EndpointRemoved,
+    EndpointSaved,
+    Mirrored,
+    PlanChanged,
+    Purged,
+    Refused,
+    RequestsChanged,
+    RequestsRemoved,
+    SettingsChanged,
+    StorageTrouble,
+)
+from app.ui.ledger import Ledger
+from app.ui.messages import Message, Messages
+from app.ui.ports import ActivityPort
+from app.ui.throttle import Throttle
+
+MERGE_MS = 250
+STORAGE_KEY = "storage"
+
+
+class News(QObject):
+    """What changed, for every part of the frame. `ledger` counts since this object was made, see `recall`."""
+
+    endpoints_changed = Signal()
+    endpoint_removed = Signal(object)
+    counts_changed = Signal()
+    refused_changed = Signal()
+    plan_changed = Signal()
+    settings_changed = Signal()
+    purged = Signal()
+
+    def __init__(self, bus: Bus, messages: Messages, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.ledger = Ledger()
+        self._began = now_us()
+        self._messages = messages
+        self._counts = Throttle(MERGE_MS, self)
+        self._counts.fired.connect(self.counts_changed)
+        self._refused = Throttle(MERGE_MS, self)
+        self._refused.fired.connect(self.refused_changed)
+        self._ends: list[Callable[[], None]] = [
+            bus.subscribe(Captured, self._captured),
+            bus.subscribe(RequestsChanged, self._recount),
+            bus.subscribe(RequestsRemoved, self._gone),
+            bus.subscribe(Mirrored, self._mirrored),
+            bus.subscribe(EndpointSaved, self._saved),
+            bus.subscribe(EndpointRemoved, self._removed),
+            bus.subscribe(PlanChanged, self._plan),
+            bus.subscribe(Purged, self._purge),
+            bus.subscribe(Refused, self._refuse),
+            bus.subscribe(SettingsChanged, self._settings),
+            bus.subscribe(StorageTrouble, self._storage),
+        ]
+
+    def stop(self) -> None:
+        """Hear no more."""
+        for end in self._ends:
+            end()
+
+    async def recall(self, activity: ActivityPort, endpoint_ids: Iterable[int]) -> None:
+        """Tell the ledger what the store holds of the last hour, from before this object was made."""
+        for endpoint_id, state in (await activity.last_outcomes()).items():
+            self.ledger.begin_outcome(endpoint_id, state)
+        edges = self.ledger.edges(self._began)
+        for endpoint_id in endpoint_ids:
+            self.ledger.begin(endpoint_id, await activity.bars(endpoint_id, edges), edges)
+        self.counts_changed.emit()
+
+    def _captured(self, event: Captured) -> None:
+        self.ledger.captured(event.summaries)
+        self._counts.call()
+
+    def _recount(self, event: RequestsChanged) -> None:
+        self._counts.call()
+
+    def _gone(self, event: RequestsRemoved) -> None:
+        if event.ids is None:
+            self.ledger.clear(event.endpoint_id)
+        self._counts.call()
+
+    def _mirrored(self, event: Mirrored) -> None:
+        self.ledger.mirrored_one(event.state, event.delivery)
+        self._counts.call()
+
+    def _saved(self, event: EndpointSaved) -> None:
+        self.endpoints_changed.emit()
+
+    def _removed(self, event: EndpointRemoved) -> None:
+        self.ledger.forget(event.endpoint.id)
+        self.endpoint_removed.emit(event.endpoint)
+        self.endpoints_changed.emit()
+
+    def _plan(self, event: PlanChanged) -> None:
+        self.plan_changed.emit()
+
+    def _purge(self, event: Purged) -> None:
+        self._counts.call()
+        self.purged.emit()
+
+    def _refuse(self, event: Refused) -> None:
+        self.ledger.refused += 1
+        self._refused.call()
+        self._counts.call()
+
+    def _settings(self, event: SettingsChanged) -> None:
+        self.settings_changed.emit()
+
+    def _storage(self, event: StorageTrouble) -> None:
+        if event.reason is None:
+            self._messages.withdraw(STORAGE_KEY)
+            return
+        advice = "Senders are answered 503 and can try again; capturing goes on by itself as soon as it can."
+        self._messages.post(Message(text=event.reason, advice=advice, key=STORAGE_KEY))

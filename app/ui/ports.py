@@ -1,0 +1,163 @@
+"""What the window is handed: the doors to store, settings and server, typed by what the window needs of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from app.core.about import Component, Fact
+from app.core.activity.bar import Bar
+from app.core.events import Bus
+from app.core.model import (
+    Capture,
+    Counts,
+    Delivery,
+    Endpoint,
+    EndpointDraft,
+    MirrorState,
+    PageKey,
+    Plan,
+    PurgeReport,
+    Refusal,
+    StorageSize,
+    Summary,
+)
+from app.core.search.query import Query
+from app.core.settings import Settings
+
+
+class EndpointsPort(Protocol):
+    """The directory of endpoints; the writing calls raise `HooklineError`s."""
+
+    def all(self) -> tuple[Endpoint, ...]: ...
+    def by_id(self, endpoint_id: int) -> Endpoint | None: ...
+    def by_slug(self, slug: str) -> Endpoint | None: ...
+    async def create(self, draft: EndpointDraft) -> Endpoint: ...
+    async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint: ...
+    async def delete(self, endpoint_id: int) -> None: ...
+
+
+class CapturesPort(Protocol):
+    """The stored requests."""
+
+    async def page(
+        self,
+        endpoint_id: int | None,
+        *,
+        before: PageKey | None = None,
+        after: PageKey | None = None,
+        limit: int = 100,
+    ) -> list[Summary]: ...
+    def search(
+        self, query: Query, endpoint_id: int | None, *, before: PageKey | None = None, limit: int = 100
+    ) -> AsyncGenerator[list[Summary], None]: ...
+    async def get(self, capture_id: str) -> Capture | None: ...
+    async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes: ...
+    async def mark_read(self, ids: Sequence[str], read: bool = True) -> None: ...
+    async def mark_all_read(self, endpoint_id: int) -> None: ...
+    async def delete(self, ids: Sequence[str]) -> None: ...
+    async def clear(self, endpoint_id: int) -> None: ...
+    def counts(self, endpoint_id: int) -> Counts: ...
+
+
+class ActivityPort(Protocol):
+    """Requests over time."""
+
+    async def bars(self, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]: ...
+    async def oldest(self, endpoint_id: int | None) -> int | None: ...
+    async def last_outcomes(self) -> dict[int, MirrorState]: ...
+
+
+class DeliveriesPort(Protocol):
+    """What became of mirrored requests."""
+
+    async def of_capture(self, capture_id: str) -> list[Delivery]: ...
+    async def response_body(self, delivery_id: str) -> bytes: ...
+
+
+class AccountPort(Protocol):
+    """The one account of the data folder."""
+
+    @property
+    def plan(self) -> Plan: ...
+    async def set_plan(self, plan: Plan) -> None: ...
+
+
+class RetentionPort(Protocol):
+    """Deletes what has passed its days; tells how big the store is."""
+
+    @property
+    def last_report(self) -> PurgeReport | None: ...
+    @property
+    def next_run_at(self) -> int | None: ...
+    async def purge(self) -> PurgeReport: ...
+    async def size(self) -> StorageSize: ...
+
+
+class RefusedPort(Protocol):
+    """The requests that were not captured, newest first, the last 1,000."""
+
+    @property
+    def total(self) -> int: ...
+    def newest(self) -> list[Refusal]: ...
+    def clear(self) -> None: ...
+
+
+class AboutPort(Protocol):
+    """What the program tells of itself. `runs` says how it is run; capture URLs start with `base_url`.
+
+    `diagnostics` is the text for a bug report, without any secret, made with what the window knows of itself.
+    """
+
+    @property
+    def runs(self) -> str: ...
+    @property
+    def base_url(self) -> str: ...
+    def versions(self) -> Sequence[Fact]: ...
+    async def licences(self) -> Sequence[Component]: ...
+    async def diagnostics(self, window: Sequence[Fact]) -> str: ...
+
+
+class AutostartPort(Protocol):
+    """The start at sign-in. All calls may block, so they belong on a thread; they raise `HooklineError`s.
+
+    `unavailable` says why it cannot be switched, `replaced` which other command it is that signing in starts now.
+    """
+
+    def enabled(self) -> bool: ...
+    def set(self, on: bool) -> None: ...
+    def unavailable(self) -> str | None: ...
+    def replaced(self) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class Doors:
+    """Everything the window may call.
+
+    `capture_url` gives an endpoint's public URL. `providers` names services by id. `listening` is the capture
+    port's `host:port`, None while it is not accepting. `apply_settings` raises InvalidFieldsError or
+    PortInUseError and then changes nothing. `send_test` posts a small request to the endpoint's URL and returns
+    the answer's status.
+    """
+
+    endpoints: EndpointsPort
+    captures: CapturesPort
+    activity: ActivityPort
+    deliveries: DeliveriesPort
+    account: AccountPort
+    retention: RetentionPort
+    refused: RefusedPort
+    bus: Bus
+    capture_url: Callable[[Endpoint], str]
+    providers: Mapping[str, str]
+    own_bases: Callable[[], Sequence[str]]
+    listening: Callable[[], str | None]
+    settings: Callable[[], Settings]
+    apply_settings: Callable[[Settings], Awaitable[None]]
+    send_test: Callable[[Endpoint], Awaitable[int]]
+    about: AboutPort
+    autostart: AutostartPort
+    data_folder: Path
+    version: str

@@ -1,0 +1,1 @@
+"""The page of requests that were not captured, and why."""

@@ -1,0 +1,84 @@
+"""The refused requests as a table model that is handed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from app.core.model import Refusal
+from app.core.wording import clock_time, exact_time
+from app.ui.widgets.labels import plain_tooltip
+
+TIME, SOURCE, STATUS, METHOD, TARGET, REASON = range(6)
+TITLES = ("Time", "Source", "Status", "Method", "Target", "Why it was refused")
+RowIndex = QModelIndex | QPersistentModelIndex
+
+
+class RefusedModel(QAbstractTableModel):
+    """Newest first."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[Refusal] = []
+
+    def refusal(self, row: int) -> Refusal:
+        """The refusal in a row."""
+        return self._rows[row]
+
+    def show_newest(self, rows: Sequence[Refusal]) -> None:
+        """Show `rows`, newest first; those already shown keep their place, selection and scroll position."""
+        fresh = _fresh(rows, self._rows)
+        if fresh:
+            self.beginInsertRows(QModelIndex(), 0, fresh - 1)
+            self._rows[:0] = rows[:fresh]
+            self.endInsertRows()
+        if len(self._rows) > len(rows):
+            self.beginRemoveRows(QModelIndex(), len(rows), len(self._rows) - 1)
+            del self._rows[len(rows) :]
+            self.endRemoveRows()
+
+    def rowCount(self, parent: RowIndex = QModelIndex()) -> int:  # noqa: B008  Qt's own signature
+        """How many are shown."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: RowIndex = QModelIndex()) -> int:  # noqa: B008  Qt's own signature
+        """Six."""
+        return 0 if parent.isValid() else len(TITLES)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """The titles."""
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return TITLES[section]
+        return None
+
+    def data(self, index: RowIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Text of a cell, or its tooltip, shown literally."""
+        refusal = self._rows[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return cell(refusal, index.column())
+        if role == Qt.ItemDataRole.ToolTipRole:
+            column = index.column()
+            return plain_tooltip(exact_time(refusal.at) if column == TIME else cell(refusal, column)[:2000])
+        return None
+
+
+def cell(refusal: Refusal, column: int) -> str:
+    """A cell's text, on one line."""
+    texts = {
+        TIME: clock_time(refusal.at),
+        SOURCE: f"{refusal.source_address}:{refusal.source_port}",
+        STATUS: str(refusal.status),
+        METHOD: refusal.method or "—",
+        TARGET: refusal.target or "—",
+        REASON: refusal.reason,
+    }
+    return texts[column].replace("\n", " ")
+
+
+def _fresh(rows: Sequence[Refusal], known: Sequence[Refusal]) -> int:
+    """How many of `rows` stand before the newest known one."""
+    if not known:
+        return len(rows)
+    return next((place for place, row in enumerate(rows) if row is known[0]), len(rows))

@@ -1,0 +1,218 @@
+"""The page of one endpoint, or of all requests: head and list on the left, the chosen request on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged
+from app.core.model import Capture, Endpoint, Summary
+from app.core.wording import count_of
+from app.ui.activity.strip import ActivityStrip
+from app.ui.detail.detail_pane import DetailPane
+from app.ui.ports import Doors
+from app.ui.requests.actions import RequestActions
+from app.ui.requests.commands import PageCommands
+from app.ui.requests.empty import EmptyList, NoneThen
+from app.ui.requests.feed import RequestFeed
+from app.ui.requests.filtering import PageFilter
+from app.ui.requests.header import EndpointHeader
+from app.ui.requests.view import RequestList
+from app.ui.requests.within import Within
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.toast import Toast
+
+
+class EndpointPage(QWidget):
+    """`show_endpoint` fills it. What is done to the endpoint itself is the frame's: the signals carry the endpoint."""
+
+    edit_requested = Signal(object)
+    test_requested = Signal(object)
+    switch_requested = Signal(object, bool)
+    delete_requested = Signal(object)
+
+    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._doors = doors
+        self._endpoint: Endpoint | None = None
+        self.feed = RequestFeed(doors.captures, doors.bus, tasks, self)
+        self.header = EndpointHeader(theme, self)
+        self.activity = ActivityStrip(doors.activity, doors.bus, theme, tasks, self)
+        self.list = RequestList(self.feed, theme, self)
+        self.list.request_delegate.providers = doors.providers
+        self.empty = EmptyList(theme, self)
+        self.none_then = NoneThen(theme, self)
+        self.footer = ElidedLabel("", "small", self)
+        self.detail = DetailPane(doors, theme, tasks, self)
+        self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        self._stack = QStackedWidget(self)
+        self.filter = PageFilter(doors, theme, tasks, feed=self.feed, rows=self.list, detail=self.detail, parent=self)
+        self._toast = Toast(theme, self)
+        actions = RequestActions(doors, theme, self, self._toast)
+        self.commands = PageCommands(
+            actions, tasks, header=self.header, rows=self.list, detail=self.detail, parent=self
+        )
+        self.filter.changed.connect(self._count)
+        for name in ("edit_requested", "test_requested", "switch_requested", "delete_requested"):
+            getattr(self.commands, name).connect(getattr(self, name))
+        self._build_layout()
+        self._connect()
+        self._ends: list[Callable[[], None]] = [
+            doors.bus.subscribe(EndpointSaved, self._endpoint_saved),
+            doors.bus.subscribe(EndpointRemoved, self._endpoint_removed),
+            doors.bus.subscribe(SettingsChanged, self._settings_changed),
+        ]
+
+    @property
+    def endpoint_id(self) -> int | None:
+        """Whose requests are shown; None for all."""
+        return self.feed.endpoint_id
+
+    def stop(self) -> None:
+        """Hear no more of the bus."""
+        self.feed.stop()
+        self.activity.stop()
+        self.detail.stop()
+        for end in self._ends:
+            end()
+
+    def show_endpoint(self, endpoint_id: int | None) -> None:
+        """List an endpoint's requests, or those of all (None), the newest on top."""
+        self._endpoint = self._doors.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
+        self.detail.clear()
+        self.commands.endpoint = self._endpoint
+        self.filter.show_endpoint(endpoint_id)
+        self.activity.show_endpoint(endpoint_id)
+        self._show_head()
+        self._count()
+
+    def open_request(self, capture_id: str) -> None:
+        """Show a request in the detail, and in the list if it is loaded."""
+        if not self.list.select(capture_id):
+            self.list.clearSelection()
+            self.detail.show_request(capture_id)
+
+    def go_to(self, capture: Capture) -> None:
+        """Show a request in the list, however far down it is; as any row that is chosen it is shown in the detail.
+
+        A filter or a chosen time that leaves it out is given up.
+        """
+        self.filter.make_room(capture)
+        if self.feed.pager.within is not None and not self.feed.pager.within.holds(capture.received_at):
+            self.activity.clear()
+        self.list.go_to(capture)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc leads back from the detail to the list, as Enter led there; then from the filter, then from the time."""
+        if event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
+        elif self.detail.isAncestorOf(self.focusWidget()):
+            self.list.setFocus()
+        elif self.filter.bar.line.text():
+            self.filter.bar.clear()
+        elif self.activity.times is not None:
+            self.activity.clear()
+        else:
+            super().keyPressEvent(event)
+
+    def _build_layout(self) -> None:
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.list)
+        self._stack.addWidget(self.none_then)
+        self._stack.addWidget(self.filter.nothing)
+        foot = QFrame(self)
+        foot.setProperty("part", "footer")
+        row = QHBoxLayout(foot)
+        row.setContentsMargins(metrics.SPACE_4, 6, metrics.SPACE_4, 6)
+        row.addWidget(self.footer, 1)
+        left = QWidget(self)
+        left.setMinimumWidth(340)
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(self.activity)
+        column.addWidget(self.filter.bar)
+        column.addWidget(self._stack, 1)
+        column.addWidget(foot)
+        self.splitter.addWidget(left)
+        self.splitter.addWidget(self.detail)
+        self.splitter.setStretchFactor(0, 2)
+        self.splitter.setStretchFactor(1, 3)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.setHandleWidth(1)
+        self.splitter.setSizes([440, 600])
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self.splitter)
+
+    def _connect(self) -> None:
+        self.list.chosen.connect(self._chosen)
+        self.list.open_asked.connect(self.detail.take_focus)
+        self.empty.test_asked.connect(self.commands.send_test)
+        self.activity.chosen.connect(self._narrow)
+        self.none_then.action.connect(self.activity.clear)
+        self.feed.loaded.connect(self._count)
+        self.feed.counts_changed.connect(self._count)
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self.detail.open_find)
+
+    @Slot(object)
+    def _chosen(self, summary: Summary | None) -> None:
+        if summary is not None:
+            self.detail.show_request(summary.id)
+
+    @Slot(object)
+    def _narrow(self, times: tuple[int, int] | None) -> None:
+        self.feed.narrow(Within(start=times[0], end=times[1]) if times else None)
+
+    @Slot()
+    def _count(self) -> None:
+        """Footer, and list or empty state: which of them is seen follows from what is stored."""
+        endpoints = self._doors.endpoints.all() if self.endpoint_id is None else ()
+        ids = [self.endpoint_id] if self.endpoint_id is not None else [endpoint.id for endpoint in endpoints]
+        total = sum(self._doors.captures.counts(number).total for number in ids)
+        unread = sum(self._doors.captures.counts(number).unread for number in ids)
+        note = f" · {unread:,} unread" if unread else ""
+        self.footer.setText(f"{count_of(total, 'request')}{note} · newest on top" if total else "No requests yet")
+        self._stack.setCurrentWidget(self._what_to_see(total))
+        self.filter.count(total, self.footer, self._stack)
+
+    def _what_to_see(self, total: int) -> QWidget:
+        if self.feed.model.rowCount():
+            return self.list
+        if not total:
+            return self.empty
+        narrowed = self.feed.pager.within is not None and not self.feed.pager.jumping
+        return self.none_then if narrowed and not self.filter.active else self.list
+
+    def _show_head(self) -> None:
+        endpoint = self._endpoint
+        url = self._doors.capture_url(endpoint) if endpoint else None
+        self.header.show_endpoint(endpoint, url or "")
+        self.empty.show_endpoint(url, endpoint is None or endpoint.active)
+        names = {one.id: escape(one.name) for one in self._doors.endpoints.all()}
+        self.list.request_delegate.names = names if self.endpoint_id is None else None
+        self.list.viewport().update()
+
+    def _endpoint_saved(self, event: EndpointSaved) -> None:
+        if event.endpoint.id == self.endpoint_id:
+            self._endpoint = self.commands.endpoint = event.endpoint
+        if self.endpoint_id in (None, event.endpoint.id):
+            self._show_head()
+
+    def _endpoint_removed(self, event: EndpointRemoved) -> None:
+        if self.detail.endpoint_id == event.endpoint.id:
+            self.detail.clear()
+        self._count()
+
+    def _settings_changed(self, event: SettingsChanged) -> None:
+        self._show_head()

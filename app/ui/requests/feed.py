@@ -1,0 +1,240 @@
+"""Keeps the loaded rows true to what the bus tells, in batches, without moving them under the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.core.events import (
+    Bus,
+    Captured,
+    EndpointRemoved,
+    Mirrored,
+    Purged,
+    RequestsChanged,
+    RequestsIdentified,
+    RequestsRemoved,
+)
+from app.core.model import PageKey, Summary
+from app.core.search.query import Query
+from app.ui.ports import CapturesPort
+from app.ui.requests.model import RequestModel
+from app.ui.requests.pager import PAGE, Pager
+from app.ui.requests.search_pager import SearchPager, mentions
+from app.ui.requests.within import Within
+from app.ui.tasks import Tasks
+from app.ui.throttle import Throttle
+
+MERGE_MS, FLOOD_MS = 60, 250
+"""While more than a page comes in each time nobody can read along, and painting it would only take from capturing."""
+FOLLOWED_ROWS = 600
+"""Held while the reader follows at the top: at each batch the view lays out all rows it has."""
+
+
+class RequestFeed(QObject):
+    """One list's rows. While the reader is not at the top, what is new is only counted, not inserted."""
+
+    held_changed = Signal(int)
+    """How many requests are newer than those shown."""
+    loaded = Signal()
+    """The list was read anew, or its first request came."""
+    counts_changed = Signal()
+
+    def __init__(self, captures: CapturesPort, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.model = RequestModel(self)
+        self.endpoint_id: int | None = None
+        """Whose requests are listed; None for all."""
+        self.query: Query | None = None
+        """What the list is filtered by; `filter_by` changes it in a list that is shown."""
+        self._all = Pager(self.model, captures, tasks, self)
+        self._all.loaded.connect(self._loaded)
+        # What arrived while the page was read may be missing: it counts as held, and is read at the top.
+        self._all.joined.connect(self._hold)
+        self.search = SearchPager(self.model, captures, tasks, self)
+        self.search.loaded.connect(self._loaded)
+        self.search.arrived.connect(self._take)
+        self.held = 0
+        self.following = True
+        """Whether what is new goes in on top: the reader is there."""
+        self._waiting: list[Summary] = []
+        self._throttle = Throttle(MERGE_MS, self)
+        self._throttle.fired.connect(self._flush)
+        self._ends: list[Callable[[], None]] = [
+            bus.subscribe(Captured, self._captured),
+            bus.subscribe(RequestsChanged, self._changed),
+            bus.subscribe(RequestsIdentified, self._identified),
+            bus.subscribe(RequestsRemoved, self._removed),
+            bus.subscribe(Mirrored, self._mirrored),
+            bus.subscribe(Purged, self._purged),
+            bus.subscribe(
+                EndpointRemoved, lambda event: self._removed(RequestsRemoved(endpoint_id=event.endpoint.id, ids=None))
+            ),
+        ]
+
+    @property
+    def pager(self) -> Pager | SearchPager:
+        """What reads the rows now."""
+        return self._all if self.query is None else self.search
+
+    def stop(self) -> None:
+        """Hear no more."""
+        for end in self._ends:
+            end()
+
+    def show(self, endpoint_id: int | None, query: Query | None = None) -> None:
+        """List the requests of an endpoint or of all (None), at all times; only what `query` finds if there is one."""
+        self.endpoint_id = self._all.endpoint_id = self.search.endpoint_id = endpoint_id
+        self._all.within = self.search.within = None
+        self.model.reset([], at_head=True, at_tail=True)
+        self.filter_by(query)
+
+    def filter_by(self, query: Query | None) -> None:
+        """List what this finds, or everything (None)."""
+        for pager in (self._all, self.search):
+            pager.give_up()
+        if query is None and self.query is not None:
+            self.model.reset([], at_head=True, at_tail=True)
+        self.query = self.search.query = query
+        self.head()
+
+    def narrow(self, within: Within | None) -> None:
+        """List only what is of a stretch of time, or what is of all times (None)."""
+        self._all.within = self.search.within = within
+        self.model.reset([], at_head=True, at_tail=True)
+        self.head()
+
+    def head(self) -> None:
+        """Go to the newest, and follow what comes."""
+        self.following = True
+        self._waiting.clear()
+        self._hold(0)
+        self.pager.head()
+
+    def tail(self) -> None:
+        """Go to the oldest."""
+        self.following = False
+        self.pager.tail()
+
+    def around(self, key: PageKey) -> None:
+        """Go to where this request is; what comes meanwhile goes in on top if the newest are there too."""
+        self.following = True
+        self._waiting.clear()
+        self._hold(0)
+        self.pager.around(key)
+
+    def follow(self, on: bool) -> None:
+        """Insert what is new, because the reader is at the top; or hold it back."""
+        if on and (self.held or self.following):
+            if self.held:
+                self.head()
+        elif not on or self.model.at_head:
+            self.following = on
+            self._hold(self.held + len(self._waiting) if not on else self.held)
+            self._waiting.clear()
+
+    @Slot()
+    def _loaded(self) -> None:
+        if not self.model.at_head:
+            self.follow(False)
+        self.loaded.emit()
+        if self._waiting or self.query is not None:
+            self._throttle.call()
+
+    def _captured(self, event: Captured) -> None:
+        mine = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
+        if self.pager.within is not None and mine:
+            mine = self.pager.within.cut(mine)
+            self._throttle.call()  # the page's numbers are of all times
+        if not mine:
+            return
+        self._all.arrived += len(mine)
+        if self.query is None:
+            self._take(mine)
+        else:
+            self.search.note(item.id for item in mine)
+            self._throttle.call()
+
+    @Slot(object)
+    def _take(self, newer: list[Summary]) -> None:
+        """These belong on top."""
+        fresh = [item for item in newer if self.model.row_of(item.id) is None]
+        if self.following:
+            # More than a page is not worth holding: the newest page is read instead.
+            self._waiting = (self._waiting + fresh)[-(PAGE + 1) :]
+        else:
+            self._hold(self.held + len(fresh))
+        self._throttle.call()
+
+    @Slot()
+    def _flush(self) -> None:
+        self.counts_changed.emit()
+        self.search.look()
+        if not self._waiting or self.pager.jumping:
+            return
+        waiting, self._waiting = self._waiting, []
+        self._throttle.set_interval(FLOOD_MS if len(waiting) > PAGE else MERGE_MS)
+        if len(waiting) > PAGE:
+            self.pager.head()
+            return
+        was_empty = not self.model.rowCount()
+        crowded = self.model.rowCount() > FOLLOWED_ROWS + PAGE
+        self.model.add_newer(waiting, FOLLOWED_ROWS if crowded else None)
+        if was_empty:
+            self.loaded.emit()
+        elif self.query is not None:
+            self.counts_changed.emit()
+
+    @Slot(int)
+    def _hold(self, count: int) -> None:
+        if count != self.held:
+            self.held = count
+            self.held_changed.emit(count)
+
+    def _changed(self, event: RequestsChanged) -> None:
+        if event.ids is not None:
+            self.model.set_read(event.ids, event.read)
+        else:
+            self.model.set_all_read(event.endpoint_ids, event.read)
+        if self.query is not None and event.ids and not event.read and mentions(self.query, "is"):
+            self.search.note(event.ids)
+        self._throttle.call()
+
+    def _identified(self, event: RequestsIdentified) -> None:
+        known = {name: {"provider": provider, "event": told} for name, provider, told in event.senders}
+        for name, provider, told in event.senders:
+            self.model.set_sender(name, provider, told)
+        self._waiting = [
+            msgspec.structs.replace(item, **known[item.id]) if item.id in known else item for item in self._waiting
+        ]
+        if self.query is not None and (mentions(self.query, "provider") or mentions(self.query, "event")):
+            self.search.note(known)
+            self._throttle.call()
+
+    def _mirrored(self, event: Mirrored) -> None:
+        self.model.set_mirror(event.delivery.capture_id, event.state)
+        if self.query is not None and mentions(self.query, "mirror"):
+            self.search.note((event.delivery.capture_id,))
+            self._throttle.call()
+
+    def _removed(self, event: RequestsRemoved) -> None:
+        if event.ids is None and self.endpoint_id not in (None, event.endpoint_id):
+            return
+        names = set(event.ids or ())
+
+        def gone(item: Summary) -> bool:
+            return item.endpoint_id == event.endpoint_id if event.ids is None else item.id in names
+
+        self._waiting = [item for item in self._waiting if not gone(item)]
+        lost = self.model.remove(gone)
+        if event.ids is None or (lost and not self.model.rowCount()):
+            self.head()
+        self._throttle.call()
+
+    def _purged(self, event: Purged) -> None:
+        lost = event.report.deleted
+        if lost and (self.endpoint_id is None or self.endpoint_id in lost):
+            self.pager.check()
+            self._throttle.call()

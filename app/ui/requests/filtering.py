@@ -1,0 +1,183 @@
+"""Ties the filter above the list to the rows below it, to what stands out in them, and to the body shown."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
+
+from app.core.model import Capture
+from app.core.search.query import All, Contains, Either, Filter, Query, Term
+from app.core.search.writing import words
+from app.core.wording import count_of
+from app.ui.detail.detail_pane import BODY, DetailPane
+from app.ui.ports import Doors
+from app.ui.requests.feed import RequestFeed
+from app.ui.requests.view import RequestList
+from app.ui.search.bar import FilterBar
+from app.ui.search.marks import pattern_of
+from app.ui.search.saved import SavedFilters, ask_name
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.empty_state import EmptyState
+
+NOTHING_WIDTH = 280
+
+
+class PageFilter(QObject):
+    """`bar` and `nothing` are for the page to lay out. Each endpoint, and the list of all, has a filter of its own."""
+
+    changed = Signal()
+    """There is another filter, or more is known of what it finds."""
+
+    def __init__(
+        self,
+        doors: Doors,
+        theme: Theme,
+        tasks: Tasks,
+        *,
+        feed: RequestFeed,
+        rows: RequestList,
+        detail: DetailPane,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._tasks, self._theme, self._page = tasks, theme, parent
+        self._feed, self._list, self._detail = feed, rows, detail
+        self._texts: dict[int | None, str] = {}
+        self._saved = SavedFilters(doors.data_folder)
+        self.bar = FilterBar(self._saved, theme, parent)
+        self.nothing = EmptyState("search", "Nothing found", "", theme, parent, action="Clear filter")
+        self.nothing.text.setFixedWidth(NOTHING_WIDTH)
+        self.nothing.setProperty("part", "surface")
+        self.nothing.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.nothing.action.connect(self.bar.clear)
+        self.bar.changed.connect(self._apply)
+        self.bar.entered.connect(self._go_to_rows)
+        self.bar.left.connect(self._list.setFocus)
+        self.bar.saved.save_asked.connect(self._save)
+        self._feed.search.progressed.connect(self._progress)
+        self._feed.loaded.connect(self._keep_choice)
+        for keys, slot in (("/", self.start), ("F3", self.next_mark), ("Shift+F3", self.previous_mark)):
+            shortcut = QShortcut(QKeySequence(keys), parent)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(slot)
+
+    @property
+    def active(self) -> bool:
+        """Whether the list is filtered."""
+        return self._feed.query is not None
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether all was searched in vain."""
+        return self.active and self._feed.search.done and not self._feed.model.rowCount()
+
+    def show_endpoint(self, endpoint_id: int | None) -> None:
+        """List an endpoint's requests, or those of all, by the filter that this list had last."""
+        self._texts[self._feed.endpoint_id] = self.bar.line.text()
+        query = self.bar.put(self._texts.get(endpoint_id, ""))
+        self._mark(query)
+        self._feed.show(endpoint_id, query)
+
+    def make_room(self, capture: Capture) -> None:
+        """Give the filter up if it leaves this request out."""
+        if self.active and self._feed.model.row_of(capture.id) is None:
+            self._mark(self.bar.put(""))
+            self._feed.filter_by(None)
+
+    def count(self, total: int, footer: QLabel, stack: QStackedWidget) -> None:
+        """Where there are `total` requests: the line, and while it filters the footer and what the stack shows."""
+        self.bar.setVisible(bool(total) or self.active or bool(self.bar.line.text()))
+        if self.active and total:
+            footer.setText(self._found(total))
+            if self.found_nothing:
+                self._tell_nothing(total)
+                stack.setCurrentWidget(self.nothing)
+
+    def _found(self, total: int) -> str:
+        search, found = self._feed.search, self._feed.model.rowCount()
+        more = "" if search.done else "+"
+        then = " in this time" if search.within is not None else ""
+        return f"{found:,}{more} match{then} · {count_of(total, 'request')}{' · searching…' if search.busy else ''}"
+
+    def _tell_nothing(self, total: int) -> None:
+        if self._feed.search.within is not None:
+            self.nothing.text.setText("No request in the time chosen in the chart above matches.")
+            return
+        every = "The one request here does not match" if total == 1 else f"None of the {total:,} requests here match"
+        self.nothing.text.setText(f"{every}. A new one that does will appear here.")
+
+    @Slot()
+    def start(self) -> None:
+        """Put the keyboard into the line."""
+        if self.bar.isVisible():
+            self.bar.start()
+
+    @Slot()
+    def next_mark(self) -> None:
+        """To the next place in the body."""
+        self._detail.tabs.setCurrentIndex(BODY)
+        self._detail.body.find_bar.go_on()
+
+    @Slot()
+    def previous_mark(self) -> None:
+        """To the place before in the body."""
+        self._detail.tabs.setCurrentIndex(BODY)
+        self._detail.body.find_bar.go_back()
+
+    @Slot(object)
+    def _apply(self, query: Query | None) -> None:
+        chosen = self._list.current()
+        self._mark(query)
+        self._feed.filter_by(query)
+        if query is None and chosen is not None:
+            self._list.go_to(chosen)
+        self.changed.emit()
+
+    def _mark(self, query: Query | None) -> None:
+        found = words(query) if query is not None else ()
+        paths = _paths(query.terms) if query is not None else []
+        self._list.request_delegate.marked = pattern_of([*found, *paths])
+        self._list.viewport().update()
+        self._detail.body.find_bar.set_words(pattern_of(found))
+
+    @Slot()
+    def _go_to_rows(self) -> None:
+        if not self._list.selected():
+            self._list.select_row(max(0, self._list.currentIndex().row()))
+        self._list.setFocus()
+
+    @Slot()
+    def _progress(self) -> None:
+        self.bar.progress.set_running(self._feed.search.busy)
+        self.changed.emit()
+
+    @Slot()
+    def _keep_choice(self) -> None:
+        """The cursor stays on the request shown, where the list has it; the list does not move for it."""
+        shown = self._detail.wanted
+        if shown is not None and not self._list.selected():
+            self._list.setAutoScroll(False)
+            self._list.select(shown)
+            self._list.setAutoScroll(True)
+
+    @Slot()
+    def _save(self) -> None:
+        self._tasks.start(self._ask_and_save(self.bar.saved.in_force), "filter: save")
+
+    async def _ask_and_save(self, text: str) -> None:
+        name = await ask_name(text, {one.name for one in self._saved.all()}, self._theme, self._page)
+        if name:
+            self._saved.save(name, text)
+
+
+def _paths(terms: tuple[Term, ...]) -> list[str]:
+    """What `path:` filters look for; where they stand in the list."""
+    found: list[str] = []
+    for term in terms:
+        if isinstance(term, Filter) and term.name == "path" and isinstance(term.condition, Contains):
+            found.append(term.condition.text)
+        elif isinstance(term, All | Either):
+            found += _paths(term.terms)
+    return found

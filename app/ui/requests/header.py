@@ -1,0 +1,109 @@
+"""The head of an endpoint's page: what it is called, where it listens, and what can be done with it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.model import Endpoint
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.copy_field import CopyField
+from app.ui.widgets.labels import ElidedLabel, label
+
+
+class EndpointHeader(QFrame):
+    """Shows one endpoint, or that all requests are listed. What the user asks for leaves as a signal."""
+
+    edit_asked = Signal()
+    test_asked = Signal()
+    curl_asked = Signal()
+    link_asked = Signal()
+    switch_asked = Signal()
+    read_asked = Signal()
+    clear_asked = Signal()
+    delete_asked = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "header")
+        self.name = ElidedLabel("", "title", self)
+        self.description = ElidedLabel("", "muted", self)
+        self.edit = Button("Edit", theme, self, icon="edit")
+        self.test = Button("Send test", theme, self, icon="send")
+        self.test.setToolTip("Send a test request")
+        self.more = IconButton("more", "More", theme, self)
+        self.url = CopyField("", theme, self, what="URL")
+        self.banner = _Banner(theme, self)
+        self._menu = QMenu(self)
+        self._switch = self._menu.addAction("Switch off")
+        self._build_menu()
+        self._build_layout()
+        self.edit.clicked.connect(self.edit_asked)
+        self.test.clicked.connect(self.test_asked)
+        self.more.clicked.connect(self._open_menu)
+        self.banner.button.clicked.connect(self.switch_asked)
+
+    def show_endpoint(self, endpoint: Endpoint | None, url: str) -> None:
+        """Show `endpoint` with its capture URL; None stands for all requests."""
+        own = endpoint is not None
+        self.name.setText(escape(endpoint.name) if endpoint else "All requests")
+        text = endpoint.description if endpoint else "What every endpoint received, newest on top."
+        self.description.setText(escape(text.replace("\n", " ")))
+        self.description.setVisible(bool(text))
+        self.url.set_text(url)
+        for widget in (self.url, self.edit, self.test, self.more):
+            widget.setVisible(own)
+        active = endpoint is None or endpoint.active
+        self.banner.setVisible(not active)
+        self._switch.setText("Switch off" if active else "Switch on")
+
+    def _build_menu(self) -> None:
+        self._switch.triggered.connect(self.switch_asked)
+        self._menu.addAction("Copy a ready curl command").triggered.connect(self.curl_asked)
+        self._menu.addAction("Copy link").triggered.connect(self.link_asked)
+        self._menu.addAction("Mark all as read").triggered.connect(self.read_asked)
+        self._menu.addSeparator()
+        self._menu.addAction("Delete all requests…").triggered.connect(self.clear_asked)
+        self._menu.addAction("Delete endpoint…").triggered.connect(self.delete_asked)
+
+    def _build_layout(self) -> None:
+        top = QHBoxLayout()
+        top.setSpacing(metrics.SPACE_2)
+        top.addWidget(self.name, 1)
+        top.addWidget(self.edit)
+        top.addWidget(self.test)
+        top.addWidget(self.more)
+        inside = QVBoxLayout()
+        inside.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3)
+        inside.setSpacing(metrics.SPACE_2)
+        inside.addLayout(top)
+        inside.addWidget(self.description)
+        inside.addWidget(self.url)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(inside)
+        column.addWidget(self.banner)
+
+    @Slot()
+    def _open_menu(self) -> None:
+        self._menu.popup(self.more.mapToGlobal(self.more.rect().bottomLeft()))
+
+
+class _Banner(QFrame):
+    """Says that the endpoint is off, with the way to mend it."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "bar")
+        self.setProperty("tone", "warning")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.button = Button("Switch on", theme, self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2)
+        row.addWidget(label("This endpoint is switched off: senders get 503.", "", self, wrap=True), 1)
+        row.addWidget(self.button)
+        self.hide()

@@ -1,0 +1,175 @@
+"""The rows that are loaded: a stretch of the stored requests around what the reader looks at, newest on top."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Sequence
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from app.core.bodies.escape import escape
+from app.core.model import MirrorState, PageKey, Summary
+
+MAX_ROWS = 5_000
+"""More are never held, however long the window stays open or however far the reader scrolls."""
+
+SUMMARY_ROLE = Qt.ItemDataRole.UserRole + 1
+
+_id = attrgetter("id")
+Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+
+
+class RequestModel(QAbstractListModel):
+    """Summaries by row. `at_head` and `at_tail` tell whether the newest and the oldest stored are among them.
+
+    Ids sort as times of arrival do, so they alone give the order.
+    """
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        # Oldest first, so that what comes in live is appended: row r is the item at len - 1 - r.
+        self._items: list[Summary] = []
+        self.at_head = self.at_tail = True
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        """Rows loaded."""
+        return 0 if parent.isValid() else len(self._items)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """The summary; as text for screen readers."""
+        if not index.isValid():
+            return None
+        summary = self.summary(index.row())
+        if role == SUMMARY_ROLE:
+            return summary
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            mark = "" if summary.read else "Unread. "
+            words = [summary.event or "", f"from {summary.provider}" if summary.provider else "", summary.target]
+            told = escape(" ".join(word for word in words if word))
+            return f"{mark}{summary.method} {told}, mirror: {summary.mirror.value}"
+        return None
+
+    def summary(self, row: int) -> Summary:
+        """The request of a row."""
+        return self._items[len(self._items) - 1 - row]
+
+    def row_of(self, capture_id: str) -> int | None:
+        """The row of a request, if it is loaded."""
+        at = bisect_left(self._items, capture_id, key=_id)
+        if at < len(self._items) and self._items[at].id == capture_id:
+            return len(self._items) - 1 - at
+        return None
+
+    def newest_key(self) -> PageKey | None:
+        """The place of the first row."""
+        return _key(self._items[-1]) if self._items else None
+
+    def oldest_key(self) -> PageKey | None:
+        """The place of the last row."""
+        return _key(self._items[0]) if self._items else None
+
+    def reset(self, newest_first: Sequence[Summary], *, at_head: bool, at_tail: bool) -> None:
+        """Hold these rows instead."""
+        self.beginResetModel()
+        self._items = list(reversed(newest_first))
+        self.at_head, self.at_tail = at_head, at_tail
+        self.endResetModel()
+
+    def add_newer(self, newest_first: Sequence[Summary], most: int | None = None) -> int:
+        """Put rows on top, those not yet held; the oldest beyond `most` (or MAX_ROWS) give way. How many were added."""
+        fresh = sorted((item for item in newest_first if self.row_of(item.id) is None), key=_id)
+        late = [item for item in fresh if self._items and item.id < self._items[-1].id]
+        top = fresh[len(late) :]
+        if top:
+            self.beginInsertRows(QModelIndex(), 0, len(top) - 1)
+            self._items.extend(top)
+            self.endInsertRows()
+        for item in late:
+            self._insert_late(item)
+        self._trim_oldest(MAX_ROWS if most is None else most)
+        return len(fresh)
+
+    def add_older(self, newest_first: Sequence[Summary]) -> None:
+        """Put rows below; the newest give way."""
+        if newest_first:
+            count = len(self._items)
+            self.beginInsertRows(QModelIndex(), count, count + len(newest_first) - 1)
+            self._items[:0] = reversed(newest_first)
+            self.endInsertRows()
+        excess = len(self._items) - MAX_ROWS
+        if excess > 0:
+            self.beginRemoveRows(QModelIndex(), 0, excess - 1)
+            del self._items[-excess:]
+            self.at_head = False
+            self.endRemoveRows()
+
+    def remove(self, gone: Callable[[Summary], bool]) -> int:
+        """Take rows away, neighbours together. How many went."""
+        doomed = [at for at, item in enumerate(self._items) if gone(item)]
+        before = len(self._items)
+        while doomed:
+            last = first = doomed.pop()
+            while doomed and doomed[-1] == first - 1:
+                first = doomed.pop()
+            count = len(self._items)
+            self.beginRemoveRows(QModelIndex(), count - 1 - last, count - 1 - first)
+            del self._items[first : last + 1]
+            self.endRemoveRows()
+        return before - len(self._items)
+
+    def set_read(self, ids: Collection[str], read: bool) -> None:
+        """Show requests as read or unread."""
+        for name in ids:
+            self._change(name, read=read)
+
+    def set_all_read(self, endpoint_ids: Collection[int], read: bool) -> None:
+        """Show all of these endpoints' requests as read or unread."""
+        chosen = set(endpoint_ids)
+        self._items = [
+            msgspec.structs.replace(item, read=read) if item.endpoint_id in chosen and item.read != read else item
+            for item in self._items
+        ]
+        if self._items:
+            self.dataChanged.emit(self.index(0), self.index(len(self._items) - 1))
+
+    def set_mirror(self, capture_id: str, state: MirrorState) -> None:
+        """Show what became of a request's mirroring."""
+        self._change(capture_id, mirror=state)
+
+    def set_sender(self, capture_id: str, provider: str, event: str | None) -> None:
+        """Show who sent a request."""
+        self._change(capture_id, provider=provider, event=event)
+
+    def _change(self, capture_id: str, **fields: Any) -> None:
+        row = self.row_of(capture_id)
+        if row is not None:
+            at = len(self._items) - 1 - row
+            self._items[at] = msgspec.structs.replace(self._items[at], **fields)
+            self.dataChanged.emit(self.index(row), self.index(row))
+
+    def _insert_late(self, item: Summary) -> None:
+        """One that was stored after a newer one; below the last row it will be read when the reader gets there."""
+        at = bisect_left(self._items, item.id, key=_id)
+        if at == 0 and not self.at_tail:
+            return
+        row = len(self._items) - at
+        self.beginInsertRows(QModelIndex(), row, row)
+        self._items.insert(at, item)
+        self.endInsertRows()
+
+    def _trim_oldest(self, most: int) -> None:
+        excess = len(self._items) - most
+        if excess > 0:
+            count = len(self._items)
+            self.beginRemoveRows(QModelIndex(), count - excess, count - 1)
+            del self._items[:excess]
+            self.at_tail = False
+            self.endRemoveRows()
+
+
+def _key(summary: Summary) -> PageKey:
+    return PageKey(received_at=summary.received_at, id=summary.id)

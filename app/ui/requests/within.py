@@ -1,0 +1,33 @@
+"""A stretch of time that a list is narrowed to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.core.ids import first_id
+from app.core.model import PageKey, Record, Summary
+
+
+class Within(Record, frozen=True):
+    """From `start` up to, not including, `end`, in microseconds."""
+
+    start: int
+    end: int
+
+    @property
+    def top(self) -> PageKey:
+        """What is in the stretch is next older than this."""
+        return PageKey(received_at=self.end, id=first_id(self.end))
+
+    @property
+    def bottom(self) -> PageKey:
+        """What is in the stretch is next newer than this."""
+        return PageKey(received_at=self.start, id=first_id(self.start))
+
+    def holds(self, at_us: int) -> bool:
+        """Whether the time is in the stretch."""
+        return self.start <= at_us < self.end
+
+    def cut(self, page: Sequence[Summary]) -> list[Summary]:
+        """What of a page is in the stretch."""
+        return [item for item in page if self.holds(item.received_at)]

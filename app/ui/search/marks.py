@@ -1,0 +1,46 @@
+"""Where the words of a filter stand in a text, and how a painted line shows that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter
+
+from app.ui.theme.tokens import Tokens
+
+
+def pattern_of(words: Iterable[str]) -> re.Pattern[str] | None:
+    """What finds any of the words, letter case aside, the longer ones first; None when there are none."""
+    wanted = sorted({word for word in words if word}, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, wanted)), re.IGNORECASE) if wanted else None
+
+
+def elide_around(text: str, pattern: re.Pattern[str] | None, fm: QFontMetrics, width: int) -> str:
+    """What of `text` fits into `width` pixels: its ends, or the stretch around the first match if that were lost."""
+    shown = fm.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
+    match = pattern.search(text) if pattern is not None else None
+    if match is None or pattern is None or shown == text or pattern.search(shown):
+        return shown
+    spare = max(0, width // max(1, fm.averageCharWidth()) - (match.end() - match.start()))
+    begin = max(0, match.start() - spare // 2)
+    part = "…" + text[begin:] if begin else text
+    return fm.elidedText(part, Qt.TextElideMode.ElideRight, width)
+
+
+def paint_marks(painter: QPainter, rect: QRect, text: str, pattern: re.Pattern[str], tokens: Tokens) -> None:
+    """A soft ground behind each place of `text`, which is about to be drawn from the left of `rect`."""
+    fm = painter.fontMetrics()
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    colour = QColor(tokens.warning_fill)
+    colour.setAlphaF(0.32)
+    painter.setBrush(colour)
+    for match in pattern.finditer(text):
+        left = rect.left() + fm.horizontalAdvance(text[: match.start()])
+        width = fm.horizontalAdvance(match.group())
+        top = rect.top() + (rect.height() - fm.height()) / 2
+        painter.drawRoundedRect(QRectF(left - 1, top, width + 2, fm.height()), 3, 3)
+    painter.restore()

@@ -1,0 +1,71 @@
+"""A titled group of settings: words on the left, the control on the right, an error below."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.core.settings import meta
+from app.ui.theme import metrics
+from app.ui.widgets.labels import label, restyle
+
+CONTROL_WIDTH = 240
+
+
+class SettingsRow(QWidget):
+    """One setting."""
+
+    def __init__(self, title: str, text: str, control: QWidget, parent: QWidget, *, width: int = CONTROL_WIDTH) -> None:
+        super().__init__(parent)
+        self.control = control
+        self._error = label("", "error", self, wrap=True)
+        self._error.hide()
+        self.text = label(text, "small", self, wrap=True)
+        self.title = label(title, "strong", self)
+        self.title.setBuddy(control)
+        if not control.accessibleName():
+            control.setAccessibleName(title)
+        if width:
+            control.setFixedWidth(width)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self.title)
+        words.addWidget(self.text)
+        words.addWidget(self._error)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(metrics.SPACE_5)
+        row.addLayout(words, 1)
+        row.addWidget(control, 0, Qt.AlignmentFlag.AlignVCenter)
+
+    def error(self) -> str:
+        """The error now shown."""
+        return self._error.text()
+
+    def set_error(self, message: str | None) -> None:
+        """Show it; None takes it away."""
+        self._error.setText(message or "")
+        self._error.setVisible(bool(message))
+        self.control.setAccessibleDescription(message or "")
+        self.control.setProperty("invalid", bool(message))
+        restyle(self.control)
+
+
+class SettingsSection(QWidget):
+    """A heading and its rows."""
+
+    def __init__(self, title: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(metrics.SPACE_4)
+        self.heading: QLabel = label(title, "heading", self)
+        self.column.addWidget(self.heading)
+
+    def add_declared(self, key: str, control: QWidget, extra: str = "") -> SettingsRow:
+        """A row worded by the declaration of setting `key`."""
+        declared = meta(key)
+        text = " ".join(filter(None, (declared.description, extra)))
+        row = SettingsRow(declared.title or key, text, control, self)
+        self.column.addWidget(row)
+        return row

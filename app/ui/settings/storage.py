@@ -1,0 +1,87 @@
+"""The store: its size, what retention will free, when it runs next, and where the data folder is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from app.core.clock import now_us
+from app.core.model import PurgeReport, StorageSize
+from app.core.wording import count_of, size_text, until
+from app.ui.ports import Doors
+from app.ui.settings.section import SettingsRow, SettingsSection
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.folder_field import FolderField
+from app.ui.widgets.labels import label
+
+REFRESH_MS = 10_000
+
+
+class StorageSection(SettingsSection):
+    """Figures refresh while the dialog is open."""
+
+    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__("Storage", parent)
+        self._doors, self._tasks = doors, tasks
+        self.run_button = Button("Run now", theme, self)
+        self.run_button.clicked.connect(self.run_now)
+        self.size_row = SettingsRow("Measuring…", "", self.run_button, self, width=0)
+        self.column.addWidget(self.size_row)
+        self.folder = FolderField(doors.data_folder, theme, self)
+        place = QVBoxLayout()
+        place.setSpacing(6)
+        place.addWidget(label("Data folder", "strong", self))
+        place.addWidget(self.folder)
+        self.column.addLayout(place)
+        self._timer = QTimer(self)
+        self._timer.setInterval(REFRESH_MS)
+        self._timer.timeout.connect(self._measure)
+        self._timer.start()
+        QTimer.singleShot(0, self._measure)
+
+    @Slot()
+    def run_now(self) -> None:
+        """Delete what is past its days."""
+        self.run_button.set_refusal("Running…")
+        self._tasks.start(self._run(), "run retention")
+
+    @Slot()
+    def _measure(self) -> None:
+        self._tasks.start(self._show_size(), "measure the store")
+
+    async def _run(self) -> None:
+        try:
+            await self._doors.retention.purge()
+        finally:
+            if isValid(self):
+                self.run_button.set_refusal(None)
+        await self._show_size()
+
+    async def _show_size(self) -> None:
+        size = await self._doors.retention.size()
+        if isValid(self):
+            retention = self._doors.retention
+            self.size_row.title.setText(f"{size_text(size.file_bytes)} on disk")
+            self.size_row.text.setText(storage_text(size, retention.last_report, retention.next_run_at, now_us()))
+
+
+def storage_text(size: StorageSize, last: PurgeReport | None, next_run_at: int | None, at_us: int) -> str:
+    """What the next run of retention will do, when that is, and what the last one did."""
+    words = []
+    if size.expired:
+        words.append(f"The next run deletes {count_of(size.expired, 'request')}")
+        words[-1] += f" and gives back {size_text(size.free_bytes)}." if size.free_bytes else "."
+    elif size.free_bytes:
+        words.append(f"The next run gives back {size_text(size.free_bytes)}.")
+    else:
+        words.append("Nothing is past its days.")
+    if next_run_at is not None:
+        words.append(f"Next run {until(next_run_at, at_us)}.")
+    gone = sum(last.deleted.values(), 0) if last is not None else 0
+    if last is not None and gone:
+        deleted = count_of(gone, "request")
+        words.append(f"The last one deleted {deleted} and freed {size_text(last.freed_bytes)}.")
+    return " ".join(words)

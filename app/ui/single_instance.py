@@ -1,0 +1,115 @@
+"""One window per data folder: a second start tells the first what it wants over a local socket, and is answered."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+from time import monotonic
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+from app.core.wishes import LINE_MAX, Asked, Heard, decode_asked, decode_heard, encode
+
+CONNECT_MS = 1_000
+ANSWER_MS = 3_000
+"""A window that is busy answers late."""
+PATIENCE_MS = 5_000
+"""Who has connected and says nothing is hung up on."""
+
+
+def socket_name(folder: Path) -> str:
+    """The socket's name for this data folder; short, because Unix limits a socket's path to 107 bytes."""
+    return "hookline-" + hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:24]
+
+
+def ask(folder: Path, asked: Asked) -> Heard | None:
+    """Put this to the window that has `folder` open; its answer, None when there is none.
+
+    Needs no QApplication, so that a start that only hands over is a short one.
+    """
+    socket = QLocalSocket()
+    socket.connectToServer(socket_name(folder))
+    if not socket.waitForConnected(CONNECT_MS) or not _is_own(socket.fullServerName()):
+        return None
+    socket.write(encode(asked))
+    socket.flush()
+    end = monotonic() + ANSWER_MS / 1_000
+    while not socket.canReadLine():
+        left = int((end - monotonic()) * 1_000)
+        if left <= 0 or socket.bytesAvailable() >= LINE_MAX or not socket.waitForReadyRead(left):
+            return None
+    return decode_heard(bytes(socket.readLine(LINE_MAX).data()))
+
+
+def _is_own(address: str) -> bool:
+    """Whether the socket at this address is this user's: in a folder for all, anybody can put one of that name."""
+    if sys.platform == "win32":  # a pipe, which is no file
+        return True
+    try:
+        return os.lstat(address).st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+class SingleInstance(QObject):
+    """Answers later starts; `asked` carries the `Asked` of each. Only the holder of the data folder makes one."""
+
+    asked = Signal(object)
+
+    def __init__(self, folder: Path, version: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._answer = encode(Heard(version))
+        self._server = QLocalServer(self)
+        self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        name = socket_name(folder)
+        if not self._server.listen(name):
+            # A killed program leaves its socket file behind; the data folder's lock proves that nobody serves it.
+            QLocalServer.removeServer(name)
+            self._server.listen(name)
+        self._server.newConnection.connect(self._accept)
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._server.close()
+
+    @Slot()
+    def _accept(self) -> None:
+        while (socket := self._server.nextPendingConnection()) is not None:
+            _Caller(socket, self._answer, self).asked.connect(self.asked)
+
+
+class _Caller(QObject):
+    """One connection: it says one line and is answered with one. Nonsense gets no answer."""
+
+    asked = Signal(object)
+
+    def __init__(self, socket: QLocalSocket, answer: bytes, parent: QObject) -> None:
+        super().__init__(parent)
+        self._socket, self._answer = socket, answer
+        socket.setParent(self)
+        socket.setReadBufferSize(LINE_MAX)
+        socket.readyRead.connect(self._read)
+        socket.disconnected.connect(self.deleteLater)
+        patience = QTimer(self)
+        patience.setSingleShot(True)
+        patience.timeout.connect(self._hang_up)
+        patience.start(PATIENCE_MS)
+
+    @Slot()
+    def _read(self) -> None:
+        whole = self._socket.canReadLine()
+        if not whole and self._socket.bytesAvailable() < LINE_MAX:
+            return
+        self._socket.readyRead.disconnect(self._read)
+        asked = decode_asked(bytes(self._socket.readLine(LINE_MAX + 1).data())) if whole else None
+        if asked is not None:
+            self._socket.write(self._answer)
+            self.asked.emit(asked)
+        self._hang_up()
+
+    @Slot()
+    def _hang_up(self) -> None:
+        self._socket.disconnectFromServer()

@@ -1,0 +1,55 @@
+"""Starts what the window does in the background, keeps it, and tells the user when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from app.core.errors import HooklineError
+from app.ui.messages import Message, Messages
+
+log = logging.getLogger(__name__)
+
+
+class Tasks:
+    """The window's running tasks. An error of the user's world becomes a message, a bug a log entry and a message."""
+
+    def __init__(self, messages: Messages) -> None:
+        self.messages = messages
+        self._running: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        """Run `work` on the running loop under `name`."""
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._running.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def running(self) -> int:
+        """How many have not ended."""
+        return len(self._running)
+
+    async def cancel_all(self) -> None:
+        """End them all, and wait until they have ended."""
+        tasks = tuple(self._running)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._running.discard(task)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if isinstance(error, HooklineError):
+            self.messages.post(Message(text=str(error)))
+        elif error is not None:
+            log.error("task %r failed", task.get_name(), exc_info=error)
+            self.messages.post(
+                Message(
+                    text=f"Something went wrong in Hookline: {type(error).__name__}: {error}",
+                    advice="Your requests are safe. The details are in the log.",
+                )
+            )

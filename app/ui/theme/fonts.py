@@ -1,0 +1,47 @@
+"""The fonts, asked for by families that systems already have; none is bundled."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QFont, QFontDatabase
+
+UI_FAMILIES = ("Inter", "Segoe UI Variable", "SF Pro Text", "Noto Sans", "DejaVu Sans")
+MONO_FAMILIES = ("JetBrains Mono", "Cascadia Code", "SF Mono", "Menlo", "DejaVu Sans Mono")
+
+SMALL, BASE, LARGE, TITLE, DISPLAY = 12, 13, 15, 18, 22
+"""Sizes in pixels."""
+
+GENERIC = {"Monospace", "Sans Serif", "Serif"}
+"""Names that Qt lists on Linux whether or not there is a font behind them."""
+
+MOST_BROUGHT = 32
+"""More fonts than the icons have; Qt numbers those that a program brings from 0."""
+
+
+def ui_font(size: int = BASE, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+    """The font of labels and controls."""
+    return _font(UI_FAMILIES, size, weight)
+
+
+def mono_font(size: int = SMALL, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+    """The font of URLs, headers and bodies; without ligatures, so that each character is seen as it is."""
+    font = _font(MONO_FAMILIES, size, weight)
+    font.setStyleHint(QFont.StyleHint.Monospace)
+    font.setFixedPitch(True)
+    for feature in ("liga", "calt"):
+        font.setFeature(QFont.Tag(feature), 0)
+    return font
+
+
+def can_write() -> bool:
+    """Whether the system has any font. Those of the icons, which Hookline brings, are not for reading."""
+    brought = {family for number in range(MOST_BROUGHT) for family in QFontDatabase.applicationFontFamilies(number)}
+    return not (brought | GENERIC).issuperset(QFontDatabase.families())
+
+
+def _font(families: tuple[str, ...], size: int, weight: QFont.Weight) -> QFont:
+    font = QFont()
+    font.setFamilies(list(families))
+    font.setPixelSize(size)
+    font.setWeight(weight)
+    font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+    return font

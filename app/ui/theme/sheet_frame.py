@@ -1,0 +1,26 @@
+"""Style sheet of the window's own parts: cards, sidebar, bars and dialogs, named by the property `part`."""
+
+FRAME = """
+QFrame[part="card"] { background: $surface; border: 1px solid $border; border-radius: ${radius_card}px; }
+QFrame[part="field"] { background: $bg; border: 1px solid $border; border-radius: ${radius}px; }
+QFrame[part="surface"], QWidget[part="surface"] { background: $surface; }
+QWidget[part="page"] { background: $bg; }
+QFrame[part="line"] { background: $border; border: none; }
+QFrame[part="header"] { background: $surface; border: none; border-bottom: 1px solid $border; }
+QFrame[part="footer"] { background: $bg; border: none; border-top: 1px solid $border; }
+QFrame[part="sidebar"] { background: $sidebar; border: none; }
+QFrame[part="toast"], QFrame[part="popup"] {
+    background: $surface_raised; border: 1px solid $border_strong; border-radius: ${radius_card}px;
+}
+QFrame[part="tile"] { background: $accent_soft; border: none; border-radius: 12px; }
+QDialog { background: $surface; }
+
+QFrame[part="bar"] { border: none; border-bottom: 1px solid $border; }
+QFrame[part="bar"][tone="danger"] { background: $danger_soft; }
+QFrame[part="bar"][tone="warning"] { background: $warning_soft; }
+QFrame[part="bar"][tone="info"] { background: $accent_soft; }
+QFrame[part="bar"] QPushButton { background: $surface; min-height: 26px; }
+QFrame[part="bar"] QPushButton:hover { background: $hover; }
+
+QListView[part="sidebar"] { background: transparent; border: none; }
+"""

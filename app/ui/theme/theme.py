@@ -1,0 +1,117 @@
+"""The theme in force: it dresses the application and tells widgets that paint themselves when it changed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPalette
+from PySide6.QtWidgets import QApplication, QStyleFactory
+
+from app.ui.theme.fonts import ui_font
+from app.ui.theme.icons import themed_icon
+from app.ui.theme.stylesheet import style_sheet
+from app.ui.theme.tokens import DARK, LIGHT, Tokens
+
+Choice = Literal["system", "light", "dark"]
+
+
+class Theme(QObject):
+    """Light or dark, chosen or as the system is. `changed` carries the new `Tokens`."""
+
+    changed = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._choice: Choice = "system"
+        self._tokens = LIGHT
+        self._app: QApplication | None = None
+
+    @property
+    def tokens(self) -> Tokens:
+        """The colours in force."""
+        return self._tokens
+
+    @property
+    def choice(self) -> Choice:
+        """What the user chose."""
+        return self._choice
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether the colours in force are the dark ones."""
+        return self._tokens is DARK
+
+    def apply(self, app: QApplication) -> None:
+        """Dress `app`, and keep following the system while the choice is 'system'."""
+        self._app = app
+        style = QStyleFactory.create("Fusion")
+        app.setStyle(style)
+        app.setFont(ui_font())
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_changed)
+        self._tokens = self._wanted()
+        self._dress()
+
+    def set_choice(self, choice: Choice) -> None:
+        """Choose; takes effect at once."""
+        self._choice = choice
+        self._refresh()
+
+    def icon(self, name: str, colour: str = "text_muted", active: str | None = None) -> QIcon:
+        """The icon `name` (see `icons.NAMES`) in the token `colour`; ask again after `changed`."""
+        return themed_icon(name, self._tokens, colour, active)
+
+    @Slot()
+    def _system_changed(self) -> None:
+        self._refresh()
+
+    def _refresh(self) -> None:
+        wanted = self._wanted()
+        if wanted is not self._tokens:
+            self._tokens = wanted
+            self._dress()
+            self.changed.emit(wanted)
+
+    def _wanted(self) -> Tokens:
+        if self._choice != "system":
+            return DARK if self._choice == "dark" else LIGHT
+        scheme = QGuiApplication.styleHints().colorScheme() if self._app else Qt.ColorScheme.Unknown
+        return DARK if scheme == Qt.ColorScheme.Dark else LIGHT
+
+    def _dress(self) -> None:
+        if self._app is not None:
+            self._app.setPalette(palette(self._tokens))
+            self._app.setStyleSheet(style_sheet(self._tokens))
+
+
+def palette(tokens: Tokens) -> QPalette:
+    """The palette for whatever the style sheet does not reach."""
+    roles = {
+        QPalette.ColorRole.Window: tokens.bg,
+        QPalette.ColorRole.WindowText: tokens.text,
+        QPalette.ColorRole.Base: tokens.surface,
+        QPalette.ColorRole.AlternateBase: tokens.bg,
+        QPalette.ColorRole.Text: tokens.text,
+        QPalette.ColorRole.Button: tokens.surface,
+        QPalette.ColorRole.ButtonText: tokens.text,
+        QPalette.ColorRole.BrightText: tokens.danger,
+        QPalette.ColorRole.Highlight: tokens.selection,
+        QPalette.ColorRole.HighlightedText: tokens.text,
+        QPalette.ColorRole.ToolTipBase: tokens.surface_raised,
+        QPalette.ColorRole.ToolTipText: tokens.text,
+        QPalette.ColorRole.PlaceholderText: tokens.text_faint,
+        QPalette.ColorRole.Link: tokens.accent_text,
+        QPalette.ColorRole.LinkVisited: tokens.accent_text,
+        QPalette.ColorRole.Light: tokens.surface,
+        QPalette.ColorRole.Midlight: tokens.border,
+        QPalette.ColorRole.Mid: tokens.border_strong,
+        QPalette.ColorRole.Dark: tokens.border_strong,
+        QPalette.ColorRole.Shadow: tokens.shadow,
+        QPalette.ColorRole.Accent: tokens.accent,
+    }
+    result = QPalette()
+    for role, colour in roles.items():
+        result.setColor(role, QColor(colour))
+    for role in (QPalette.ColorRole.Text, QPalette.ColorRole.WindowText, QPalette.ColorRole.ButtonText):
+        result.setColor(QPalette.ColorGroup.Disabled, role, QColor(tokens.text_faint))
+    return result

@@ -1,0 +1,39 @@
+"""First call at once, later ones merged until a while has passed: bursts get cheaper as they grow."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+
+class Throttle(QObject):
+    """`fired` follows `call` at once when quiet, otherwise once at the end of the interval."""
+
+    fired = Signal()
+
+    def __init__(self, interval_ms: int, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pending = False
+        self._interval_ms = interval_ms
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._due)
+
+    def set_interval(self, interval_ms: int) -> None:
+        """Merge for this long from the next time on."""
+        self._interval_ms = interval_ms
+
+    @Slot()
+    def call(self) -> None:
+        """Something changed."""
+        if self._timer.isActive():
+            self._pending = True
+        else:
+            self._timer.start(self._interval_ms)
+            self.fired.emit()
+
+    @Slot()
+    def _due(self) -> None:
+        if self._pending:
+            self._pending = False
+            self._timer.start(self._interval_ms)
+            self.fired.emit()

@@ -1,0 +1,125 @@
+"""Method badges, state pills and count badges, as widgets and as paint functions for delegates."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtCore import QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from app.ui.theme.fonts import mono_font, ui_font
+from app.ui.theme.theme import Theme
+from app.ui.theme.tokens import Tokens, mix
+from app.ui.widgets.labels import restyle
+
+Tone = Literal["neutral", "accent", "success", "warning", "danger"]
+_SHORT = {"OPTIONS": "OPT", "DELETE": "DEL"}
+METHOD_SIZE = QSize(52, 20)
+"""Room for the longest short method name in a badge."""
+
+
+def method_font() -> QFont:
+    """The font of method badges."""
+    return mono_font(11, QFont.Weight.DemiBold)
+
+
+def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, ground: str | None = None) -> None:
+    """A method's badge filling `rect`: its name in its colour softly on `ground` (default surface)."""
+    colour = tokens.method(method)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(mix(colour, ground or tokens.surface, 0.12)))
+    painter.drawRoundedRect(rect, 4, 4)
+    painter.setPen(QColor(colour))
+    font = method_font()
+    painter.setFont(font)
+    text = method if len(method) <= 5 else _SHORT.get(method, method[:4] + "…")
+    painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
+    painter.restore()
+
+
+def pill_width(text: str) -> int:
+    """Pixels a painted pill with `text` needs."""
+    return QFontMetrics(ui_font(11, QFont.Weight.DemiBold)).horizontalAdvance(text) + 14
+
+
+def paint_pill(painter: QPainter, rect: QRectF, text: str, tokens: Tokens, tone: Tone = "neutral") -> None:
+    """A state pill filling `rect`."""
+    ground, colour = pill_colours(tokens, tone)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(ground))
+    painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
+    painter.setPen(QColor(colour))
+    painter.setFont(ui_font(11, QFont.Weight.DemiBold))
+    painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
+    painter.restore()
+
+
+def pill_colours(tokens: Tokens, tone: Tone) -> tuple[str, str]:
+    """Ground and text colour of a pill."""
+    if tone == "neutral":
+        return tokens.pressed, tokens.text_muted
+    if tone == "accent":
+        return tokens.accent_soft, tokens.accent_text
+    return str(getattr(tokens, f"{tone}_soft")), str(getattr(tokens, tone))
+
+
+def count_text(count: int) -> str:
+    """A count that fits a badge: 7, 999, 1.2k, 35k, 2M."""
+    if count < 1000:
+        return str(count)
+    if count < 10_000:
+        return f"{count // 100 / 10:.1f}k"
+    return f"{count // 1000}k" if count < 1_000_000 else f"{count // 1_000_000}M"
+
+
+class MethodBadge(QWidget):
+    """The badge of one method."""
+
+    def __init__(self, method: str, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._method, self._theme = method, theme
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(method)
+        theme.changed.connect(self._repaint)
+
+    def set_method(self, method: str) -> None:
+        """Show another method."""
+        self._method = method
+        self.setAccessibleName(method)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """The common size of all badges."""
+        return METHOD_SIZE
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the badge."""
+        paint_method(QPainter(self), QRectF(self.rect()), self._method, self._theme.tokens)
+
+    @Slot()
+    def _repaint(self) -> None:
+        self.update()
+
+
+class Pill(QLabel):
+    """A short state in a tone; the words tell it, the colour underlines it."""
+
+    def __init__(self, text: str = "", tone: Tone = "neutral", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setProperty("tone", tone)
+        self.setText(text)
+
+    def show_state(self, text: str, tone: Tone) -> None:
+        """Show another state."""
+        self.setText(text)
+        if self.property("tone") != tone:
+            self.setProperty("tone", tone)
+            restyle(self)

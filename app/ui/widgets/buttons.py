@@ -1,0 +1,85 @@
+"""Push buttons of four kinds, and icon buttons that name themselves to screen readers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import plain_tooltip
+
+Kind = Literal["primary", "secondary", "ghost", "danger", "link"]
+_ICON_COLOURS = {"primary": "on_accent", "danger": "on_danger", "link": "accent_text"}
+
+
+class Button(QPushButton):
+    """A button with words; `icon` is a name of `theme.icons.NAMES`."""
+
+    def __init__(
+        self,
+        text: str,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        kind: Kind = "secondary",
+        icon: str | None = None,
+    ) -> None:
+        super().__init__(text, parent)
+        self._theme, self._kind, self._icon_name = theme, kind, icon
+        self.setProperty("kind", kind)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setIconSize(QSize(metrics.ICON, metrics.ICON))
+        theme.changed.connect(self._recolour)
+        self._recolour()
+
+    def set_icon_name(self, name: str | None) -> None:
+        """Show another icon."""
+        self._icon_name = name
+        self._recolour()
+
+    def set_refusal(self, reason: str | None) -> None:
+        """Disable with the reason in tooltip and accessible description; None enables."""
+        self.setEnabled(reason is None)
+        self.setToolTip(plain_tooltip(reason or ""))
+        self.setAccessibleDescription(reason or "")
+
+    @Slot()
+    def _recolour(self) -> None:
+        if self._icon_name:
+            self.setIcon(self._theme.icon(self._icon_name, _ICON_COLOURS.get(self._kind, "text_muted")))
+
+
+class IconButton(QToolButton):
+    """A button with an icon alone; `name` is its tooltip and accessible name."""
+
+    def __init__(
+        self, icon: str, name: str, theme: Theme, parent: QWidget | None = None, *, small: bool = False
+    ) -> None:
+        super().__init__(parent)
+        self._theme, self._icon_name, self._colour = theme, icon, "text_muted"
+        if small:
+            self.setProperty("size", "small")
+        self.set_name(name)
+        self.setIconSize(QSize(metrics.ICON, metrics.ICON))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        theme.changed.connect(self._recolour)
+        self._recolour()
+
+    def set_name(self, name: str) -> None:
+        """Tooltip and accessible name."""
+        self.setToolTip(plain_tooltip(name))
+        self.setAccessibleName(name)
+
+    def set_icon_name(self, icon: str, colour: str = "text_muted") -> None:
+        """Show another icon, in the token `colour`."""
+        self._icon_name, self._colour = icon, colour
+        self._recolour()
+
+    @Slot()
+    def _recolour(self) -> None:
+        self.setIcon(self._theme.icon(self._icon_name, self._colour, "text" if self._colour == "text_muted" else None))

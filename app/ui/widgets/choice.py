@@ -1,0 +1,50 @@
+"""Asks which of several ways to go on, when there may be no window yet to ask in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtWidgets import QWidget
+
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, Kind
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.labels import label
+from app.ui.widgets.question import result_of
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to go on: the button's words, and how it looks."""
+
+    text: str
+    kind: Kind = "secondary"
+
+
+class Choice(Dialog):
+    """Says what is wrong and offers ways to go on; the last one has the focus, Esc is none of them."""
+
+    def __init__(self, title: str, text: str, ways: tuple[Way, ...], theme: Theme, parent: QWidget | None) -> None:
+        super().__init__(title, theme, parent)
+        self.title.setWordWrap(True)
+        self.text = label(text, "muted", self, wrap=True)
+        self.body.addWidget(self.text)
+        self.footer.addStretch(1)
+        self.buttons: list[Button] = []
+        for number, way in enumerate(ways, 1):
+            button = Button(way.text, theme, self, kind=way.kind)
+            button.clicked.connect(partial(self.done, number))
+            self.footer.addWidget(button)
+            self.buttons.append(button)
+        self.buttons[-1].setDefault(True)
+        self.buttons[-1].setFocus()
+        self.setFixedWidth(480)
+
+
+async def choose(
+    title: str, text: str, ways: tuple[Way, ...], theme: Theme, parent: QWidget | None = None
+) -> Way | None:
+    """The way the user chose; None when the dialog was closed without choosing."""
+    number = await result_of(Choice(title, text, ways, theme, parent))
+    return ways[number - 1] if number else None

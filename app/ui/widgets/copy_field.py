@@ -1,0 +1,89 @@
+"""A URL to be copied: shown in the mono font, one click takes it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
+
+from app.ui.theme.fonts import mono_font
+from app.ui.theme.metrics import CONTROL
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.labels import ElidedLabel, label
+
+COPIED_MS = 1400
+
+
+class CopyButton(IconButton):
+    """Copies `text` and says so for a moment."""
+
+    def __init__(self, text: str, what: str, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__("copy", f"Copy {what}", theme, parent, small=True)
+        self.text_to_copy = text
+        self._what = what
+        self.feedback_over = QTimer(self)
+        self.feedback_over.setSingleShot(True)
+        self.feedback_over.setInterval(COPIED_MS)
+        self.feedback_over.timeout.connect(self._restore)
+        self.clicked.connect(self.copy)
+
+    @Slot()
+    def copy(self) -> None:
+        """Put the text on the clipboard."""
+        QGuiApplication.clipboard().setText(self.text_to_copy)
+        self.set_icon_name("check", "success")
+        self.set_name("Copied")
+        self.feedback_over.start()
+
+    @Slot()
+    def _restore(self) -> None:
+        self.set_icon_name("copy")
+        self.set_name(f"Copy {self._what}")
+
+
+class CopyField(QFrame):
+    """A framed line of mono text with a copy button; long text is elided in the middle, the copy is whole."""
+
+    def __init__(
+        self, text: str, theme: Theme, parent: QWidget | None = None, *, what: str = "URL", framed: bool = True
+    ) -> None:
+        super().__init__(parent)
+        if framed:
+            self.setProperty("part", "field")
+            self.setFixedHeight(CONTROL)
+        self._label = ElidedLabel(text, "", self, Qt.TextElideMode.ElideMiddle)
+        self._label.setFont(mono_font())
+        self._button = CopyButton(text, what, theme, self)
+        self._copied = label("Copied", "success", self)
+        self._copied.hide()
+        self._button.clicked.connect(self._say_copied)
+        self._button.feedback_over.timeout.connect(self._copied.hide)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(*((8, 1, 2, 1) if framed else (0, 0, 0, 0)))
+        row.setSpacing(4)
+        row.addWidget(self._label, 0 if not framed else 1)
+        row.addWidget(self._copied)
+        row.addWidget(self._button)
+        if not framed:
+            row.addStretch(1)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def text(self) -> str:
+        """The whole text."""
+        return self._label.text()
+
+    def set_text(self, text: str) -> None:
+        """Show and copy another text."""
+        self._label.setText(text)
+        self._label.updateGeometry()
+        self._button.text_to_copy = text
+
+    @Slot()
+    def copy(self) -> None:
+        """As if the button were pressed."""
+        self._button.click()
+
+    @Slot()
+    def _say_copied(self) -> None:
+        self._copied.show()

@@ -1,0 +1,81 @@
+"""What a page shows while it has nothing to show: why, and what to do."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.ui.theme import metrics
+from app.ui.theme.icons import mark
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.labels import label
+
+TEXT_WIDTH = 440
+
+
+class EmptyState(QWidget):
+    """Icon (empty: Hookline's mark), title, text and at most one action, centred; `body` takes more below them."""
+
+    action = Signal()
+
+    def __init__(
+        self,
+        icon: str,
+        title: str,
+        text: str,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        action: str | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme, self._icon_name = theme, icon
+        self._icon = QLabel()
+        self._icon.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        tile = QFrame(self)
+        tile.setFixedSize(64, 64)
+        if icon:
+            tile.setProperty("part", "tile")
+        inside = QVBoxLayout(tile)
+        inside.setContentsMargins(0, 0, 0, 0)
+        inside.addWidget(self._icon)
+        self.title = label(title, "heading", self)
+        self.title.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.text = label(text, "muted", self, wrap=True)
+        self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.text.setFixedWidth(TEXT_WIDTH)
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5)
+        self.body.setSpacing(metrics.SPACE_2)
+        self.body.addStretch(2)
+        centre = Qt.AlignmentFlag.AlignHCenter
+        self.body.addWidget(tile, 0, centre)
+        self.body.addSpacing(metrics.SPACE_2)
+        self.body.addWidget(self.title, 0, centre)
+        self.body.addLayout(_centred(self.text))
+        self.button: Button | None = None
+        if action:
+            self.button = Button(action, theme, self, kind="primary")
+            self.button.clicked.connect(self.action)
+            self.body.addSpacing(metrics.SPACE_2)
+            self.body.addWidget(self.button, 0, centre)
+        self.body.addStretch(3)
+        theme.changed.connect(self._recolour)
+        self._recolour()
+
+    @Slot()
+    def _recolour(self) -> None:
+        if not self._icon_name:
+            self._icon.setPixmap(mark(52))
+            return
+        self._icon.setPixmap(self._theme.icon(self._icon_name, "accent_text").pixmap(QSize(28, 28)))
+
+
+def _centred(widget: QWidget) -> QHBoxLayout:
+    """An alignment flag would give a wrapped label one line's height; stretches do not."""
+    row = QHBoxLayout()
+    row.addStretch(1)
+    row.addWidget(widget)
+    row.addStretch(1)
+    return row

@@ -1,0 +1,116 @@
+"""The one bar at the top of the window that draws messages, one at a time."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.ui.messages import Message, MessageAction, Messages
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.labels import label, plain_tooltip, restyle
+
+_ICONS = {"danger": ("failed", "danger"), "warning": ("warning", "warning"), "info": ("info", "accent_text")}
+
+
+class ErrorBar(QFrame):
+    """Shows the first waiting message and how many wait behind it; hidden while none does."""
+
+    def __init__(self, messages: Messages, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._messages, self._theme = messages, theme
+        self._shown: Message | None = None
+        self.setProperty("part", "bar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._icon = QLabel(self)
+        self._text = label("", "strong", self, wrap=True)
+        self._advice = label("", "muted", self, wrap=True)
+        self._more = label("", "small", self)
+        for words in (self._text, self._advice):
+            words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(metrics.SPACE_2)
+        self._dismiss = IconButton("close", "Dismiss", theme, self, small=True)
+        self._dismiss.clicked.connect(self.dismiss)
+        self._lay_out()
+        messages.changed.connect(self._refresh)
+        theme.changed.connect(self._recolour)
+        self._refresh()
+
+    def message(self) -> Message | None:
+        """The message now shown."""
+        return self._shown
+
+    @Slot()
+    def dismiss(self) -> None:
+        """Take the shown message away; the next one follows."""
+        if self._shown is not None:
+            self._messages.withdraw(self._shown.key)
+
+    def _lay_out(self) -> None:
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self._text)
+        words.addWidget(self._advice)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2)
+        row.setSpacing(metrics.SPACE_3)
+        row.addWidget(self._icon)
+        row.addLayout(words, 1)
+        row.addLayout(self._buttons)
+        row.addWidget(self._more)
+        row.addWidget(self._dismiss)
+
+    @Slot()
+    def _refresh(self) -> None:
+        waiting = self._messages.waiting()
+        message = waiting[0] if waiting else None
+        self._more.setText(f"{len(waiting) - 1} more" if len(waiting) > 1 else "")
+        self._more.setVisible(len(waiting) > 1)
+        if message is not self._shown:
+            self._show(message)
+        self.setVisible(message is not None)
+
+    def _show(self, message: Message | None) -> None:
+        self._shown = message
+        while item := self._buttons.takeAt(0):
+            if widget := item.widget():
+                widget.hide()
+                widget.deleteLater()
+        if message is None:
+            return
+        self._text.setText(message.text)
+        self._advice.setText(message.advice)
+        self._advice.setVisible(bool(message.advice))
+        self._text.setToolTip(plain_tooltip(message.text) if len(message.text) > 200 else "")
+        self.setAccessibleName(f"{message.text} {message.advice}".strip())
+        for action in message.actions:
+            self._buttons.addWidget(_ActionButton(action, self._theme, self))
+        self.setProperty("tone", message.tone)
+        restyle(self)
+        self._recolour()
+
+    @Slot()
+    def _recolour(self) -> None:
+        if self._shown is not None:
+            icon, colour = _ICONS[self._shown.tone]
+            self._icon.setPixmap(self._theme.icon(icon, colour).pixmap(18, 18))
+
+    def act(self, action: MessageAction) -> None:
+        """Run `action` and take its message away."""
+        self.dismiss()
+        action.run()
+
+
+class _ActionButton(Button):
+    """One message's button; remembers its action, so that no closure outlives it."""
+
+    def __init__(self, action: MessageAction, theme: Theme, bar: ErrorBar) -> None:
+        super().__init__(action.label, theme, bar)
+        self._action, self._bar = action, bar
+        self.clicked.connect(self._run)
+
+    @Slot()
+    def _run(self) -> None:
+        self._bar.act(self._action)

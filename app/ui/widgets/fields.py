@@ -1,0 +1,104 @@
+"""Parts of forms: a labelled field with its error beside it, and number fields that cannot leave their range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
+
+from app.ui.theme.metrics import CONTROL
+from app.ui.widgets.labels import label, restyle
+
+
+class Field(QWidget):
+    """A label, the control, and below it help or, while there is one, the error."""
+
+    def __init__(
+        self,
+        title: str,
+        control: QWidget,
+        parent: QWidget | None = None,
+        *,
+        help_text: str = "",
+        optional: bool = False,
+    ) -> None:
+        super().__init__(parent)
+        self.control = control
+        self._help_text = help_text
+        self.title = label(title, "strong", self)
+        self.title.setBuddy(control)
+        self._error = label("", "error", self, wrap=True)
+        self._help = label(help_text, "faint", self, wrap=True)
+        self._error.hide()
+        self._help.setVisible(bool(help_text))
+        self.head = QHBoxLayout()
+        self.head.setContentsMargins(0, 0, 0, 0)
+        self.head.addWidget(self.title)
+        if optional:
+            self.head.addWidget(label("optional", "faint", self))
+        self.head.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(self.head)
+        column.addWidget(control)
+        column.addWidget(self._error)
+        column.addWidget(self._help)
+        if not control.accessibleName():
+            control.setAccessibleName(title)
+
+    def set_title(self, title: str) -> None:
+        """Call the field something else."""
+        self.title.setText(title)
+        self.control.setAccessibleName(title)
+
+    def error(self) -> str:
+        """The error now shown, empty when none is."""
+        return self._error.text()
+
+    def set_error(self, message: str | None) -> None:
+        """Show `message` beside the control and to screen readers; None takes it away."""
+        if (message or "") == self._error.text():
+            return
+        self._error.setText(message or "")
+        self._error.setVisible(bool(message))
+        self._help.setVisible(bool(self._help_text) and not message)
+        self.control.setAccessibleDescription(message or "")
+        self.control.setProperty("invalid", bool(message))
+        restyle(self.control)
+
+
+class NumberField(QSpinBox):
+    """A whole number within bounds; the wheel changes it only while it has the focus."""
+
+    def __init__(self, low: int, high: int, parent: QWidget | None = None, *, suffix: str = "", step: int = 1) -> None:
+        super().__init__(parent)
+        self.setRange(low, high)
+        self.setSuffix(suffix)
+        self.setSingleStep(step)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setGroupSeparatorShown(True)
+        self.setFixedHeight(CONTROL)
+        self.lineEdit().setTextMargins(7, 0, 0, 0)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scrolling a form over the field must not change it."""
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+
+class ChoiceField(QComboBox):
+    """One of several; the wheel leaves it alone, so that scrolling a form changes nothing."""
+
+    def __init__(self, texts: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.addItems(texts)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leave the wheel to the form."""
+        event.ignore()

@@ -1,0 +1,112 @@
+"""Labels that show text as it is, never as markup."""
+
+from __future__ import annotations
+
+from html import escape
+from textwrap import wrap
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QMenu, QSizePolicy, QWidget
+
+_TOOLTIP_LINE, _TOOLTIP_LINES = 90, 12
+
+
+def label(text: str = "", kind: str = "", parent: QWidget | None = None, *, wrap: bool = False) -> QLabel:
+    """A plain-text label; `kind` is display, title, heading, strong, muted, small, faint, section or error."""
+    result = QLabel(parent)
+    result.setTextFormat(Qt.TextFormat.PlainText)
+    result.setText(text)
+    result.setWordWrap(wrap)
+    if kind:
+        result.setProperty("kind", kind)
+    return result
+
+
+def plain_tooltip(text: str) -> str:
+    """`text` for `setToolTip`, shown literally: Qt would guess markup in it otherwise.
+
+    Long lines are broken, and of a very long text the middle is left out: a tooltip must not cover the screen.
+    """
+    if not text:
+        return ""
+    most = _TOOLTIP_LINE * _TOOLTIP_LINES
+    if len(text) > most:
+        text = f"{text[: most // 2]} … {text[-most // 2 :]}"
+    lines = [part for line in text.split("\n") for part in _broken(line)]
+    if len(lines) > 2 * _TOOLTIP_LINES:
+        lines = [*lines[:_TOOLTIP_LINES], "…", *lines[-_TOOLTIP_LINES:]]
+    shown = escape("\n".join(lines))
+    return f'<p style="white-space: pre">{shown}</p>'
+
+
+def _broken(line: str) -> list[str]:
+    return wrap(line, _TOOLTIP_LINE, replace_whitespace=False, expand_tabs=False, break_on_hyphens=False) or [line]
+
+
+def restyle(widget: QWidget) -> None:
+    """Let the style sheet see a dynamic property that changed."""
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
+    widget.update()
+
+
+class ElidedLabel(QLabel):
+    """One line that ends in "…" where room ends; the tooltip then tells all, and Copy in its menu copies all."""
+
+    def __init__(
+        self,
+        text: str = "",
+        kind: str = "",
+        parent: QWidget | None = None,
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
+        super().__init__(parent)
+        self._elide, self._meaning = elide, ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(text)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        if kind:
+            self.setProperty("kind", kind)
+
+    def set_meaning(self, sentence: str) -> None:
+        """What the text stands for in full: the tooltip and the accessible name, however much room there is."""
+        self._meaning = sentence
+        self.setAccessibleName(sentence)
+
+    def shown_text(self) -> str:
+        """What fits now."""
+        line = self.text().replace("\r", " ").replace("\n", " ")
+        return self.fontMetrics().elidedText(line, self._elide, self.contentsRect().width())
+
+    def sizeHint(self) -> QSize:
+        """The full text's size, so that it is elided only where room is short."""
+        margins = self.contentsMargins()
+        metrics = self.fontMetrics()
+        line = self.text().replace("\n", " ")
+        width = metrics.horizontalAdvance(line) + margins.left() + margins.right() + 2
+        return QSize(width, metrics.height() + margins.top() + margins.bottom())
+
+    def minimumSizeHint(self) -> QSize:
+        """A few characters."""
+        return QSize(min(self.sizeHint().width(), 24), self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw what fits; the tooltip holds the rest only when there is a rest."""
+        shown = self.shown_text()
+        tooltip = plain_tooltip(self._meaning or (self.text() if shown != self.text() else ""))
+        if tooltip != self.toolTip():
+            self.setToolTip(tooltip)
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.contentsRect(), int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), shown)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer the full text."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction("Copy").triggered.connect(self._copy)
+        menu.popup(event.globalPos())
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.text())

@@ -1,0 +1,54 @@
+"""What rows that are buttons and paint themselves share: hover, Enter, and a focus ring for the keyboard alone."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtGui import QEnterEvent, QFocusEvent, QKeyEvent
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from app.ui.theme.theme import Theme
+from app.ui.widgets.focus import by_keyboard
+
+
+class PaintedButton(QAbstractButton):
+    """Repaints on hover and when the theme changes. `ringed` tells whether to draw the focus ring."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self._by_keyboard = False
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        theme.changed.connect(self._repaint)
+
+    @property
+    def ringed(self) -> bool:
+        """Whether the focus is here and came by a key, not by a click or with the window."""
+        return self.hasFocus() and self._by_keyboard
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter works as Space does."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not (
+            event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        ):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Remember how the focus came."""
+        self._by_keyboard = by_keyboard(event)
+        super().focusInEvent(event)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Show the hover colour."""
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Drop the hover colour."""
+        super().leaveEvent(event)
+        self.update()
+
+    @Slot()
+    def _repaint(self) -> None:
+        self.update()

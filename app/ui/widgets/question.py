@@ -1,0 +1,66 @@
+"""Asks before something is done that cannot be undone."""
+
+from __future__ import annotations
+
+import asyncio
+
+from PySide6.QtWidgets import QDialog, QWidget
+
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, Kind
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.labels import label
+
+
+class Question(Dialog):
+    """A title that names the act, what goes with it, and two buttons named by what they do."""
+
+    def __init__(
+        self, title: str, text: str, confirm: str, theme: Theme, parent: QWidget | None, *, kind: Kind = "danger"
+    ) -> None:
+        super().__init__(title, theme, parent)
+        self.title.setWordWrap(True)
+        self.text = label(text, "muted", self, wrap=True)
+        self.body.addWidget(self.text)
+        self.cancel = Button("Cancel", theme, self)
+        self.confirm = Button(confirm, theme, self, kind=kind)
+        self.footer.addStretch(1)
+        self.footer.addWidget(self.cancel)
+        self.footer.addWidget(self.confirm)
+        self.cancel.clicked.connect(self.reject)
+        self.confirm.clicked.connect(self.accept)
+        self.cancel.setDefault(True)
+        self.cancel.setFocus()
+        self.setFixedWidth(440)
+
+    async def answer(self) -> bool:
+        """Open, and tell whether the user confirmed."""
+        return await result_of(self) == QDialog.DialogCode.Accepted
+
+
+async def ask(parent: QWidget, theme: Theme, title: str, text: str, confirm: str, *, kind: Kind = "danger") -> bool:
+    """Ask over `parent`; the question closes with whoever waits for it."""
+    return await Question(title, text, confirm, theme, parent, kind=kind).answer()
+
+
+async def result_of(dialog: QDialog) -> int:
+    """Open `dialog` and wait until it is finished, without a nested event loop."""
+    waiter = _Waiter()
+    dialog.finished.connect(waiter.finish)
+    dialog.open()
+    try:
+        return await waiter.future
+    finally:
+        if not waiter.future.done() or waiter.future.cancelled():
+            dialog.reject()
+
+
+class _Waiter:
+    """Carries a dialog's result into a future."""
+
+    def __init__(self) -> None:
+        self.future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def finish(self, code: int) -> None:
+        if not self.future.done():
+            self.future.set_result(code)

@@ -1,0 +1,122 @@
+"""A switch: on or off at a glance, by click, Space or Enter."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Property, QEasingCurve, QEvent, QPoint, QPropertyAnimation, QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QColor, QEnterEvent, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
+
+from app.ui.theme.theme import Theme
+from app.ui.theme.tokens import mix
+from app.ui.widgets.focus import by_keyboard
+
+_MARGIN = 3
+
+
+class Switch(QCheckBox):
+    """A check box drawn as a switch, so that screen readers know it; `clicked` tells of the user's changes alone."""
+
+    def __init__(self, name: str, theme: Theme, parent: QWidget | None = None, *, mini: bool = False) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._track = QSize(26, 14) if mini else QSize(34, 18)
+        self._place = 0.0
+        self._by_keyboard = False
+        self._glide = QPropertyAnimation(self, b"place", self)
+        self._glide.setDuration(120)
+        self._glide.setEasingCurve(QEasingCurve.Type.InOutCubic)
+        self.setAccessibleName(name)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.toggled.connect(self._start_glide)
+        theme.changed.connect(self._repaint)
+
+    def _get_place(self) -> float:
+        return self._place
+
+    def _set_place(self, place: float) -> None:
+        self._place = place
+        self.update()
+
+    place = Property(float, _get_place, _set_place)
+    """Where the knob is: 0 off, 1 on."""
+
+    def set_now(self, on: bool) -> None:
+        """Show `on` without the animation and without `clicked`."""
+        self.setChecked(on)
+        self._glide.stop()
+        self._set_place(float(on))
+
+    def sizeHint(self) -> QSize:
+        """The track and room for the focus ring."""
+        return self._track + QSize(2 * _MARGIN, 2 * _MARGIN)
+
+    def minimumSizeHint(self) -> QSize:
+        """The same; a switch does not shrink."""
+        return self.sizeHint()
+
+    def hitButton(self, pos: QPoint) -> bool:
+        """All of it can be clicked."""
+        return self.rect().contains(pos)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter works as Space does."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The ring is for the keyboard."""
+        self._by_keyboard = by_keyboard(event)
+        super().focusInEvent(event)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Show the hover colour."""
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Drop the hover colour."""
+        super().leaveEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Track, knob and, with the keyboard's focus, a ring."""
+        tokens = self._theme.tokens
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if not self.isEnabled():
+            painter.setOpacity(0.5)
+        track = QRectF(0, 0, self._track.width(), self._track.height())
+        track.moveCenter(QRectF(self.rect()).center())
+        radius = track.height() / 2
+        lit = tokens.accent_hover if self.underMouse() else tokens.accent
+        off = tokens.text_faint if self.underMouse() else tokens.track
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(mix(lit, off, self._place)))
+        painter.drawRoundedRect(track, radius, radius)
+        knob = track.height() - 4
+        left = track.left() + 2 + self._place * (track.width() - knob - 4)
+        painter.setBrush(QColor("#ffffff"))
+        painter.drawEllipse(QRectF(left, track.top() + 2, knob, knob))
+        if self.hasFocus() and self._by_keyboard:
+            ring = track.adjusted(-2, -2, 2, 2)
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(tokens.accent_text), 1.5))
+            painter.drawRoundedRect(ring, radius + 2, radius + 2)
+
+    @Slot(bool)
+    def _start_glide(self, on: bool) -> None:
+        self._glide.stop()
+        if not self.isVisible():
+            self._set_place(float(on))
+            return
+        self._glide.setStartValue(self._place)
+        self._glide.setEndValue(float(on))
+        self._glide.start()
+
+    @Slot()
+    def _repaint(self) -> None:
+        self.update()

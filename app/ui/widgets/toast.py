@@ -1,0 +1,76 @@
+"""A short notice at the window's foot that goes by itself, with an undo where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QFrame, QGraphicsDropShadowEffect, QHBoxLayout, QWidget
+
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.labels import ElidedLabel
+
+SHOWN_MS = 5000
+
+
+class Toast(QFrame):
+    """One notice at a time over `parent`; a later one replaces it."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._undo: Callable[[], object] | None = None
+        self.setProperty("part", "toast")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._text = ElidedLabel("", "", self)
+        self.button = Button("Undo", theme, self, kind="link")
+        self.button.clicked.connect(self._act)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2)
+        row.setSpacing(metrics.SPACE_3)
+        row.addWidget(self._text, 1)
+        row.addWidget(self.button)
+        shadow = QGraphicsDropShadowEffect(self)
+        shadow.setBlurRadius(24)
+        shadow.setOffset(0, 4)
+        shadow.setColor(QColor(0, 0, 0, 70))
+        self.setGraphicsEffect(shadow)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(SHOWN_MS)
+        self._timer.timeout.connect(self.hide)
+        parent.installEventFilter(self)
+        self.hide()
+
+    def say(self, text: str, undo: Callable[[], object] | None = None, undo_label: str = "Undo") -> None:
+        """Show `text` for a while; `undo` gets a button."""
+        self._text.setText(text)
+        self._undo = undo
+        self.button.setText(undo_label)
+        self.button.setVisible(undo is not None)
+        self._place()
+        self.show()
+        self.raise_()
+        self._timer.start()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Stay at the parent's foot."""
+        if event.type() == QEvent.Type.Resize and self.isVisible():
+            self._place()
+        return super().eventFilter(watched, event)
+
+    def _place(self) -> None:
+        parent = self.parentWidget()
+        if parent is None:
+            return
+        width = min(self.sizeHint().width(), parent.width() - 2 * metrics.SPACE_5)
+        self.resize(width, self.sizeHint().height())
+        self.move((parent.width() - width) // 2, parent.height() - self.height() - metrics.SPACE_5)
+
+    @Slot()
+    def _act(self) -> None:
+        self.hide()
+        if self._undo is not None:
+            self._undo()

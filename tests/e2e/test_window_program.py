@@ -1,0 +1,60 @@
+"""The real program with its window, as a process: captures, is raised by a second start, closes cleanly."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import Program, environment, hookline
+from tests.e2e.senders import Load, post
+
+# qtawesome keeps an object to the very end of the process, which Python warns of when asked for all such warnings.
+OFFSCREEN = {"QT_QPA_PLATFORM": "offscreen", "PYTHONWARNINGS": ""}
+
+
+def test_the_window_program_captures_and_answers_the_command_line(tmp_path: Path) -> None:
+    made = json.loads(hookline(tmp_path, "endpoint", "add", "Desk", "--json").stdout)
+    with Program(tmp_path, command=(), **OFFSCREEN) as program:
+        url = f"{program.base}/catch/{made['slug']}"
+        load = Load(url, "window", threads=4, most=50)
+        load.start()
+        load.join()
+        assert len(load.acknowledged) == 200
+        shown = json.loads(hookline(tmp_path, "endpoint", "show", made["slug"], "--json").stdout)
+        assert shown["request_count"] == 200
+        assert post(url, b"{}").status == 200
+        assert program.stop() == 0
+    assert program.errors == []
+
+
+def test_a_second_start_raises_the_first_and_ends(tmp_path: Path) -> None:
+    with Program(tmp_path, command=(), **OFFSCREEN) as program:
+        begun = time.monotonic()
+        second = hookline(tmp_path, "--port", "0", "--api-port", "0", **OFFSCREEN)
+        assert second.returncode == 0, second.stderr
+        assert time.monotonic() - begun < 10
+        assert program.process.poll() is None
+
+
+@pytest.mark.parametrize("address", ["192.0.2.1", "127.0.0.1"])
+def test_a_question_at_the_start_stays_until_answered_or_told_to_end(tmp_path: Path, address: str) -> None:
+    """An address that is not this machine's, and a port that is taken."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "app", "--host", address, "--port", port, "--api-port", "0"]
+        env = environment(HOOKLINE_DATA_DIR=str(tmp_path), **OFFSCREEN)
+        with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as process:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(3)
+            begun = time.monotonic()
+            process.terminate()
+            assert process.stderr is not None
+            assert "Traceback" not in process.stderr.read()
+        assert time.monotonic() - begun < 3
+    assert process.returncode == 3

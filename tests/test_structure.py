@@ -1,0 +1,223 @@
+"""The rules of the house, read from the code: which room may import what, and how big things may grow."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted((ROOT / "app").rglob("*.py"))
+
+ALLOWED = {
+    "core": {"msgspec", "brotli", "backports", "compression"},  # the last is the standard library's since 3.14
+    "db": {"peewee", "filelock", "msgspec"},
+    "server": {"aiohttp", "httpx", "msgspec", "certifi"},
+    "ui": {"PySide6", "shiboken6", "qtawesome", "msgspec"},
+    "cli": {"httpx", "msgspec", "platformdirs"},
+    "top": {"msgspec"},
+}
+"""Third-party packages by room; `top` is the modules directly in `app/`, which alone may import several rooms."""
+ALSO = {
+    "app/ui/loop.py": {"qasync"},
+    "app/windowed.py": {"PySide6"},  # makes the QApplication that the window lives in
+}
+
+MAX_FILE, MAX_FUNCTION, MAX_METHODS = 320, 45, 20
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def room(path: Path) -> str:
+    parts = path.relative_to(ROOT).parts
+    return parts[1] if len(parts) > 2 else "top"
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"), name(path))
+
+
+def imported(node: ast.AST) -> list[str]:
+    """The modules an import statement names."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        assert node.level == 0, f"line {node.lineno}: write imports in full"
+        # `from app import db` imports the room db as surely as `from app.db import store` does.
+        return [f"app.{alias.name}" for alias in node.names] if node.module == "app" else [node.module or ""]
+    return []
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and module of each import anywhere in the file."""
+    for node in ast.walk(tree(path)):
+        for module in imported(node):
+            yield node.lineno, module  # type: ignore[attr-defined]
+
+
+def refusal(path: Path, module: str) -> str | None:
+    """Why the file may not import the module."""
+    own, (package, *below) = room(path), module.split(".")
+    if package == "app":
+        other = below[0] if below and (ROOT / "app" / below[0]).is_dir() else "top"
+        if own == "top" or other in (own, "core") or module == "app.__version__":
+            return None
+        return f"{own} may import core and itself, not {other}"
+    if package in sys.stdlib_module_names or package in ALLOWED.get(own, set()) | ALSO.get(name(path), set()):
+        return None
+    return f"{own} may not import {package}"
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in ast.walk(tree(path)) if isinstance(node, Function))
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text("utf-8").splitlines()
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(MODULES) > 10
+    assert {room(path) for path in MODULES} == set(ALLOWED)
+
+
+@pytest.mark.parametrize(
+    ("file", "module", "allowed"),
+    [
+        ("app/core/rules.py", "peewee", False),
+        ("app/core/rules.py", "app.db.store", False),
+        ("app/db/store.py", "peewee", True),
+        ("app/db/store.py", "app.core.model", True),
+        ("app/server/api/server.py", "app.db", False),
+        ("app/server/api/server.py", "app.application", False),
+        ("app/ui/window.py", "PySide6.QtWidgets", True),
+        ("app/ui/window.py", "qasync", False),
+        ("app/ui/loop.py", "qasync", True),
+        ("app/cli/main.py", "PySide6", False),
+        ("app/cli/main.py", "app.server.api", False),
+        ("app/application.py", "app.server.api", True),
+        ("app/application.py", "PySide6", False),
+    ],
+)
+def test_the_rule_itself(file: str, module: str, allowed: bool) -> None:
+    assert (refusal(ROOT / file, module) is None) is allowed
+
+
+def test_rooms_import_only_what_they_may() -> None:
+    wrong = [
+        f"{name(path)}:{line}: {why}"
+        for path in MODULES
+        for line, module in imports(path)
+        if (why := refusal(path, module))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_import_inside_a_function_gives_its_reason() -> None:
+    """In a comment on its line, or on the line above it (or above the imports it stands with)."""
+    wrong = []
+    for path in MODULES:
+        text = lines(path)
+        inner = {node.lineno for function in functions(path) for node in ast.walk(function) if imported(node)}
+        for line in sorted(inner):
+            above = line - 1
+            while above in inner:
+                above -= 1
+            if "#" not in text[line - 1] and not text[above - 1].lstrip().startswith("#"):
+                wrong.append(f"{name(path)}:{line}: {text[line - 1].strip()}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_files_functions_and_classes_stay_small() -> None:
+    wrong = []
+    for path in MODULES:
+        if len(lines(path)) > MAX_FILE:
+            wrong.append(f"{name(path)}: {len(lines(path))} lines, at most {MAX_FILE}")
+        for function in functions(path):
+            length = (function.end_lineno or function.lineno) - function.lineno + 1
+            if length > MAX_FUNCTION:
+                wrong.append(f"{name(path)}:{function.lineno}: {function.name} has {length} lines of {MAX_FUNCTION}")
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ClassDef):
+                methods = sum(isinstance(member, Function) for member in node.body)
+                if methods > MAX_METHODS:
+                    wrong.append(f"{name(path)}:{node.lineno}: {node.name} has {methods} methods of {MAX_METHODS}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    assert not [name(path) for path in MODULES if not ast.get_docstring(tree(path))]
+
+
+def test_no_dialog_blocks_in_a_loop_of_its_own() -> None:
+    """A nested event loop inside a coroutine breaks the running task for good."""
+    wrong = [
+        f"{name(path)}:{node.lineno}: use open() and await its finished signal"
+        for path in MODULES
+        if room(path) in ("ui", "top") and name(path) != "app/ui/loop.py"  # which runs the one loop there is
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("exec", "exec_")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_task_is_named_and_kept() -> None:
+    """asyncio holds tasks weakly: one whose reference is dropped may vanish in the middle."""
+    wrong = []
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
+            call = node.value if isinstance(node, ast.Expr) else node
+            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+                continue
+            if call.func.attr not in ("create_task", "ensure_future"):
+                continue
+            # A TaskGroup keeps its tasks itself.
+            group = isinstance(call.func.value, ast.Name) and call.func.value.id in ("group", "tasks")
+            if isinstance(node, ast.Expr) and not group:
+                wrong.append(f"{name(path)}:{node.lineno}: the task's reference is dropped")
+            if "name" not in {keyword.arg for keyword in call.keywords}:
+                wrong.append(f"{name(path)}:{call.lineno}: the task has no name")
+    assert not wrong, "\n".join(wrong)
+
+
+IMPORT_EACH = """
+import importlib, sys
+for module in sys.argv[1:]:
+    for loaded in [key for key in sys.modules if key == "app" or key.startswith("app.")]:
+        del sys.modules[loaded]
+    importlib.import_module(module)
+"""
+
+
+def python(*arguments: str) -> None:
+    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("which", sorted(ALLOWED))
+def test_each_module_can_be_imported_first(which: str) -> None:
+    """One process for each room; within it our own modules are forgotten before each import, so each comes first."""
+    paths = [path for path in MODULES if room(path) == which and path.name != "__main__.py"]
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths]
+    python("-W", "error", "-c", IMPORT_EACH, *names)
+
+
+@pytest.mark.parametrize("which", ["app.core", "app.db", "app.server", "app.cli", "app.headless"])
+def test_what_runs_without_a_display_does_not_load_qt(which: str) -> None:
+    if importlib.util.find_spec(which) is None:
+        pytest.skip(f"{which} is not there")
+    path = ROOT.joinpath(*which.split("."))
+    inside = [".".join(file.relative_to(ROOT).with_suffix("").parts) for file in sorted(path.rglob("*.py"))]
+    names = [module.removesuffix(".__init__") for module in inside] or [which]
+    loaded = "any(name.startswith(('PySide6', 'qasync', 'qtpy')) for name in sys.modules)"
+    python("-c", f"import importlib, sys; [importlib.import_module(name) for name in {names!r}]; assert not {loaded}")

@@ -1,0 +1,38 @@
+"""What window tests share: Qt without a display, and an event loop that moves both Qt and asyncio."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from app.ui.loop import QtEventLoop
+
+
+@pytest.fixture
+def runner(qapp: QApplication) -> Iterator[asyncio.Runner]:
+    """Closing it cancels the tasks left, so a forgotten one cannot reach into the next test."""
+    with asyncio.Runner(loop_factory=partial(QtEventLoop, qapp)) as runner:
+        asyncio.set_event_loop(runner.get_loop())
+        yield runner
+    asyncio.set_event_loop(None)
+
+
+@pytest.fixture
+def loop(runner: asyncio.Runner) -> asyncio.AbstractEventLoop:
+    """A QtEventLoop, not running, set as the current one."""
+    return runner.get_loop()
+
+
+@pytest.fixture
+def run(runner: asyncio.Runner) -> Callable[[Coroutine[Any, Any, Any]], Any]:
+    """`run(coroutine)` inside Qt's event loop; as often as a test likes, tasks live on between two runs."""
+    return runner.run

@@ -1,0 +1,153 @@
+"""A window's surroundings for tests: a real store in a temporary folder, real messages, tasks and theme."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtWidgets import QApplication
+
+from app.autostart_entry import Start
+from app.autostart_linux import DesktopEntry
+from app.core.about import Component, Fact, report_text
+from app.core.errors import InvalidFieldsError
+from app.core.events import Bus, SettingsChanged
+from app.core.model import Capture, Endpoint, Plan
+from app.core.settings import Settings, check
+from app.db.store import Store
+from app.server.refused import RefusedLog
+from app.ui.main_window import MainWindow
+from app.ui.messages import Messages
+from app.ui.ports import Doors
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from tests import factories
+from tests.ui.waiting import settle
+
+BASE = "http://127.0.0.1:8787"
+
+
+class DeskAbout:
+    """What the program tells of itself, made up."""
+
+    runs = "from source, /home/ann/hookline"
+    base_url = BASE
+    parts = (
+        Component(name="Hookline", version="1.2.3", licence="MIT", text="<b>Permission</b> is granted\n"),
+        Component(name="Qt", version="6.11.3", licence="LGPL-3.0-only", text="GNU LESSER GENERAL PUBLIC LICENSE\n"),
+        Component(name="msgspec", version="0.22.0", licence="BSD-3-Clause", text="Redistribution\n"),
+    )
+
+    def versions(self) -> list[Fact]:
+        return [("Python", "3.11.7"), ("SQLite", "3.40.1")]
+
+    async def licences(self) -> Sequence[Component]:
+        return self.parts
+
+    async def diagnostics(self, window: Sequence[Fact]) -> str:
+        return report_text("Hookline 1.2.3", [("Window", window)])
+
+
+@dataclass
+class Desk:
+    """What the window is handed, and what tests want to reach behind it."""
+
+    store: Store
+    bus: Bus
+    refused: RefusedLog
+    folder: Path
+    settings: Settings = field(default_factory=Settings)
+    place: str | None = "127.0.0.1:8787"
+    tests_sent: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.messages = Messages()
+        self.tasks = Tasks(self.messages)
+        self.theme = Theme()
+        self.doors = Doors(
+            endpoints=self.store.endpoints,
+            captures=self.store.captures,
+            activity=self.store.activity,
+            deliveries=self.store.deliveries,
+            account=self.store.account,
+            retention=self.store.retention,
+            refused=self.refused,
+            bus=self.bus,
+            capture_url=self.capture_url,
+            providers={"stripe": "Stripe"},
+            own_bases=lambda: (BASE,),
+            listening=lambda: self.place,
+            settings=lambda: self.settings,
+            apply_settings=self.apply,
+            send_test=self.send_test,
+            about=DeskAbout(),
+            autostart=DesktopEntry(self.folder / "autostart", Start(["/usr/bin/hookline"])),
+            data_folder=self.folder,
+            version="1.2.3",
+        )
+
+    def capture_url(self, endpoint: Endpoint) -> str:
+        return f"{self.settings.base_url or BASE}/catch/{endpoint.slug}"
+
+    async def apply(self, new: Settings) -> None:
+        if errors := check(new):
+            raise InvalidFieldsError(errors)
+        self.settings = new
+        self.bus.publish(SettingsChanged(settings=new))
+
+    async def send_test(self, endpoint: Endpoint) -> int:
+        self.tests_sent.append(endpoint.id)
+        return 200
+
+    async def endpoint(self, **fields: object) -> Endpoint:
+        return await self.store.endpoints.create(factories.draft(**fields))
+
+    async def capture(self, endpoint: Endpoint, **fields: object) -> Capture:
+        body = b'{"a":1}'
+        seq = self.store.captures.new_seq()
+        capture = factories.capture(body, seq=seq, endpoint_id=endpoint.id, **fields)
+        await self.store.captures.add(capture, body, forward_url=endpoint.forward_url)
+        return capture
+
+    def with_doors(self, **changed: object) -> Doors:
+        return replace(self.doors, **changed)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def open_desk(folder: Path, *, endpoints: int = 0, plan: Plan = Plan.FREE) -> AsyncIterator[Desk]:
+    """The desk over a fresh store with some endpoints in it, dressed in the light theme."""
+    bus = Bus()
+    store = await Store.open(folder, bus.publish, lambda: (BASE,))
+    desk = Desk(store=store, bus=bus, refused=RefusedLog(bus.publish), folder=folder)
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    desk.theme.apply(app)
+    desk.theme.set_choice("light")
+    try:
+        if plan is Plan.PRO:
+            await store.account.set_plan(plan)
+        for _ in range(endpoints):
+            await desk.endpoint()
+        yield desk
+    finally:
+        await desk.tasks.cancel_all()
+        await store.close()
+
+
+@asynccontextmanager
+async def shown(folder: Path, **store: Any) -> AsyncIterator[tuple[Desk, MainWindow]]:
+    """A window over a desk, shown; closed again, with its tasks ended, at the end."""
+    async with open_desk(folder, **store) as desk:
+        window = MainWindow(desk.doors, desk.theme, desk.tasks, lambda: None)
+        window.show()
+        await settle()
+        try:
+            yield desk, window
+        finally:
+            window.close()
+            await desk.tasks.cancel_all()
+            window.deleteLater()
+            await settle()

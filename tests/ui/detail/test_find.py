@@ -1,0 +1,62 @@
+"""Searching in a body: what is counted, where it leads, and that loading on moves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
+from PySide6.QtTest import QTest
+
+from tests.ui.requests.page_desk import open_body, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def test_find_counts_moves_and_closes(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, '{"é😀":"Name","b":"name","c":"NAME"}'.encode(), "application/json")
+            shown.detail.open_find()
+            bar, code = shown.detail.body.find_bar, shown.detail.body.code
+            bar.field.setText("name")
+            assert bar.count.text() == "1 of 3"
+            QTest.keyClick(bar.field, Qt.Key.Key_Return)
+            assert bar.count.text() == "2 of 3"
+            QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+            QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+            assert bar.count.text() == "3 of 3"
+            start, end = code.find_all("name")[1]
+            cursor = code.textCursor()
+            cursor.setPosition(start)
+            cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+            assert cursor.selectedText() == "name"
+            bar.field.setText("nothing like it")
+            assert bar.count.text() == "None"
+            QTest.keyClick(bar.field, Qt.Key.Key_Escape)
+            assert not bar.isVisible()
+
+    run(check())
+
+
+def test_find_stays_where_it_is_while_more_is_loaded(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, b"a needle\n" * 40_000, "text/plain")
+            shown.detail.open_find()
+            bar, code = shown.detail.body.find_bar, shown.detail.body.code
+            bar.field.setText("needle")
+            found = len(code.find_all("needle"))
+            assert bar.count.text() == f"1 of {found:,} so far"
+            QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+            place = code.verticalScrollBar().value()
+            assert place > 1_000
+            await until(lambda: len(code.find_all("needle")) > found)
+            await settle()
+            assert bar.count.text().startswith(f"{found:,} of ")
+            assert code.verticalScrollBar().value() == place
+
+    run(check())

@@ -1,0 +1,37 @@
+"""Text formats in the body pane: each is offered as pretty under its name, with what is wrong with it above."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from tests.ui.requests.page_desk import open_body, open_page
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def test_each_format_is_shown_pretty_under_its_name(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            body = shown.detail.body
+            for content_type, sent, title, text in (
+                ("application/xml", b"<a><b>1</b></a>", "XML · 15 B · auto", "<a>\n  <b>1</b>\n</a>"),
+                ("text/html", b"<p>a<p>b", "HTML · 8 B · auto", "<p>a\n<p>b"),
+                ("application/x-www-form-urlencoded", b"a=%7B%7D&b=2", "Form · 12 B · auto", "a =\n  {}\nb = 2"),
+                ("application/x-ndjson", b"{}\n[]\n", "NDJSON · 6 B · auto", "{}\n[]"),
+                (
+                    "multipart/form-data; boundary=x",
+                    b"--x\r\n\r\nhi\r\n--x--",
+                    "Multipart · 16 B · auto",
+                    "Part 1 · 2 B\n\n  hi",
+                ),
+            ):
+                await open_body(shown, sent, content_type)
+                assert (body.kind.text(), body.code.toPlainText()) == (title, text)
+                assert body.views.taken() == "pretty"
+                assert body.notes.isHidden()
+            await open_body(shown, b"<a>\n<b></a>", "application/xml")
+            assert "line 2, column 4" in body.notes.text.text()
+
+    run(check())

@@ -1,0 +1,91 @@
+"""An endpoint's page over a real store, filled at will."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from app.core.clock import now_us
+from app.core.model import PART_SIZE, Capture, Endpoint
+from app.ui.frame.actions import EndpointActions
+from app.ui.requests.endpoint_page import EndpointPage
+from tests import factories
+from tests.ui.desk import Desk, open_desk
+from tests.ui.waiting import settle, until
+
+
+class PageDesk:
+    """`endpoint` is shown in `page`."""
+
+    def __init__(self, desk: Desk, page: EndpointPage, endpoint: Endpoint) -> None:
+        self.desk, self.page, self.endpoint = desk, page, endpoint
+        self.model, self.list, self.feed, self.detail = page.feed.model, page.list, page.feed, page.detail
+
+    async def add(self, body: bytes = b"{}", **fields: Any) -> Capture:
+        """Store one request, as the capture server does."""
+        captures = self.desk.store.captures
+        fields = {"endpoint_id": self.endpoint.id, **fields}
+        capture = factories.capture(body, seq=captures.new_seq(), **fields)
+        last = max(0, len(body) - 1) // PART_SIZE
+        for part in range(last):
+            await captures.add_part(capture.seq, part, body[part * PART_SIZE : (part + 1) * PART_SIZE])
+        await captures.add(capture, body[last * PART_SIZE :], last)
+        return capture
+
+    async def fill(self, count: int, **fields: Any) -> list[Capture]:
+        """Store many, each a microsecond after the one before, all in the past."""
+        began = now_us() - count - 1_000_000
+        adds = (self.add(received_at=began + n, target=f"/catch/x/{n}", **fields) for n in range(count))
+        return list(await asyncio.gather(*adds))
+
+    async def reload(self) -> None:
+        """Show the endpoint anew, and wait for its first page."""
+        self.page.show_endpoint(self.endpoint.id)
+        await until(lambda: not self.feed.pager.jumping)
+        await settle()
+
+    def ids(self) -> list[str]:
+        """What the model holds, top to bottom."""
+        return [self.model.summary(row).id for row in range(self.model.rowCount())]
+
+
+@asynccontextmanager
+async def open_page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
+    """A shown page of 1000 by 700 pixels."""
+    async with open_desk(folder) as desk:
+        made = await desk.endpoint(**endpoint)
+        page = EndpointPage(desk.doors, desk.theme, desk.tasks)
+        actions = EndpointActions(desk.doors, desk.theme, desk.tasks, page)
+        page.test_requested.connect(actions.send_test)
+        page.switch_requested.connect(actions.set_active)
+        page.delete_requested.connect(actions.delete)
+        page.resize(1000, 700)
+        page.show()
+        shown = PageDesk(desk, page, made)
+        await shown.reload()
+        try:
+            yield shown
+            assert not desk.messages.waiting()
+        finally:
+            page.stop()
+            await desk.tasks.cancel_all()
+            page.close()
+            page.deleteLater()
+
+
+async def open_body(shown: PageDesk, body: bytes, content_type: str = "", **fields: Any) -> str:
+    """Capture a request with this body and show it; its id."""
+    headers = (("Content-Type", content_type), *fields.pop("headers", ()))
+    capture = await shown.add(body, content_type=content_type, headers=headers, **fields)
+    begun = asyncio.Event()
+    shown.detail.body.loader.begun.connect(begun.set)
+    shown.page.open_request(capture.id)
+    if body:
+        await asyncio.wait_for(begun.wait(), 5)
+    else:
+        await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == capture.id)
+    shown.detail.body.loader.begun.disconnect(begun.set)
+    return capture.id

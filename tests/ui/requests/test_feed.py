@@ -1,0 +1,334 @@
+"""The list stays true, small and still while requests come and go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.ui.requests import feed as feed_module
+from app.ui.requests import model as model_module
+from app.ui.requests.delegate import ROW
+from app.ui.requests.pager import PAGE
+from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def ordered(shown: PageDesk) -> bool:
+    return shown.ids() == sorted(shown.ids(), reverse=True)
+
+
+def test_live_batches_keep_selection_and_order(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            first = await shown.add()
+            await until(lambda: shown.model.rowCount() == 1)
+            assert shown.list.select(first.id)
+            for _ in range(5):
+                await asyncio.gather(*(shown.add() for _ in range(20)))
+            await until(lambda: shown.model.rowCount() == 101)
+            assert ordered(shown)
+            current = shown.list.current()
+            assert current is not None
+            assert current.id == first.id
+            assert [summary.id for summary in shown.list.selected()] == [first.id]
+            assert shown.list.verticalScrollBar().value() == 0
+            assert not shown.list.pill.isVisible()
+
+    run(check())
+
+
+def test_bursts_become_few_insertions(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            inserted: list[int] = []
+            shown.model.rowsInserted.connect(lambda parent, first, last: inserted.append(last - first + 1))
+            await asyncio.gather(*(shown.add() for _ in range(2_000)))
+            await until(lambda: shown.model.rowCount() >= PAGE and not shown.feed.pager.jumping)
+            newest = await shown.desk.store.captures.page(shown.endpoint.id, limit=PAGE)
+            await until(lambda: shown.ids()[:PAGE] == [summary.id for summary in newest])
+            assert len(inserted) < 40
+            assert ordered(shown)
+
+    run(check())
+
+
+def test_a_reader_who_scrolled_away_is_not_disturbed(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(150)
+            await shown.reload()
+            bar = shown.list.verticalScrollBar()
+            bar.setValue(20 * ROW + 7)
+            seen = shown.list.indexAt(shown.list.viewport().rect().center()).data(model_module.SUMMARY_ROLE).id
+            for _ in range(12):
+                await shown.add()
+            await until(lambda: shown.feed.held == 12)
+            assert shown.list.pill.isVisible()
+            assert shown.list.pill.text() == "12 new"
+            assert bar.value() == 20 * ROW + 7
+            now = shown.list.indexAt(shown.list.viewport().rect().center()).data(model_module.SUMMARY_ROLE).id
+            assert now == seen
+            QTest.mouseClick(shown.list.pill, Qt.MouseButton.LeftButton)
+            await until(lambda: shown.model.rowCount() == 162)
+            assert bar.value() == 0
+            assert not shown.list.pill.isVisible()
+            assert ordered(shown)
+            await shown.add()
+            await until(lambda: shown.model.rowCount() == 163)
+
+    run(check())
+
+
+def test_scrolling_pages_through_all_and_holds_only_a_stretch(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_module, "MAX_ROWS", 1_000)
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            captures = await shown.fill(3_000)
+            await shown.reload()
+            assert shown.model.rowCount() == PAGE
+            bar = shown.list.verticalScrollBar()
+            seen: set[str] = set()
+            for _ in range(40):
+                if shown.model.at_tail:
+                    break
+                bar.setValue(bar.maximum())
+                await until(lambda: not shown.feed.pager._busy)
+                await settle()
+                seen.update(shown.ids())
+                assert shown.model.rowCount() <= 1_000
+                assert ordered(shown)
+            assert seen == {capture.id for capture in captures}
+            assert not shown.model.at_head
+            for _ in range(40):
+                if shown.model.at_head:
+                    break
+                bar.setValue(0)
+                await until(lambda: not shown.feed.pager._busy)
+                await settle()
+                assert shown.model.rowCount() <= 1_000
+                assert ordered(shown)
+            assert shown.model.at_head
+            assert shown.ids()[0] == captures[-1].id
+
+    run(check())
+
+
+def test_a_reader_at_the_top_holds_few_rows_however_many_come(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed_module, "FOLLOWED_ROWS", 250)
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.reload()
+            for _ in range(12):
+                newest = (await shown.fill(100))[-1].id
+                await until(lambda newest=newest: shown.model.row_of(newest) == 0)
+                assert shown.model.rowCount() <= 250 + PAGE + 100
+                assert ordered(shown)
+            assert not shown.model.at_tail
+
+    run(check())
+
+
+def test_rows_trimmed_above_do_not_move_what_is_seen(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_module, "MAX_ROWS", 400)
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(1_000)
+            await shown.reload()
+            bar = shown.list.verticalScrollBar()
+            bar.setValue(bar.maximum())
+            await until(lambda: shown.model.rowCount() == 400)
+            await settle()
+            bar.setValue(380 * ROW)
+            seen = shown.list.indexAt(shown.list.viewport().rect().topLeft()).data(model_module.SUMMARY_ROLE).id
+            await until(lambda: not shown.model.at_head)
+            now = shown.list.indexAt(shown.list.viewport().rect().topLeft()).data(model_module.SUMMARY_ROLE).id
+            assert now == seen
+
+    run(check())
+
+
+def test_home_and_end_reach_the_newest_and_the_oldest_stored(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            captures = await shown.fill(900)
+            await shown.reload()
+            QTest.keyClick(shown.list, Qt.Key.Key_End)
+            await until(lambda: shown.model.at_tail)
+            assert shown.ids()[-1] == captures[0].id
+            assert [one.id for one in shown.list.selected()] == [captures[0].id]
+            assert shown.list.viewport().rect().contains(shown.list.visualRect(shown.list.currentIndex()))
+            QTest.keyClick(shown.list, Qt.Key.Key_Home)
+            await until(lambda: shown.model.at_head)
+            assert shown.ids()[0] == captures[-1].id
+            assert [one.id for one in shown.list.selected()] == [captures[-1].id]
+
+    run(check())
+
+
+def test_what_is_removed_marked_mirrored_and_purged_shows(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path, retention_days=1) as shown:
+            old = await shown.add(received_at=1_000_000)
+            new = [await shown.add() for _ in range(4)]
+            await until(lambda: shown.model.rowCount() == 5)
+            store = shown.desk.store
+            await store.captures.mark_read([new[0].id])
+            row = shown.model.row_of(new[0].id)
+            assert row is not None
+            assert shown.model.summary(row).read
+            await store.captures.mark_all_read(shown.endpoint.id)
+            assert all(shown.model.summary(row).read for row in range(5))
+            await store.captures.delete([new[1].id, new[2].id])
+            assert set(shown.ids()) == {old.id, new[0].id, new[3].id}
+            await store.retention.purge()
+            await until(lambda: set(shown.ids()) == {new[0].id, new[3].id})
+            await store.captures.clear(shown.endpoint.id)
+            await until(lambda: not shown.model.rowCount() and not shown.feed.pager.jumping)
+            assert shown.page.empty.isVisible()
+
+    run(check())
+
+
+def test_all_requests_lists_every_endpoint_and_drops_a_deleted_one(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            other = await shown.desk.endpoint(name="Other")
+            mine = await shown.add()
+            theirs = await shown.add(endpoint_id=other.id)
+            await until(lambda: shown.ids() == [mine.id])
+            shown.page.show_endpoint(None)
+            await until(lambda: shown.ids() == [theirs.id, mine.id])
+            later = await shown.add(endpoint_id=other.id)
+            await until(lambda: shown.ids() == [later.id, theirs.id, mine.id])
+            await shown.desk.store.endpoints.delete(other.id)
+            await until(lambda: shown.ids() == [mine.id])
+            assert shown.page.footer.text().startswith("1 request")
+
+    run(check())
+
+
+def test_the_window_keeps_turning_under_a_stream(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(400)
+            await shown.reload()
+            longest, ended = 0.0, asyncio.Event()
+            loop = asyncio.get_running_loop()
+
+            async def beat() -> None:
+                nonlocal longest
+                last = loop.time()
+                while not ended.is_set():
+                    await asyncio.sleep(0.005)
+                    longest, last = max(longest, loop.time() - last), loop.time()
+
+            heart = asyncio.create_task(beat(), name="heart")
+            for _ in range(40):
+                await asyncio.gather(*(shown.add() for _ in range(12)))
+                await asyncio.sleep(0.02)
+            await until(lambda: shown.model.rowCount() == PAGE + 480)
+            ended.set()
+            await heart
+            assert longest < 0.3
+
+    run(check())
+
+
+def at_the_middle(shown: PageDesk) -> bool:
+    """Whether the cursor's row is seen about half-way down."""
+    place = shown.list.visualRect(shown.list.currentIndex()).center().y()
+    return abs(place - shown.list.viewport().height() / 2) <= ROW
+
+
+def test_a_request_far_down_is_gone_to_and_the_list_goes_on_both_ways(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            sent = await shown.fill(1_000)
+            await shown.reload()
+            sought = sent[300]
+            shown.page.go_to(sought)
+            await until(lambda: shown.list.current() is not None)
+            assert [one.id for one in shown.list.selected()] == [sought.id]
+            assert at_the_middle(shown)
+            await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == sought.id)
+            await until(lambda: shown.list.selected()[0].read)
+            assert (shown.model.at_head, shown.feed.following) == (False, False)
+            came = await shown.add()
+            await until(shown.list.pill.isVisible)
+            assert came.id not in shown.ids()
+            shown.list.verticalScrollBar().setValue(ROW)
+            await until(lambda: len(shown.ids()) > 2 * PAGE)
+            QTest.keyClick(shown.list, Qt.Key.Key_End)
+            await until(lambda: shown.model.at_tail)
+            QTest.keyClick(shown.list, Qt.Key.Key_Home)
+            await until(lambda: shown.model.at_head and came.id in shown.ids())
+            assert shown.ids()[0] == came.id
+
+    run(check())
+
+
+@pytest.mark.parametrize("place", [-1, -150, 0])
+def test_a_request_near_an_end_is_gone_to_while_the_page_is_being_read(run: Run, tmp_path: Path, place: int) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            sent = await shown.fill(300)
+            shown.page.show_endpoint(shown.endpoint.id)
+            shown.page.go_to(sent[place])
+            await until(lambda: not shown.feed.pager.jumping)
+            assert [one.id for one in shown.list.selected()] == [sent[place].id]
+            if place == -1:
+                came = await shown.add()
+                await until(lambda: shown.ids()[0] == came.id)
+                assert not shown.list.pill.isVisible()
+                assert shown.list.selected()[0].id == sent[place].id
+            assert ordered(shown)
+
+    run(check())
+
+
+def test_what_arrives_while_the_pages_around_a_request_are_read_is_not_lost(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            sent = await shown.fill(1_000)
+            await shown.reload()
+            for sought in (sent[100], sent[-1]):
+                shown.page.go_to(sought)
+                came = await asyncio.gather(*(shown.add() for _ in range(5)))
+                await until(lambda: not shown.feed.pager.jumping)
+                await settle()
+                if sought is sent[100]:
+                    assert shown.feed.held == 5
+                    await shown.reload()
+                else:
+                    await until(lambda: set(shown.ids()) >= {one.id for one in came})  # noqa: B023 - awaited here
+
+    run(check())
+
+
+def test_another_endpoint_shown_meanwhile_is_not_disturbed(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            sent = await shown.fill(500)
+            shown.page.go_to(sent[0])
+            shown.page.show_endpoint(None)
+            await until(lambda: not shown.feed.pager.jumping and shown.ids())
+            await settle()
+            assert shown.list.current() is None
+            assert shown.model.at_head
+
+    run(check())

@@ -1,0 +1,260 @@
+"""What the page shows, and what its keys, buttons and menu do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+
+from app.core.model import MirrorState
+from app.ui.detail.detail_pane import TABS
+from app.ui.requests.delegate import tooltip
+from app.ui.requests.title import title_of
+from app.ui.widgets.question import Question
+from tests.factories import capture
+from tests.ui.requests.page_desk import PageDesk, open_body, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+async def question(shown: PageDesk) -> Question:
+    await until(lambda: shown.page.findChildren(Question))
+    return shown.page.findChildren(Question)[0]
+
+
+def press(button: QPushButton) -> None:
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_the_empty_page_tells_how_to_begin_and_changes_by_itself(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            page = shown.page
+            url = shown.desk.capture_url(shown.endpoint)
+            assert page.empty.isVisible()
+            assert page.header.url.text() == url
+            page.empty.copy.copy()
+            assert QGuiApplication.clipboard().text().startswith(f"curl {url} ")
+            press(page.empty.test)
+            await until(lambda: shown.desk.tests_sent == [shown.endpoint.id])
+            await shown.add()
+            await until(page.list.isVisible)
+            assert "1 request" in page.footer.text()
+
+    run(check())
+
+
+def test_keys_move_and_open_and_opening_marks_read(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(3)
+            await shown.reload()
+            ids = shown.ids()
+            for key, row in ((Qt.Key.Key_J, 0), (Qt.Key.Key_J, 1), (Qt.Key.Key_Down, 2), (Qt.Key.Key_K, 1)):
+                QTest.keyClick(shown.list, key)
+                assert shown.list.currentIndex().row() == row
+            await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == ids[1])
+            await until(lambda: shown.model.summary(1).read)
+            QTest.keyClick(shown.list, Qt.Key.Key_U)
+            await until(lambda: not shown.model.summary(1).read)
+            QTest.keyClick(shown.list, Qt.Key.Key_U)
+            await until(lambda: shown.model.summary(1).read)
+
+    run(check())
+
+
+def test_delete_asks_naming_what_goes_and_moves_on(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(4)
+            await shown.reload()
+            ids = shown.ids()
+            shown.list.select(ids[1])
+            await until(lambda: shown.detail.capture is not None)
+            QTest.keyClick(shown.list, Qt.Key.Key_Delete)
+            asked = await question(shown)
+            assert "POST /2" in asked.text.text()
+            press(asked.cancel)
+            await settle()
+            assert shown.ids() == ids
+            QTest.keyClick(shown.list, Qt.Key.Key_Delete)
+            await until(lambda: asked not in shown.page.findChildren(Question) and shown.page.findChildren(Question))
+            press((await question(shown)).confirm)
+            await until(lambda: shown.ids() == [ids[0], ids[2], ids[3]])
+            current = shown.list.current()
+            assert current is not None
+            assert current.id == ids[2]
+            await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == ids[2])
+            shown.list.selectAll()
+            QTest.keyClick(shown.list, Qt.Key.Key_Delete)
+            await until(lambda: any("3 requests" in q.windowTitle() for q in shown.page.findChildren(Question)))
+            press(shown.page.findChildren(Question)[-1].confirm)
+            await until(shown.page.empty.isVisible)
+            assert shown.detail.capture is None
+
+    run(check())
+
+
+def test_copy_as_curl_from_list_and_detail(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            sent = await shown.add(b'{"it":"works"}')
+            await until(lambda: shown.model.rowCount() == 1)
+            shown.list.select(sent.id)
+            QTest.keyClick(shown.list, Qt.Key.Key_C)
+            await until(lambda: '--data-raw \'{"it":"works"}\'' in QGuiApplication.clipboard().text())
+            assert QGuiApplication.clipboard().text().startswith("curl 'http://127.0.0.1:8787/catch/sample/orders?x=1'")
+            QGuiApplication.clipboard().clear()
+            await until(lambda: shown.detail.capture is not None)
+            shown.detail.head.curl_asked.emit()
+            await until(lambda: "curl" in QGuiApplication.clipboard().text())
+
+    run(check())
+
+
+def test_copy_a_link_from_list_detail_and_header(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            clipboard = QGuiApplication.clipboard()
+            sent = await shown.add()
+            await until(lambda: shown.model.rowCount() == 1)
+            shown.list.select(sent.id)
+            QTest.keyClick(shown.list, Qt.Key.Key_L)
+            assert clipboard.text() == f"hookline://request/{sent.id}"
+            clipboard.clear()
+            await until(lambda: shown.detail.capture is not None)
+            shown.detail.head.link_asked.emit()
+            assert clipboard.text() == f"hookline://request/{sent.id}"
+            shown.page.header.link_asked.emit()
+            assert clipboard.text() == f"hookline://endpoint/{shown.endpoint.slug}"
+
+    run(check())
+
+
+def test_the_keys_of_a_request_work_in_its_detail_but_not_while_one_types(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            clipboard = QGuiApplication.clipboard()
+            sent = await shown.add()
+            await until(lambda: shown.model.rowCount() == 1)
+            shown.list.select(sent.id)
+            await until(lambda: shown.detail.capture is not None)
+            detail = shown.detail
+            detail.tabs.setCurrentIndex(TABS.index("Headers"))
+            for place in (detail.tabs, detail.headers):
+                clipboard.clear()
+                place.setFocus()
+                QTest.keyClick(place, Qt.Key.Key_L)
+                assert clipboard.text() == f"hookline://request/{sent.id}"
+            clipboard.clear()
+            detail.open_find()
+            field = detail.body.find_bar.field
+            await until(field.hasFocus)
+            QTest.keyClicks(field, "clue")
+            QTest.keyClick(field, Qt.Key.Key_Home)
+            QTest.keyClick(field, Qt.Key.Key_Delete)
+            assert field.text() == "lue"
+            assert clipboard.text() == ""
+            assert not shown.page.findChildren(Question)
+
+    run(check())
+
+
+def test_the_header_follows_the_endpoint_and_switches_it(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path, name="First", description="What for") as shown:
+            header, store = shown.page.header, shown.desk.store
+            assert (header.name.text(), header.description.text()) == ("First", "What for")
+            assert not header.banner.isVisible()
+            await store.endpoints.update(
+                shown.endpoint.id, msgspec.structs.replace(shown.endpoint.draft(), name="Second", active=False)
+            )
+            assert header.name.text() == "Second"
+            assert header.banner.isVisible()
+            press(header.banner.button)
+            await until(lambda: not header.banner.isVisible())
+            current = store.endpoints.by_id(shown.endpoint.id)
+            assert current is not None
+            assert current.active
+            asked: list[object] = []
+            shown.page.edit_requested.connect(asked.append)
+            press(header.edit)
+            assert asked == [current]
+
+    run(check())
+
+
+def test_menu_marks_all_read_clears_and_deletes(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(3)
+            await shown.reload()
+            shown.page.header.read_asked.emit()
+            await until(lambda: all(shown.model.summary(row).read for row in range(3)))
+            shown.page.header.clear_asked.emit()
+            press((await question(shown)).confirm)
+            await until(shown.page.empty.isVisible)
+            shown.page.header.delete_asked.emit()
+            await until(lambda: any("Delete “" in q.windowTitle() for q in shown.page.findChildren(Question)))
+            press(shown.page.findChildren(Question)[-1].confirm)
+            await until(lambda: shown.desk.store.endpoints.by_id(shown.endpoint.id) is None)
+
+    run(check())
+
+
+def test_rows_and_tooltips_show_hostile_text_as_plain_text(run: Run, tmp_path: Path) -> None:
+    hostile = "/catch/x/<img src=x>\x1b[31m\u202egpj"
+    summary = capture(target=hostile, complete=False, mirror=MirrorState.FAILED).summary()
+    assert title_of(summary, {}).main == "/<img src=x>\\x1b[31m\\u202egpj"
+    assert "\x1b" not in tooltip(summary, {})
+    assert "broke off" in tooltip(summary, {})
+    assert "failed" in tooltip(summary, {})
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.add(target="/catch/x/" + "a" * 60_000)
+            await shown.add(target=hostile.replace("\u202e", ""), method="POST")
+            await until(lambda: shown.model.rowCount() == 2)
+            assert not shown.page.grab().isNull()
+
+    run(check())
+
+
+def test_ages_tick_for_what_is_seen_only(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(150)
+            await shown.reload()
+            shown.list._tick()
+            assert 0 < len(shown.list._ages) < 40
+
+    run(check())
+
+
+def test_enter_leads_into_the_body_and_esc_back_to_the_list(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, b'{"a": 1}', "application/json")
+            page, body = shown.page, shown.detail.body
+            page.activateWindow()
+            for view in (body.code, body.hex):
+                shown.list.setFocus()
+                QTest.keyClick(shown.list, Qt.Key.Key_Return)
+                assert page.focusWidget() is view
+                QTest.keyClick(view, Qt.Key.Key_Escape)
+                assert page.focusWidget() is shown.list
+                body.views.chosen.emit("hex")
+                await until(lambda: body.stack.currentWidget() is body.hex)
+            shown.detail.open_find()
+            QTest.keyClick(body.find_bar.field, Qt.Key.Key_Escape)
+            assert not body.find_bar.isVisible()
+            assert shown.detail.isAncestorOf(page.focusWidget())
+
+    run(check())

@@ -1,0 +1,106 @@
+"""Rows and detail say who sent a request and which event it is, as plain text, and as soon as that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QRect
+from PySide6.QtGui import QColor, QPainter, QPixmap
+
+from app.core.events import RequestsIdentified
+from app.ui.requests.delegate import tooltip
+from app.ui.requests.title import Title, TitlePainter, title_of
+from app.ui.theme.tokens import LIGHT
+from tests.factories import capture
+from tests.ui.requests.page_desk import open_page
+from tests.ui.waiting import until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+NAMES = {"stripe": "Stripe"}
+
+
+def test_a_row_is_called_by_its_event_and_its_sender() -> None:
+    def title(target: str, **fields: object) -> Title:
+        return title_of(capture(target=target, **fields).summary(), NAMES)
+
+    assert title("/catch/x") == Title(main="/", sender="", path="")
+    assert title("/catch/x/a") == Title(main="/a", sender="", path="")
+    assert title("/catch/x", provider="stripe") == Title(main="Stripe", sender="", path="")
+    assert title("/catch/x/a", provider="stripe") == Title(main="Stripe", sender="", path="/a")
+    known = {"provider": "stripe", "event": "invoice.paid"}
+    assert title("/catch/x", **known) == Title(main="invoice.paid", sender="Stripe", path="")
+    assert title("/catch/x/a", **known) == Title(main="invoice.paid", sender="Stripe", path="/a")
+    assert title("/catch/x", provider="gone-from-the-catalogue").main == "gone-from-the-catalogue"
+
+
+def test_what_senders_call_their_events_is_plain_text() -> None:
+    summary = capture(provider="stripe", event="<b>\x1b[31m\u202egpj").summary()
+    assert title_of(summary, NAMES).main == "<b>\\x1b[31m\\u202egpj"
+    assert tooltip(summary, NAMES).split("\n")[0] == "<b>\\x1b[31m\\u202egpj · Stripe"
+
+
+def test_a_title_stays_in_its_room(run: Run) -> None:
+    async def check() -> None:
+        painted = TitlePainter()
+        titles = (
+            Title(main="invoice.paid" * 20, sender="Standard Webhooks" * 9, path="/a" * 99),
+            Title(main="a", sender="Zoom", path="/b"),
+        )
+        for width in (0, 1, 39, 60, 200, 900):
+            for title in titles:
+                picture = QPixmap(1000, 32)
+                picture.fill(QColor("white"))
+                painter = QPainter(picture)
+                painted.paint(painter, QRect(0, 0, width, 32), title, bold=True, tokens=LIGHT)
+                painter.end()
+                right = picture.copy(width + 12, 0, 1000 - width - 12, 32).toImage()
+                assert all(
+                    right.pixelColor(x, y) == QColor("white") for x in range(0, right.width(), 3) for y in (12, 16, 20)
+                )
+
+    run(check())
+
+
+def test_detail_and_info_tell_the_sender(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            known = await shown.add(provider="stripe", event="invoice.paid", delivery_id="evt_1")
+            await shown.add()
+            await until(lambda: shown.model.rowCount() == 2)
+            shown.page.open_request(known.id)
+            await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == known.id)
+            assert shown.detail.head.told_by.text() == "invoice.paid · Stripe"
+            rows = dict(
+                cells for cells in map(shown.detail.info.pairs.cells, range(shown.detail.info.pairs.rowCount()))
+            )
+            assert (rows["Provider"], rows["Event"], rows["Delivery id"]) == ("Stripe", "invoice.paid", "evt_1")
+            shown.page.open_request(shown.model.summary(0).id)
+            await until(lambda: not shown.detail.head.told_by.isVisible())
+            assert not shown.page.grab().isNull()
+
+    run(check())
+
+
+def test_what_is_found_out_later_appears_in_list_and_detail(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            later = await shown.add(identified=False)
+            await until(lambda: shown.model.rowCount() == 1)
+            shown.page.open_request(later.id)
+            await until(lambda: shown.detail.capture is not None)
+            assert not shown.detail.head.told_by.isVisible()
+            store = shown.desk.store
+
+            def note(database: object) -> None:
+                execute = database.connection().execute  # type: ignore[attr-defined]
+                execute("UPDATE capture SET provider = 'stripe', event = 'invoice.paid' WHERE id = ?", (later.id,))
+
+            await store._writer.run(note)
+            shown.desk.bus.publish(RequestsIdentified(senders=((later.id, "stripe", "invoice.paid"),)))
+            assert shown.model.summary(0).event == "invoice.paid"
+            assert "invoice.paid from stripe" in shown.model.data(shown.model.index(0))
+            await until(lambda: shown.detail.head.told_by.text() == "invoice.paid · Stripe")
+
+    run(check())

@@ -1,0 +1,133 @@
+"""What a filter looked for stands out: in the line it is typed into, in the list, and in the body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.ui.detail.detail_pane import BODY, HEADERS
+from app.ui.search.line import FilterLine
+from app.ui.search.marks import elide_around, pattern_of
+from app.ui.theme.fonts import mono_font
+from app.ui.theme.theme import Theme
+from tests.ui.desk import open_desk
+from tests.ui.requests.page_desk import PageDesk, open_body, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def marked(shown: PageDesk) -> list[str]:
+    return [one.cursor.selectedText() for one in shown.detail.body.code.extraSelections()]
+
+
+def test_longer_words_are_marked_before_shorter_ones_and_signs_are_no_pattern() -> None:
+    pattern = pattern_of(["a.b", "", "a", "a.bc"])
+    assert pattern is not None
+    assert pattern.findall("A.BC axb a.b") == ["A.BC", "a", "a.b"]
+    assert pattern_of([""]) is None
+
+
+def test_a_match_is_not_lost_where_a_long_line_is_cut(qapp: QApplication) -> None:
+    fm = QFontMetrics(mono_font())
+    text = "/" + "a" * 40 + "/needle/" + "b" * 40
+    width = fm.horizontalAdvance("x" * 30)
+    for wanted, end in (("needle", "…"), ("bbbb", "b"), ("/a", "…"), ("nothing", "b")):
+        shown = elide_around(text, pattern_of([wanted]), fm, width)
+        assert (wanted in shown) is (wanted in text)
+        assert fm.horizontalAdvance(shown) <= width
+        assert shown.endswith(end) or wanted == "/a"
+    assert elide_around("/short", pattern_of(["s"]), fm, width) == "/short"
+    assert elide_around(text, None, fm, width).count("…") == 1
+
+
+def test_words_are_marked_in_the_body_and_f3_moves(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            page = shown.page
+            body = b'{"type":"invoice.paid","other":"INVOICE","\xf0\x9f\x98\x80":"paid"}'
+            await open_body(shown, body, "application/json")
+            assert marked(shown) == []
+            page.filter.bar.set_text("invoice paid -refund method:POST")
+            await until(lambda: shown.model.rowCount() == 1)
+            assert marked(shown) == ["invoice", "paid", "INVOICE", "paid"]
+            code = shown.detail.body.code
+            places = []
+            shown.detail.tabs.setCurrentIndex(HEADERS)
+            for _ in range(5):
+                QTest.keyClick(shown.list, Qt.Key.Key_F3)
+                places.append(code.textCursor().position())
+            assert shown.detail.tabs.currentIndex() == BODY
+            assert places[0] < places[1] < places[2]
+            assert places[3] < places[4] == places[0]
+            QTest.keyClick(shown.list, Qt.Key.Key_F3, Qt.KeyboardModifier.ShiftModifier)
+            assert code.textCursor().position() == places[3]
+            await open_body(shown, b"another invoice", "text/plain")
+            assert marked(shown) == ["invoice"]
+            shown.detail.open_find()
+            shown.detail.body.find_bar.field.setText("another")
+            assert marked(shown) == ["another"]
+            shown.detail.body.find_bar.leave()
+            assert marked(shown) == ["invoice"]
+            page.filter.bar.clear()
+            assert marked(shown) == []
+
+    run(check())
+
+
+def test_words_are_marked_in_what_is_loaded_later(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.add(b"needle")
+            await shown.reload()
+            shown.page.filter.bar.set_text("needle")
+            await open_body(shown, b"hay\n" * 3_000 + b"a needle\n" * 40, "text/plain")
+            assert marked(shown) == []
+            shown.detail.body.loader.more()
+            await until(lambda: marked(shown) == ["needle"] * 40)
+
+    run(check())
+
+
+def test_words_and_paths_are_marked_in_the_list(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.add(target="/catch/x/orders/17")
+            await shown.reload()
+            plain = shown.list.grab().toImage()
+            for text in ("ORDERS", "path:/orders", "nothing OR (orders 17)"):
+                shown.page.filter.bar.set_text(text)
+                await until(lambda: not shown.feed.pager.jumping)
+                assert shown.model.rowCount() == 1
+                assert shown.list.grab().toImage() != plain
+            shown.page.filter.bar.clear()
+            await until(lambda: not shown.feed.pager.jumping)
+            assert shown.list.request_delegate.marked is None
+
+    run(check())
+
+
+def test_the_line_counts_characters_whatever_they_are(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_desk(tmp_path) as desk:
+            line = FilterLine(desk.theme or Theme(), None)  # type: ignore[arg-type]
+            line.setText("😀 mehtod:x")
+            line.setCursorPosition(3)
+            assert line.place() == 2
+            line.mark([(0, 1)], (2, 9))
+            assert line.text() == "😀 mehtod:x"
+            line.replace(2, 9, "method:")
+            assert line.text() == "😀 method:x"
+            assert line.place() == 9
+            line.undo()
+            assert line.text().startswith("😀")
+            line.deleteLater()
+            await settle()
+
+    run(check())

@@ -1,0 +1,149 @@
+"""The endpoint form: errors beside their field once touched, Create open exactly when it would succeed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.core.model import Endpoint
+from app.core.rules import RETENTION_MAX, RETENTION_MIN
+from app.ui.forms.endpoint_dialog import EndpointDialog
+from tests.ui.desk import Desk, open_desk
+
+Scene = Callable[..., Any]
+
+
+def open_dialog(desk: Desk, window: QWidget, endpoint: Endpoint | None = None) -> EndpointDialog:
+    window.resize(900, 700)
+    dialog = EndpointDialog(desk.doors, desk.theme, desk.tasks, window, endpoint)
+    dialog.open()
+    return dialog
+
+
+def errors_shown(dialog: EndpointDialog) -> dict[str, str]:
+    return {path: field.error() for path, field in dialog.form.fields.items() if field.error()}
+
+
+class TestChecking:
+    def test_it_opens_without_errors_and_with_create_closed(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_dialog(desk, window)
+                assert errors_shown(dialog) == {}
+                assert not dialog.submit_button.isEnabled()
+                assert "Name is required" in dialog.submit_button.toolTip()
+                QTest.keyClicks(dialog.form.name, "Stripe")
+                assert dialog.submit_button.isEnabled()
+                dialog.reject()
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    def test_tab_goes_from_more_into_what_it_opens(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_dialog(desk, window)
+                dialog.activateWindow()
+                dialog.form.show_more(True)
+                dialog.form.forward_url.setFocus()
+                for expected in (dialog.form.more_button, dialog.form.reply.status):
+                    QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
+                    assert dialog.focusWidget() is expected
+                dialog.reject()
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    def test_errors_stand_beside_touched_fields_alone(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                form = (dialog := open_dialog(desk, window)).form
+                QTest.keyClicks(form.forward_url, "ftp://x")
+                assert list(errors_shown(dialog)) == ["forward_url"]
+                QTest.keyClicks(form.name, "x")
+                QTest.keyClick(form.name, Qt.Key.Key_Backspace)
+                assert set(errors_shown(dialog)) == {"name", "forward_url"}
+                form.forward_url.selectAll()
+                QTest.keyClicks(form.forward_url, "http://localhost:3000/hook")
+                assert set(errors_shown(dialog)) == {"name"}
+                dialog.reject()
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    def test_a_forward_url_of_our_own_is_refused_while_typing(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_dialog(desk, window)
+                QTest.keyClicks(dialog.form.name, "Loop")
+                QTest.keyClicks(dialog.form.forward_url, "http://localhost:8787/catch/abc")
+                assert "own capture URLs" in errors_shown(dialog)["forward_url"]
+                assert not dialog.submit_button.isEnabled()
+                dialog.reject()
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    def test_a_taken_or_bad_slug_is_refused_while_typing(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                await desk.endpoint(slug="taken-one")
+                dialog = open_dialog(desk, window)
+                assert dialog.form.slug is not None
+                QTest.keyClicks(dialog.form.name, "Mine")
+                QTest.keyClicks(dialog.form.slug.slug, "taken-one")
+                assert "taken" in errors_shown(dialog)["slug"]
+                QTest.keyClicks(dialog.form.slug.slug, "-")
+                assert "hyphen" in errors_shown(dialog)["slug"]
+                QTest.keyClicks(dialog.form.slug.slug, "2")
+                assert errors_shown(dialog) == {}
+                assert dialog.url.text() == "http://127.0.0.1:8787/catch/taken-one-2"
+                dialog.reject()
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    def test_lines_that_are_no_headers_close_create(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_dialog(desk, window)
+                QTest.keyClicks(dialog.form.name, "x")
+                dialog.form.reply.headers.setPlainText("Content-Type: text/plain\nnonsense")
+                assert "line 2" in errors_shown(dialog)["reply.headers"]
+                assert not dialog.submit_button.isEnabled()
+                dialog.form.reply.headers.setPlainText("Content-Length: 5")
+                assert "set by Hookline" in errors_shown(dialog)["reply.headers"]
+                dialog.reject()
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    def test_retention_cannot_leave_its_range(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                retention = (dialog := open_dialog(desk, window)).form.retention
+                assert retention.value() == 7
+                for wanted, got in ((0, RETENTION_MIN), (91, RETENTION_MAX), (30, 30)):
+                    retention.days.setValue(wanted)
+                    assert retention.value() == retention.slider.value() == got
+                retention.slider.setValue(500)
+                assert retention.value() == RETENTION_MAX
+                retention.slider.setValue(RETENTION_MIN)
+                assert retention.days.text() == "1 day"
+                dialog.reject()
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())

@@ -1,0 +1,228 @@
+"""Saving by the endpoint form: everything that was entered arrives, and nothing is lost when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
+
+from app.core.errors import InvalidFieldsError, StorageUnavailableError
+from app.core.model import Auth, Endpoint, EndpointDraft, Reply
+from app.core.rules import FieldError
+from app.ui.forms.endpoint_dialog import EndpointDialog
+from tests.ui.desk import Desk, open_desk
+from tests.ui.waiting import settle, until
+
+Scene = Callable[..., Any]
+
+
+def open_dialog(desk: Desk, window: QWidget, endpoint: Endpoint | None = None) -> EndpointDialog:
+    window.resize(900, 700)
+    dialog = EndpointDialog(desk.doors, desk.theme, desk.tasks, window, endpoint)
+    dialog.open()
+    return dialog
+
+
+def errors_shown(dialog: EndpointDialog) -> dict[str, str]:
+    return {path: field.error() for path, field in dialog.form.fields.items() if field.error()}
+
+
+class Refusing:
+    """The real directory, but for saving, which fails as told."""
+
+    def __init__(self, real: Any, error: Exception, wait_for: asyncio.Event | None = None) -> None:
+        self._real, self._error, self._wait_for = real, error, wait_for
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    async def create(self, draft: EndpointDraft) -> Endpoint:
+        if self._wait_for is not None:
+            await self._wait_for.wait()
+        raise self._error
+
+
+class TestSaving:
+    def test_all_fields_are_saved(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_dialog(desk, window)
+                form = dialog.form
+                assert form.slug is not None
+                QTest.keyClicks(form.name, "  Stripe test ")
+                form.description.setPlainText("Payments")
+                form.retention.set_value(30)
+                QTest.keyClicks(form.forward_url, "http://localhost:3000/hook")
+                form.show_more(True)
+                form.reply.status.setValue(201)
+                form.reply.delay.setValue(250)
+                form.reply.headers.setPlainText("X-One: 1\nx-one: 2")
+                form.reply.default_body.setChecked(False)
+                form.reply.body.setPlainText("ok")
+                form.mirror.timeout.setValue(5_000)
+                form.security.kind.setCurrentIndex(3)
+                form.security.name.setText("X-Token")
+                QTest.keyClicks(form.security.secret, "s3cret")
+                QTest.keyClicks(form.slug.slug, "stripe-test")
+                saved: list[tuple[Endpoint, bool]] = []
+                dialog.saved.connect(lambda endpoint, created: saved.append((endpoint, created)))
+                dialog.submit_button.click()
+                await until(lambda: saved)
+                endpoint, created = saved[0]
+                assert created
+                assert endpoint == desk.store.endpoints.by_slug("stripe-test")
+                assert endpoint.draft() == EndpointDraft(
+                    name="Stripe test",
+                    description="Payments",
+                    retention_days=30,
+                    forward_url="http://localhost:3000/hook",
+                    slug="stripe-test",
+                    reply=Reply(status=201, headers=(("X-One", "1"), ("x-one", "2")), body="ok", delay_ms=250),
+                    forward=endpoint.forward,
+                    auth=Auth(kind="header", name="X-Token", secret="s3cret"),
+                )
+                assert endpoint.forward.timeout_ms == 5_000
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    @pytest.mark.parametrize("field", ["name", "description"])
+    def test_enter_and_ctrl_enter_submit(self, run: Scene, qtbot: QtBot, tmp_path: Path, field: str) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                window.show()
+                dialog = open_dialog(desk, window)
+                await settle()
+                QTest.keyClicks(dialog.form.name, "By key")
+                if field == "name":
+                    QTest.keyClick(dialog.form.name, Qt.Key.Key_Return)
+                else:
+                    dialog.form.description.setFocus()
+                    QTest.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+                await until(desk.store.endpoints.all)
+                assert [endpoint.name for endpoint in desk.store.endpoints.all()] == ["By key"]
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    def test_enter_with_an_error_shows_it(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_dialog(desk, window)
+                QTest.keyClick(dialog.form.name, Qt.Key.Key_Return)
+                assert "required" in errors_shown(dialog)["name"]
+                await settle()
+                assert desk.store.endpoints.all() == ()
+                QTest.keyClick(dialog, Qt.Key.Key_Escape)
+                assert not dialog.isVisible()
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    def test_editing_keeps_slug_and_switch(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                made = await desk.endpoint(name="Old", slug="keep-me", active=False, retention_days=3)
+                dialog = open_dialog(desk, window, made)
+                assert dialog.form.slug is None
+                assert dialog.url.text() == "http://127.0.0.1:8787/catch/keep-me"
+                dialog.form.name.selectAll()
+                QTest.keyClicks(dialog.form.name, "New")
+                dialog.submit()
+                await until(lambda: desk.store.endpoints.by_id(made.id).name == "New")  # type: ignore[union-attr]
+                after = desk.store.endpoints.by_id(made.id)
+                assert after is not None
+                assert (after.slug, after.active, after.retention_days) == ("keep-me", False, 3)
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    def test_what_the_store_refuses_lands_beside_its_field(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                error = InvalidFieldsError([FieldError(field="reply.status", message="Not today.")])
+                desk.doors = desk.with_doors(endpoints=Refusing(desk.store.endpoints, error))
+                dialog = open_dialog(desk, window)
+                QTest.keyClicks(dialog.form.name, "Kept text")
+                dialog.submit()
+                await until(lambda: errors_shown(dialog))
+                assert errors_shown(dialog) == {"reply.status": "Not today."}
+                assert dialog.form.name.text() == "Kept text"
+                assert dialog.isVisible()
+                assert dialog.form.more_button.isChecked()
+                dialog.form.reply.status.setValue(204)
+                assert errors_shown(dialog) == {}
+                assert dialog.submit_button.isEnabled()
+                dialog.reject()
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        window.show()
+        run(scene())
+
+    def test_trouble_of_the_store_is_said_and_nothing_lost(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                error = StorageUnavailableError("The disk is full.")
+                desk.doors = desk.with_doors(endpoints=Refusing(desk.store.endpoints, error))
+                dialog = open_dialog(desk, window)
+                QTest.keyClicks(dialog.form.name, "Kept text")
+                dialog.submit()
+                await until(dialog.problem.text)
+                assert dialog.problem.text() == "The disk is full."
+                assert dialog.form.name.text() == "Kept text"
+                await settle()
+                assert dialog.submit_button.isEnabled()
+                dialog.reject()
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    def test_closing_while_saving_sends_the_error_to_the_bar(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                error = StorageUnavailableError("The disk is full.")
+                closed = asyncio.Event()
+                desk.doors = desk.with_doors(endpoints=Refusing(desk.store.endpoints, error, closed))
+                dialog = open_dialog(desk, window)
+                QTest.keyClicks(dialog.form.name, "x")
+                dialog.submit()
+                assert not dialog.submit_button.isEnabled()
+                dialog.reject()
+                await until(lambda: not isValid(dialog))
+                closed.set()
+                await until(desk.messages.waiting)
+                assert [message.text for message in desk.messages.waiting()] == ["The disk is full."]
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    def test_a_full_plan_closes_create_and_says_why(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path, endpoints=10) as desk:
+                dialog = open_dialog(desk, window)
+                QTest.keyClicks(dialog.form.name, "Eleventh")
+                assert not dialog.submit_button.isEnabled()
+                assert "holds up to 10" in dialog.problem.text()
+                dialog.submit()
+                await settle()
+                assert len(desk.store.endpoints.all()) == 10
+                dialog.reject()
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())

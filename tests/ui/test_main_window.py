@@ -1,0 +1,265 @@
+"""The window as a whole: what it shows as things happen, its keys, what it remembers and leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+
+from app.core.events import StorageTrouble
+from app.core.model import Plan, Refusal
+from app.ui.frame.rows import SidebarRow
+from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
+from app.ui.main_window import MainWindow
+from tests.ui.desk import open_desk, shown
+from tests.ui.waiting import settle, until
+
+Scene = Callable[..., Any]
+MARKUP = '<b>bold</b><img src="http://127.0.0.1:1/x.png">'
+
+
+async def dialog_of(window: MainWindow, kind: type[Any]) -> Any:
+    await until(lambda: window.findChildren(kind))
+    return window.findChildren(kind)[-1]
+
+
+class TestLive:
+    def test_captures_count_up_everywhere(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=2) as (desk, window):
+                first, second = desk.store.endpoints.all()
+                for _ in range(7):
+                    await desk.capture(first)
+                row, line = window.sidebar.row(first.id), window.dashboard.rows.row(first.id)
+                assert line is not None
+                await until(lambda: row.count == 7)
+                await until(lambda: line.facts.counts.total == 7)
+                assert sum(line.facts.activity) == 7
+                assert window.sidebar.row(second.id).count == 0
+                assert window.news.ledger.stored == 7
+                await desk.store.captures.mark_all_read(first.id)
+                await until(lambda: row.count == 0)
+
+        run(scene())
+
+    def test_refused_requests_show_in_the_sidebar_and_on_their_page(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                window.show_page(REFUSED)
+                assert window.refused.empty.isVisible()
+                for number in range(3):
+                    desk.refused.add(
+                        Refusal(at=number, source_address="::1", source_port=1, status=404, reason=MARKUP, target="/x")
+                    )
+                await until(lambda: window.refused.model.rowCount() == 3)
+                assert window.refused.table.isVisible()
+                window.refused.clear_button.click()
+                assert window.refused.model.rowCount() == 0
+                assert window.refused.empty.isVisible()
+
+        run(scene())
+
+    def test_trouble_of_the_store_raises_a_banner_until_it_is_over(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                desk.bus.publish(StorageTrouble(reason="The disk is full."))
+                assert window.error_bar.isVisible()
+                desk.bus.publish(StorageTrouble(reason=None))
+                assert not window.error_bar.isVisible()
+
+        run(scene())
+
+
+class TestKeys:
+    def test_numbers_choose_endpoints_and_arrows_walk_the_sidebar(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=3) as (desk, window):
+                endpoints = desk.store.endpoints.all()
+                QTest.keyClick(window, Qt.Key.Key_2, Qt.KeyboardModifier.ControlModifier)
+                assert window.requests.endpoint_id == endpoints[1].id
+                # Nothing is captured yet: the list gets the keyboard once it is there.
+                await desk.capture(endpoints[1])
+                await until(lambda: window.focusWidget() is window.requests.list)
+                QTest.keyClick(window, Qt.Key.Key_9, Qt.KeyboardModifier.ControlModifier)
+                assert window.requests.endpoint_id == endpoints[1].id
+                row = window.sidebar.row(endpoints[1].id)
+                window.activateWindow()
+                row.setFocus(Qt.FocusReason.TabFocusReason)
+                QTest.keyClick(row, Qt.Key.Key_Down)
+                below = window.sidebar.row(endpoints[2].id)
+                assert window.focusWidget() is below
+                QTest.keyClick(below, Qt.Key.Key_Return)
+                assert window.requests.endpoint_id == endpoints[2].id
+
+        run(scene())
+
+    def test_tab_leads_from_the_list_through_everything_and_back(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=2) as (desk, window):
+                endpoint = desk.store.endpoints.all()[0]
+                await desk.capture(endpoint)
+                window.activateWindow()
+                window.enter_endpoint(endpoint.id)
+                page = window.requests
+                await until(lambda: window.focusWidget() is page.list and page.feed.model.rowCount())
+                QTest.keyClick(page.list, Qt.Key.Key_J)
+                await until(page.detail.head.isVisible)
+                visited: list[QWidget | None] = [page.list]
+                while len(visited) < 60 and (len(visited) == 1 or visited[-1] is not page.list):
+                    QTest.keyClick(visited[-1], Qt.Key.Key_Tab)
+                    visited.append(window.focusWidget())
+                sidebar, header = window.sidebar, page.header
+                order = [header.edit, header.test, header.more, page.list, page.detail.tabs]
+                for widget in (*order, sidebar.add_button, sidebar.settings_button):
+                    assert widget in visited, widget.accessibleName()
+                assert any(isinstance(widget, SidebarRow) for widget in visited)
+                assert visited[-1] is page.list
+                assert visited.index(header.edit) < visited.index(header.test) < visited.index(header.more)
+
+        run(scene())
+
+    def test_pages_exclude_each_other_in_the_sidebar(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=1) as (desk, window):
+                row = window.sidebar.row(desk.store.endpoints.all()[0].id)
+                for name in (REFUSED, ALL_REQUESTS, DASHBOARD):
+                    window.show_page(name)
+                    chosen = [b.text() for b in window.sidebar.findChildren(QAbstractButton) if _is_chosen_row(b)]
+                    assert len(chosen) == 1
+                row.click()
+                assert row.isChecked()
+                assert window.requests.endpoint_id == row.endpoint.id
+
+        run(scene())
+
+    def test_everything_to_press_has_a_name(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=2) as (_, window):
+                window.open_settings()
+                window.actions_on_endpoints.create()
+                await settle()
+                ours = [b for b in window.findChildren(QAbstractButton) if type(b).__module__.startswith("app.")]
+                assert len(ours) > 20
+                nameless = [
+                    (type(button).__name__, button.parent())
+                    for button in ours
+                    if not (button.accessibleName() or button.text() or button.isHidden())
+                ]
+                assert nameless == []
+
+        run(scene())
+
+
+class TestWindow:
+    def test_closing_tells_once_and_remembers_the_size(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            closed: list[int] = []
+            async with open_desk(tmp_path) as desk:
+                window = MainWindow(desk.doors, desk.theme, desk.tasks, lambda: closed.append(1))
+                window.resize(960, 640)
+                window.show()
+                window.close()
+                assert closed == [1]
+                window.deleteLater()
+                again = MainWindow(desk.doors, desk.theme, desk.tasks, lambda: None)
+                assert again.height() == 640
+                again.close()
+                again.deleteLater()
+                await settle()
+            kept = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
+            assert "splitter/frame" in kept.allKeys()
+
+        run(scene())
+
+    def test_a_spoilt_memory_is_ignored(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            (tmp_path / "window.ini").write_text("[window]\ngeometry=nonsense\n[splitter]\nframe=1, 2, 3\n")
+            async with shown(tmp_path) as (_, window):
+                assert window.width() >= 960
+
+        run(scene())
+
+    def test_settings_and_form_open_once(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (_, window):
+                for _ in range(3):
+                    window.open_settings()
+                dialogs = [child for child in window.children() if type(child).__name__ == "SettingsDialog"]
+                assert len(dialogs) == 1
+                dialogs[0].reject()
+                await settle()
+                window.open_settings()
+                assert sum(type(child).__name__ == "SettingsDialog" for child in window.children()) == 1
+
+        run(scene())
+
+    def test_the_theme_changes_under_an_open_window(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=2) as (desk, window):
+                desk.theme.set_choice("light")
+                light = window.grab().toImage().pixelColor(20, window.height() - 100)
+                desk.theme.set_choice("dark")
+                dark = window.grab().toImage().pixelColor(20, window.height() - 100)
+                desk.theme.set_choice("light")
+                assert light.lightness() > 200
+                assert dark.lightness() < 60
+
+        run(scene())
+
+    def test_windows_leave_nothing_behind(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path, endpoints=1) as desk:
+                for _ in range(5):
+                    window = MainWindow(desk.doors, desk.theme, desk.tasks, lambda: None)
+                    window.show()
+                    await settle()
+                    window.close()
+                    await desk.tasks.cancel_all()
+                    window.deleteLater()
+                    del window
+                    await settle(5)
+                gc.collect()
+                left = [widget for widget in QApplication.topLevelWidgets() if isinstance(widget, MainWindow)]
+                assert left == []
+                desk.bus.publish(StorageTrouble(reason=None))
+                await desk.capture(desk.store.endpoints.all()[0])
+                assert desk.messages.waiting() == ()
+
+        run(scene())
+
+
+def test_two_hundred_endpoints_hold_nothing_up(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_desk(tmp_path, plan=Plan.PRO) as desk:
+            for _ in range(200):
+                await desk.endpoint()
+            window = MainWindow(desk.doors, desk.theme, desk.tasks, lambda: None)
+            window.show()
+            longest, last = 0.0, time.perf_counter()
+            while window.dashboard.rows.shown() < 200:
+                await asyncio.sleep(0)
+                now = time.perf_counter()
+                longest, last = max(longest, now - last), now
+            started = time.perf_counter()
+            window.dashboard.refresh()
+            window.sidebar.refresh()
+            refreshed = time.perf_counter() - started
+            window.close()
+            await desk.tasks.cancel_all()
+            window.deleteLater()
+            await settle()
+            assert longest < 1.0, f"the loop stood still for {longest:.2f} s"
+            assert refreshed < 0.5, f"a refresh took {refreshed:.2f} s"
+
+    run(scene())
+
+
+def _is_chosen_row(button: QAbstractButton) -> bool:
+    return button.isChecked() and type(button).__name__ in ("NavRow", "EndpointRow")

@@ -1,0 +1,233 @@
+"""The settings dialog applies or says why not, and the refused list keeps its place while it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPersistentModelIndex, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.core.clock import DAY_US, now_us
+from app.core.errors import PortInUseError
+from app.core.model import Plan, PurgeReport, Refusal, StorageSize
+from app.core.settings import MIB, Settings
+from app.ui.refused.model import METHOD, REASON, TARGET, TITLES, RefusedModel
+from app.ui.settings.dialog import SettingsDialog
+from app.ui.settings.storage import storage_text
+from tests.ui.desk import Desk, open_desk
+from tests.ui.waiting import settle, until
+
+Scene = Callable[..., Any]
+
+
+@pytest.fixture
+def window(qapp: QApplication, qtbot: QtBot) -> QWidget:
+    window = QWidget()
+    window.resize(900, 900)
+    qtbot.addWidget(window)
+    window.show()
+    return window
+
+
+def open_settings(desk: Desk, window: QWidget) -> SettingsDialog:
+    dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+    dialog.open()
+    return dialog
+
+
+class TestSettings:
+    def test_saving_applies_what_changed(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_settings(desk, window)
+                assert not dialog.save_button.isEnabled()
+                dialog.network.port.setValue(9000)
+                dialog.network.body_limit.setValue(5)
+                dialog.network.base_url.setText("https://x.trycloudflare.com")
+                dialog.network.base_url.textEdited.emit("")
+                assert dialog.save_button.isEnabled()
+                dialog.save_button.click()
+                await until(lambda: desk.settings.port == 9000)
+                assert desk.settings == Settings(port=9000, body_limit=5 * MIB, base_url="https://x.trycloudflare.com")
+                await until(lambda: not dialog.save_button.isEnabled())
+                dialog.reject()
+
+        run(scene())
+
+    def test_enter_in_a_field_saves_and_leaves_the_keyboard_there(
+        self, run: Scene, window: QWidget, tmp_path: Path
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_settings(desk, window)
+                dialog.activateWindow()
+                dialog.network.port.setFocus()
+                dialog.network.port.setValue(9000)
+                QTest.keyClick(dialog.network.port, Qt.Key.Key_Return)
+                await until(lambda: desk.settings.port == 9000)
+                await until(dialog.network.isEnabled)
+                assert dialog.focusWidget() is dialog.network.port
+                dialog.reject()
+
+        run(scene())
+
+    def test_a_port_in_use_lands_beside_its_field(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+
+                async def refuse(_: Settings) -> None:
+                    raise PortInUseError("127.0.0.1", 9000, "node (pid 42)")
+
+                desk.doors = desk.with_doors(apply_settings=refuse)
+                dialog = open_settings(desk, window)
+                dialog.network.port.setValue(9000)
+                dialog.save_button.click()
+                row = dialog.network.row("port")
+                await until(row.error)
+                assert row.error() == "Port 9000 is already in use by node (pid 42). Choose another port."
+                assert dialog.network.port.value() == 9000
+                assert desk.settings.port == 8787
+                dialog.network.port.setValue(9001)
+                assert row.error() == ""
+                assert dialog.save_button.isEnabled()
+                dialog.reject()
+
+        run(scene())
+
+    def test_what_breaks_a_rule_is_said_while_typing(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_settings(desk, window)
+                dialog.network.base_url.setText("ftp://x")
+                dialog.network.base_url.textEdited.emit("")
+                assert "http" in dialog.network.row("base_url").error()
+                assert not dialog.save_button.isEnabled()
+                dialog.reject()
+
+        run(scene())
+
+    def test_a_limit_in_bytes_is_not_rounded_by_saving_something_else(
+        self, run: Scene, window: QWidget, tmp_path: Path
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                desk.settings = Settings(body_limit=3 * MIB + 12345)
+                dialog = open_settings(desk, window)
+                dialog.network.port.setValue(9000)
+                dialog.save_button.click()
+                await until(lambda: desk.settings.port == 9000)
+                assert desk.settings.body_limit == 3 * MIB + 12345
+                dialog.reject()
+
+        run(scene())
+
+    def test_the_theme_takes_effect_at_once(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_settings(desk, window)
+                dialog.window_section.choice.setCurrentIndex(2)
+                assert desk.theme.is_dark
+                await until(lambda: desk.settings.theme == "dark")
+                dialog.window_section.choice.setCurrentIndex(1)
+                assert not desk.theme.is_dark
+                await until(lambda: desk.settings.theme == "light")
+                dialog.reject()
+
+        run(scene())
+
+    def test_the_plan_changes_or_says_why_not(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path, plan=Plan.PRO) as desk:
+                for _ in range(11):
+                    await desk.endpoint()
+                account = (dialog := open_settings(desk, window)).account
+                account.choice.setCurrentIndex(0)
+                account.choice.activated.emit(0)
+                await settle()
+                assert "Delete 1 first" in account.row.error()
+                assert account.choice.currentIndex() == 1
+                assert desk.store.account.plan is Plan.PRO
+                await desk.store.endpoints.delete(desk.store.endpoints.all()[0].id)
+                account.choice.setCurrentIndex(0)
+                account.choice.activated.emit(0)
+                await until(lambda: desk.store.account.plan is Plan.FREE)
+                assert account.row.error() == ""
+                dialog.reject()
+
+        run(scene())
+
+    def test_retention_runs_when_asked(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                endpoint = await desk.endpoint(retention_days=1)
+                await desk.capture(endpoint, received_at=now_us() - 3 * DAY_US)
+                await desk.capture(endpoint)
+                storage = (dialog := open_settings(desk, window)).storage
+                await until(lambda: "1 request" in storage.size_row.text.text())
+                assert "on disk" in storage.size_row.title.text()
+                storage.run_button.click()
+                assert not storage.run_button.isEnabled()
+                await until(lambda: desk.store.captures.counts(endpoint.id).total == 1)
+                await until(storage.run_button.isEnabled)
+                assert storage.folder.path.text() == str(tmp_path)
+                dialog.reject()
+
+        run(scene())
+
+    def test_storage_is_told_in_words(self) -> None:
+        now = now_us()
+        text = storage_text(
+            StorageSize(file_bytes=1, free_bytes=2_500_000, expired=40), None, now + 60_000_000 * 5, now
+        )
+        assert text == "The next run deletes 40 requests and gives back 2.5 MB. Next run in 5 min."
+        report = PurgeReport(at=now, deleted={1: 2, 2: 3}, freed_bytes=4096)
+        text = storage_text(StorageSize(file_bytes=1, free_bytes=0, expired=0), report, None, now)
+        assert text == "Nothing is past its days. The last one deleted 5 requests and freed 4.1 kB."
+
+
+def refusal(number: int) -> Refusal:
+    return Refusal(at=number, source_address="127.0.0.1", source_port=1, status=404, reason=f"reason {number}")
+
+
+class TestRefusedModel:
+    def test_new_rows_come_on_top_and_a_selection_stays_with_its_row(self, qapp: QApplication) -> None:
+        model = RefusedModel()
+        rows = [refusal(3), refusal(2), refusal(1)]
+        model.show_newest(rows)
+        kept = QPersistentModelIndex(model.index(1, REASON))
+        rows = [refusal(5), refusal(4), *rows]
+        model.show_newest(rows)
+        assert [model.refusal(row).at for row in range(model.rowCount())] == [5, 4, 3, 2, 1]
+        assert kept.data() == "reason 2"
+        assert kept.row() == 3
+
+    def test_old_rows_fall_off_and_a_cleared_list_empties(self, qapp: QApplication) -> None:
+        model = RefusedModel()
+        rows = [refusal(number) for number in range(1000, 0, -1)]
+        model.show_newest(rows)
+        rows = [refusal(1001), *rows[:-1]]
+        model.show_newest(rows)
+        assert model.rowCount() == 1000
+        assert model.refusal(0).at == 1001
+        assert model.refusal(999).at == 2
+        model.show_newest([])
+        assert model.rowCount() == 0
+
+    def test_all_new_rows_replace_all_old_ones(self, qapp: QApplication) -> None:
+        model = RefusedModel()
+        model.show_newest([refusal(2), refusal(1)])
+        model.show_newest([refusal(9)])
+        assert [model.refusal(row).at for row in range(model.rowCount())] == [9]
+
+    def test_cells_are_one_plain_line(self, qapp: QApplication) -> None:
+        model = RefusedModel()
+        broken = Refusal(at=1, source_address="::1", source_port=5, status=400, reason="<b>bad</b>\nline")
+        model.show_newest([broken])
+        assert model.columnCount() == len(TITLES)
+        assert model.index(0, REASON).data() == "<b>bad</b> line"
+        assert model.index(0, METHOD).data() == model.index(0, TARGET).data() == "—"

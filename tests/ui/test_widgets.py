@@ -1,0 +1,316 @@
+"""The small widgets: keyboard, plain text, copying, and what they tell screen readers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QAccessible, QFont, QGuiApplication, QImage, QPainter, QTextDocument, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.ui.theme.fonts import mono_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.badge import MethodBadge, Pill, count_text
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.copy_field import CopyField
+from app.ui.widgets.fields import ChoiceField, Field, NumberField
+from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
+from app.ui.widgets.meter import Meter
+from app.ui.widgets.question import Question, ask
+from app.ui.widgets.sparkline import paint_sparkline
+from app.ui.widgets.switch import Switch
+from app.ui.widgets.toast import Toast
+from tests.ui.waiting import until
+
+MARKUP = '<b>bold</b> <img src="http://127.0.0.1:1/x.png"> & co'
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    theme = Theme()
+    theme.apply(qapp)
+    theme.set_choice("light")
+    return theme
+
+
+class TestText:
+    def test_labels_show_markup_literally(self, qtbot: QtBot) -> None:
+        for shown in (label(MARKUP), ElidedLabel(MARKUP), Pill(MARKUP)):
+            qtbot.addWidget(shown)
+            assert shown.textFormat() == Qt.TextFormat.PlainText
+            assert shown.text() == MARKUP
+
+    def test_tooltips_show_markup_literally(self) -> None:
+        document = QTextDocument()
+        document.setHtml(plain_tooltip(MARKUP))
+        assert document.toPlainText() == MARKUP
+        assert plain_tooltip("") == ""
+
+    @pytest.mark.parametrize("text", ["x" * 6_000, "abcdefghi/" * 600, "line\n" * 1_000])
+    def test_a_tooltip_never_covers_the_screen(self, qapp: QApplication, text: str) -> None:
+        document = QTextDocument()
+        document.setHtml(plain_tooltip(text))
+        lines = document.toPlainText().split("\n")
+        assert len(lines) <= 25
+        assert max(map(len, lines)) <= 90
+        assert text[:4] == lines[0][:4]
+        assert any("…" in line for line in lines)
+
+    def test_a_tooltip_of_a_few_lines_is_whole(self, qapp: QApplication) -> None:
+        text = "  three spaces,   kept\n\n" + "x" * 300
+        document = QTextDocument()
+        document.setHtml(plain_tooltip(text))
+        assert document.toPlainText().replace("\n", "") == text.replace("\n", "")
+
+    def test_a_label_can_mean_more_than_it_shows(self, qtbot: QtBot) -> None:
+        shown = ElidedLabel("127.0.0.1:8787")
+        qtbot.addWidget(shown)
+        shown.set_meaning("Listening on 127.0.0.1:8787")
+        shown.resize(400, 20)
+        shown.grab()
+        assert "Listening on" in shown.toolTip()
+        assert shown.accessibleName() == "Listening on 127.0.0.1:8787"
+
+    def test_an_elided_label_keeps_the_whole_text(self, qtbot: QtBot) -> None:
+        text = "a very long line " * 20
+        shown = ElidedLabel(text)
+        qtbot.addWidget(shown)
+        shown.resize(120, 20)
+        shown.show()
+        assert shown.shown_text().endswith("…")
+        assert shown.text() == text
+        assert shown.minimumSizeHint().width() < 60
+        shown.grab()
+        assert text[:40] in shown.toolTip()
+
+    @pytest.mark.parametrize(
+        ("count", "text"),
+        [(0, "0"), (999, "999"), (1000, "1.0k"), (1250, "1.2k"), (9999, "9.9k"), (35_000, "35k"), (2_500_000, "2M")],
+    )
+    def test_counts_fit_a_badge(self, count: int, text: str) -> None:
+        assert count_text(count) == text
+
+
+class TestSwitch:
+    def test_click_space_and_enter_turn_it(self, theme: Theme, qtbot: QtBot) -> None:
+        switch = Switch("Stripe active", theme)
+        qtbot.addWidget(switch)
+        switch.show()
+        seen: list[bool] = []
+        switch.toggled.connect(seen.append)
+        QTest.mouseClick(switch, Qt.MouseButton.LeftButton, pos=QPoint(5, 8))
+        QTest.keyClick(switch, Qt.Key.Key_Space)
+        QTest.keyClick(switch, Qt.Key.Key_Return)
+        assert seen == [True, False, True]
+
+    def test_setting_it_is_no_click(self, theme: Theme, qtbot: QtBot) -> None:
+        switch = Switch("x", theme)
+        qtbot.addWidget(switch)
+        with qtbot.assertNotEmitted(switch.clicked):
+            switch.set_now(True)
+        assert switch.isChecked()
+        assert switch.property("place") == 1.0
+
+    def test_it_glides(self, theme: Theme, qtbot: QtBot) -> None:
+        switch = Switch("x", theme)
+        qtbot.addWidget(switch)
+        switch.show()
+        switch.click()
+        qtbot.waitUntil(lambda: switch.property("place") == 1.0, timeout=2000)
+
+    def test_screen_readers_hear_a_named_check_box(self, theme: Theme, qtbot: QtBot) -> None:
+        switch = Switch("Stripe active", theme)
+        qtbot.addWidget(switch)
+        switch.setChecked(True)
+        told = QAccessible.queryAccessibleInterface(switch)
+        assert told.role() == QAccessible.Role.CheckBox
+        assert told.text(QAccessible.Text.Name) == "Stripe active"
+        assert told.state().checked
+
+
+class TestButtons:
+    def test_an_icon_button_names_itself(self, theme: Theme, qtbot: QtBot) -> None:
+        button = IconButton("copy", "Copy URL", theme)
+        qtbot.addWidget(button)
+        assert button.accessibleName() == "Copy URL"
+        assert "Copy URL" in button.toolTip()
+        assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
+
+    def test_a_refusal_disables_and_says_why(self, theme: Theme, qtbot: QtBot) -> None:
+        button = Button("New", theme)
+        qtbot.addWidget(button)
+        button.set_refusal("The plan is full.")
+        assert not button.isEnabled()
+        assert "The plan is full." in button.toolTip()
+        button.set_refusal(None)
+        assert button.isEnabled()
+        assert button.toolTip() == ""
+
+    def test_badges_say_their_method(self, theme: Theme, qtbot: QtBot) -> None:
+        badge = MethodBadge("POST", theme)
+        qtbot.addWidget(badge)
+        badge.set_method("DELETE")
+        assert badge.accessibleName() == "DELETE"
+        assert not badge.grab().isNull()
+
+
+class TestCopyField:
+    def test_it_copies_the_whole_text_and_says_so(self, theme: Theme, qtbot: QtBot) -> None:
+        url = "http://127.0.0.1:8787/catch/" + "x" * 60
+        copy = CopyField(url, theme)
+        qtbot.addWidget(copy)
+        copy.resize(160, 32)
+        copy.show()
+        copy.copy()
+        assert QGuiApplication.clipboard().text() == url
+        told = copy.findChild(IconButton)
+        assert told is not None
+        assert told.accessibleName() == "Copied"
+        qtbot.waitUntil(lambda: told.accessibleName() == "Copy URL", timeout=4000)
+
+    def test_a_url_is_drawn_without_ligatures(self, theme: Theme, qtbot: QtBot) -> None:
+        copy = CopyField("http://127.0.0.1:8787/", theme)
+        qtbot.addWidget(copy)
+        shown = copy.findChild(ElidedLabel)
+        assert shown is not None
+        shown.ensurePolished()
+        assert shown.font().families() == mono_font().families()
+        tags = [QFont.Tag("liga"), QFont.Tag("calt")]
+        assert all(shown.font().isFeatureSet(tag) and not shown.font().featureValue(tag) for tag in tags)
+
+    def test_a_new_text_is_what_it_copies(self, theme: Theme, qtbot: QtBot) -> None:
+        copy = CopyField("old", theme)
+        qtbot.addWidget(copy)
+        copy.set_text("new")
+        copy.copy()
+        assert QGuiApplication.clipboard().text() == "new"
+
+
+class TestField:
+    def test_the_error_stands_beside_the_control(self, qtbot: QtBot) -> None:
+        edit = QLineEdit()
+        shown = Field("Name", edit, help_text="Any name.")
+        qtbot.addWidget(shown)
+        shown.set_error("Name is required.")
+        assert shown.error() == "Name is required."
+        assert edit.accessibleDescription() == "Name is required."
+        assert edit.property("invalid") is True
+        shown.set_error(None)
+        assert shown.error() == ""
+        assert edit.property("invalid") is False
+
+    def test_a_number_cannot_leave_its_range(self, qtbot: QtBot) -> None:
+        number = NumberField(1, 90, suffix=" days")
+        qtbot.addWidget(number)
+        number.setValue(1000)
+        assert number.value() == 90
+        number.lineEdit().selectAll()
+        QTest.keyClicks(number, "0")
+        number.interpretText()
+        assert 1 <= number.value() <= 90
+
+
+class TestScrollingOver:
+    @pytest.mark.parametrize("kind", ["choice", "number"])
+    def test_the_wheel_changes_no_field_it_passes_over(self, qtbot: QtBot, kind: str) -> None:
+        control = ChoiceField(["a", "b", "c"]) if kind == "choice" else NumberField(0, 10)
+        qtbot.addWidget(control)
+        before = control.currentIndex() if isinstance(control, ChoiceField) else control.value()
+        place, down = QPointF(5, 5), QPoint(0, -120)
+        buttons, keys, phase = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
+        QApplication.sendEvent(control, QWheelEvent(place, place, QPoint(), down, buttons, keys, phase, False))
+        after = control.currentIndex() if isinstance(control, ChoiceField) else control.value()
+        assert after == before
+
+
+class TestQuestion:
+    def test_confirming_and_cancelling(self, theme: Theme, qtbot: QtBot, run: Callable[..., Any]) -> None:
+        window = QWidget()
+        qtbot.addWidget(window)
+
+        async def answer(button: str) -> bool:
+            task = asyncio.create_task(ask(window, theme, "Delete?", "It goes.", "Delete"))
+            await until(lambda: window.findChildren(Question))
+            question = window.findChildren(Question)[-1]
+            assert question.isModal()
+            getattr(question, button).click()
+            return await task
+
+        assert run(answer("confirm")) is True
+        assert run(answer("cancel")) is False
+
+    def test_enter_does_not_confirm_what_cannot_be_undone(
+        self, theme: Theme, qtbot: QtBot, run: Callable[..., Any]
+    ) -> None:
+        window = QWidget()
+        qtbot.addWidget(window)
+
+        async def press_enter() -> bool:
+            task = asyncio.create_task(ask(window, theme, "Delete?", "It goes.", "Delete"))
+            await until(lambda: window.findChildren(Question))
+            QTest.keyClick(window.findChildren(Question)[-1], Qt.Key.Key_Return)
+            return await task
+
+        assert run(press_enter()) is False
+
+    def test_it_closes_with_who_asked(self, theme: Theme, qtbot: QtBot, run: Callable[..., Any]) -> None:
+        window = QWidget()
+        qtbot.addWidget(window)
+
+        async def cancel() -> bool:
+            task = asyncio.create_task(ask(window, theme, "Delete?", "It goes.", "Delete"))
+            await until(lambda: window.findChildren(Question))
+            question = window.findChildren(Question)[-1]
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            return question.isVisible()
+
+        assert run(cancel()) is False
+
+
+class TestPainted:
+    def test_a_sparkline_shows_where_there_was_traffic(self, theme: Theme) -> None:
+        picture = QImage(120, 24, QImage.Format.Format_ARGB32)
+        picture.fill(0)
+        painter = QPainter(picture)
+        paint_sparkline(painter, QRectF(0, 0, 120, 24), [0] * 15 + [5] * 14 + [1], theme.tokens)
+        painter.end()
+        heights = [sum(picture.pixelColor(x, y).alpha() > 0 for y in range(24)) for x in (1, 61, 117)]
+        assert heights[0] < heights[2] < heights[1] == 24
+
+    def test_a_meter_says_its_numbers(self, theme: Theme, qtbot: QtBot) -> None:
+        meter = Meter(theme)
+        qtbot.addWidget(meter)
+        meter.set_use(7, 10)
+        assert meter.accessibleName() == "7 of 10 used"
+        meter.set_use(200, 0)
+        assert "no limit" in meter.accessibleName()
+
+    def test_a_toast_can_be_undone(self, theme: Theme, qtbot: QtBot) -> None:
+        window = QWidget()
+        qtbot.addWidget(window)
+        window.resize(600, 400)
+        window.show()
+        toast = Toast(theme, window)
+        undone: list[int] = []
+        toast.say("Deleted.", lambda: undone.append(1))
+        assert toast.isVisible()
+        assert window.rect().contains(toast.geometry())
+        toast.button.click()
+        assert undone == [1]
+        assert not toast.isVisible()
+
+
+def test_no_label_of_the_kit_guesses_markup(theme: Theme, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    CopyField(MARKUP, theme, window)
+    Question(MARKUP, MARKUP, "OK", theme, window)
+    Field(MARKUP, QLineEdit(), window, help_text=MARKUP)
+    wrong = [shown.text() for shown in window.findChildren(QLabel) if shown.textFormat() != Qt.TextFormat.PlainText]
+    assert wrong == []
