@@ -1,0 +1,1 @@
+"""What is made for Linux: the files every package shares, and the packages."""

@@ -1,0 +1,1 @@
+"""Tries the packages on a system without Python, and measures them."""

@@ -1,0 +1,213 @@
+"""The set-up script's decisions: which Python, which system packages, and when everything is already there."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import system
+
+ROOT = Path(__file__).parents[2]
+
+
+def load(name: str) -> ModuleType:
+    """The script as a module; by path, because `packaging` is also the name of a package that pytest uses."""
+    spec = importlib.util.spec_from_file_location(f"hookline_{name}", ROOT / "packaging" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+environment = load("environment")
+
+
+def program(folder: Path, name: str, prints: str) -> str:
+    """A real program that prints `prints` whatever it is asked."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho '{prints}'\n", "utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in programs are shell scripts")
+
+
+def test_takes_the_python_that_runs_it() -> None:
+    path, version = environment.find_python()
+    assert Path(path) == Path(sys.executable)
+    assert version == sys.version_info[:3]
+
+
+@posix
+def test_takes_a_newer_python_from_path_when_its_own_is_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = program(tmp_path, "old", "3 9 2")
+    program(tmp_path, "python3.13", "3 10 0")
+    newer = program(tmp_path, "python3.12", "3 12 4")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert environment.find_python(old, ("python3.13", "python3.12")) == (newer, (3, 12, 4))
+
+
+@posix
+def test_says_what_to_do_when_no_python_is_new_enough(tmp_path: Path) -> None:
+    with pytest.raises(environment.SetUpError, match=r"needs Python 3\.11 or newer; .*old is 3\.9\.2 .*PYTHON="):
+        environment.find_python(program(tmp_path, "old", "3 9 2"), ("no-such-python",))
+
+
+def test_an_interpreter_that_does_not_run_has_no_version(tmp_path: Path) -> None:
+    assert environment.version_of(str(tmp_path / "gone")) == ()
+
+
+def test_only_packages_called_installed_count() -> None:
+    listing = "installed libegl1\nconfig-files libgl1\nnot-installed libdbus-1-3\n\n"
+    assert system.installed(listing) == {"libegl1"}
+
+
+def test_any_of_a_librarys_names_will_do() -> None:
+    wanted = (("libegl1",), ("libglib2.0-0t64", "libglib2.0-0"), ("libgl1",))
+    assert system.missing(wanted, {"libegl1", "libglib2.0-0"}) == (("libgl1",),)
+    assert system.missing(wanted, {"libegl1", "libglib2.0-0t64", "libgl1"}) == ()
+
+
+@posix
+def test_asks_apt_for_the_name_it_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = tmp_path / "apt-cache"
+    known.write_text('#!/bin/sh\ntest "$2" = libglib2.0-0 && echo "Package: $2"\n', "utf-8")
+    known.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    wanted = (("libglib2.0-0t64", "libglib2.0-0"), ("unknown-new", "unknown-old"))
+    assert system.apt_names(wanted) == ["libglib2.0-0", "unknown-old"]
+
+
+@posix
+def test_without_root_prints_the_line_to_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program(tmp_path, "dpkg-query", "installed libegl1")
+    for name in ("apt-get", "apt-cache"):
+        program(tmp_path, name, "Package: any")
+    (tmp_path / "sudo").write_text("#!/bin/sh\nexit 1\n", "utf-8")
+    (tmp_path / "sudo").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    system.install_system((("libegl1",), ("libgl1",)))
+    assert "sudo apt-get install --no-install-recommends libgl1\n" in capsys.readouterr().err
+
+
+@posix
+@pytest.mark.parametrize(
+    ("option", "program_of"), [("build", "rpm"), ("trial", "debootstrap"), ("fonts", "fonts-inter")]
+)
+def test_each_option_names_its_system_packages_in_one_line(tmp_path: Path, option: str, program_of: str) -> None:
+    """Run for real, as somebody without root, on a system that has nothing."""
+    for name, prints in (("dpkg-query", ""), ("apt-get", ""), ("apt-cache", "Package: any")):
+        program(tmp_path, name, prints)
+    (tmp_path / "sudo").write_text("#!/bin/sh\nexit 1\n", "utf-8")
+    (tmp_path / "sudo").chmod(0o755)
+    start = "import os, sys, environment, system; os.geteuid = lambda: 1000; "
+    start += f"system.install_system(environment.EXTRAS[{option!r}][0])"
+    told = subprocess.run(
+        [sys.executable, "-c", start],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": str(ROOT / "packaging")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    lines = [line for line in told.splitlines() if "sudo apt-get install" in line]
+    assert len(lines) == 1
+    assert program_of in lines[0].split()
+
+
+def test_no_system_package_is_listed_twice() -> None:
+    names = [
+        name for group in (system.QT_LIBRARIES, system.FONTS, system.BUILD, system.TRIAL) for e in group for name in e
+    ]
+    assert sorted(names) == sorted(set(names))
+
+
+def checkout(folder: Path) -> Path:
+    """The files that decide what is installed."""
+    (folder / "requirements").mkdir()
+    (folder / "requirements" / "run.txt").write_text("a==1\n", "utf-8")
+    (folder / "requirements" / "dev.txt").write_text("a==1\nb==1\n", "utf-8")
+    (folder / "pyproject.toml").write_text("[project]\n", "utf-8")
+    (folder / ".venv").mkdir()
+    return folder
+
+
+def note(root: Path, kind: str) -> None:
+    environment.stamp_file(root / ".venv", kind).write_text(environment.stamp(root, kind, (3, 11, 7)), "utf-8")
+
+
+def test_a_new_environment_is_not_up_to_date(tmp_path: Path) -> None:
+    root = checkout(tmp_path)
+    assert not environment.up_to_date(root, root / ".venv", "run", (3, 11, 7))
+
+
+def test_the_packages_for_work_on_the_code_contain_those_to_run(tmp_path: Path) -> None:
+    root = checkout(tmp_path)
+    note(root, "dev")
+    assert environment.up_to_date(root, root / ".venv", "run", (3, 11, 7))
+    assert environment.up_to_date(root, root / ".venv", "dev", (3, 11, 7))
+
+
+def test_the_packages_to_run_are_not_those_for_work_on_the_code(tmp_path: Path) -> None:
+    root = checkout(tmp_path)
+    note(root, "run")
+    assert environment.up_to_date(root, root / ".venv", "run", (3, 11, 7))
+    assert not environment.up_to_date(root, root / ".venv", "dev", (3, 11, 7))
+
+
+@pytest.mark.parametrize("changed", ["requirements/dev.txt", "pyproject.toml"])
+def test_a_changed_lock_or_project_is_installed_anew(tmp_path: Path, changed: str) -> None:
+    root = checkout(tmp_path)
+    note(root, "dev")
+    (root / changed).write_text("changed\n", "utf-8")
+    assert not environment.up_to_date(root, root / ".venv", "dev", (3, 11, 7))
+
+
+def test_another_python_is_installed_anew(tmp_path: Path) -> None:
+    root = checkout(tmp_path)
+    note(root, "dev")
+    assert not environment.up_to_date(root, root / ".venv", "dev", (3, 13, 0))
+
+
+def test_the_locks_name_no_address_and_agree() -> None:
+    pins = {}
+    for kind in ("run", "dev"):
+        text = (ROOT / "requirements" / f"{kind}.txt").read_text("utf-8")
+        assert "://" not in text
+        pins[kind] = {line.split(" \\")[0] for line in text.splitlines() if line and not line.startswith(" ")}
+    names = {line.split("==")[0] for line in pins["dev"]}
+    assert {line.split("==")[0] for line in pins["run"]} <= names
+    versions = {line.split(" ;")[0].strip() for line in pins["dev"]}
+    assert {line.split(" ;")[0].strip() for line in pins["run"]} <= versions
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
+def test_make_shows_its_targets() -> None:
+    shown = subprocess.run(["make", "-C", str(ROOT), "help"], capture_output=True, text=True, check=True).stdout
+    for target in ("run", "test", "check", "bench", "screenshots", "package", "lock", "clean"):
+        assert f"make {target}\t" in shown
+
+
+def test_an_environment_whose_interpreter_is_gone_does_not_work(tmp_path: Path) -> None:
+    assert not environment.works(tmp_path / ".venv")
+    assert environment.works(Path(sys.prefix))
+    assert environment.can_make_venv(sys.executable)
+
+
+@posix
+def test_a_python_without_venv_is_told_of(tmp_path: Path) -> None:
+    bare = tmp_path / "python3"
+    bare.write_text("#!/bin/sh\nexit 1\n", "utf-8")
+    bare.chmod(0o755)
+    with pytest.raises(environment.SetUpError, match="has no venv module"):
+        environment.make_venv(tmp_path / ".venv", str(bare), (3, 11, 2))

@@ -1,0 +1,93 @@
+"""The manual page tells of every command and option, and man, groff and mandoc have nothing to say against it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.cli.parser import build_parser
+from linux.completions import actions
+from linux.manual import manual_page
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    file = tmp_path / "hookline.1"
+    file.write_text(manual_page(), "utf-8")
+    return file
+
+
+def run(*command: str | Path) -> str:
+    """What the command prints, errors too; skipped when it is missing."""
+    if not shutil.which(str(command[0])):
+        pytest.skip(f"{command[0]} is not installed")
+    environment = os.environ | {"LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80", "MANPAGER": "cat"}
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_tells_of_every_command_and_option() -> None:
+    text = manual_page().replace("\\-", "-")
+    parser = build_parser()
+    names = [name for action in actions(parser) for name in action.option_strings]
+    assert len(set(names)) > 20
+    assert [name for name in names if f"\\fB{name}\\fP" not in text] == []
+    for action in parser._actions:
+        for command in action.choices or ():
+            assert f"\\fBhookline {command}" in text
+
+
+def test_does_not_tell_what_the_grammar_hides() -> None:
+    parser = argparse.ArgumentParser(prog="hookline")
+    parser.add_argument("--seen", help="told")
+    parser.add_argument("--unseen", help=argparse.SUPPRESS)
+    commands = parser.add_subparsers()
+    commands.add_parser("open", help="told").add_argument("hidden", help=argparse.SUPPRESS)
+    commands.add_parser("secret")
+    text = manual_page(parser)
+    assert "seen" in text
+    assert "hookline open" in text
+    for word in ("unseen", "hidden", "secret", "SUPPRESS"):
+        assert word not in text
+
+
+def test_help_texts_cannot_become_requests_to_the_formatter() -> None:
+    parser = argparse.ArgumentParser(prog="hookline")
+    parser.add_argument("--odd", help=r".so /etc/passwd and C:\n. 'tis --other-option")
+    assert "\\&.so /etc/passwd and C:\\en. 'tis \\fB\\-\\-other\\-option\\fP." in manual_page(parser)
+
+
+def test_is_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert manual_page() == manual_page()
+    assert ".TH HOOKLINE 1 1970-01-02" in manual_page()
+
+
+def test_mandoc_finds_nothing(page: Path) -> None:
+    assert run("mandoc", "-T", "lint", "-W", "warning", page) == ""
+
+
+def test_man_finds_nothing(page: Path) -> None:
+    said = run("man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page)
+    assert "warning" not in said
+
+
+def test_groff_finds_nothing(page: Path) -> None:
+    assert "warning" not in run("groff", "-ww", "-man", "-Tutf8", page)
+
+
+def test_reads_well_on_a_terminal(page: Path) -> None:
+    # Bold is a letter, a backspace and the letter again.
+    text = re.sub(".\b", "", run("mandoc", "-T", "utf8", "-O", "width=78", page))
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert "hookline endpoint add [option]... NAME" in text
+    assert "\n       --data-dir FOLDER\n" in text
