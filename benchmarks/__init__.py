@@ -1,0 +1,1 @@
+"""What Hookline's numbers are, measured against the bars it sets itself."""

@@ -1,0 +1,89 @@
+"""Show every file of a folder as a body would be shown: which view is chosen, how long it takes, and what it notes.
+
+    python -m benchmarks.views FOLDER
+
+Milliseconds are given to the first lines and to the last. The type is guessed as a sender would name it, from the
+file's ending, or for a multipart body from its first line. Ends with 1 if any file made a view raise.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from app.core.bodies.multipart import first_boundary
+from app.core.bodies.reading import CHUNK, BodyReader
+
+LINES = 3_000
+"""Lines asked for at a time, as the window does."""
+
+
+class Row(NamedTuple):
+    """One file: the view chosen, milliseconds to the first lines and to the end, lines, what was noted or raised."""
+
+    file: str
+    view: str
+    first: float
+    whole: float
+    lines: int
+    told: str
+    raised: bool
+
+
+def content_type(path: Path, body: bytes) -> str:
+    """What a sender would have declared."""
+    boundary = first_boundary(body[:300].decode("latin-1"))
+    if boundary and path.suffix in (".http", ".txt", ""):
+        return f'multipart/form-data; boundary="{boundary}"'
+    return mimetypes.guess_type(path.name)[0] or ""
+
+
+def show(path: Path, name: str) -> Row:
+    """Read the file as the window does, to its end."""
+    body = path.read_bytes()
+    reader = BodyReader((), content_type(path, body))
+    began = time.perf_counter()
+    first, lines, at = 0.0, 0, 0
+    told, raised = "", False
+    try:
+        while not reader.done:
+            if reader.hungry:
+                reader.feed(body[at : at + CHUNK], at + CHUNK >= len(body))
+                at += CHUNK
+            lines += len(reader.lines(LINES))
+            first = first or (time.perf_counter() - began) * 1_000
+            if reader.view is not None and reader.view.formatter is None:
+                break
+        told = " ".join(reader.notes)
+    except Exception as error:
+        told, raised = repr(error), True
+    view = reader.view.title if reader.view else "none"
+    return Row(name, view, first, (time.perf_counter() - began) * 1_000, lines, told, raised)
+
+
+def table(folder: Path) -> list[Row]:
+    """A row for each file below the folder, by name."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [show(path, path.relative_to(folder).as_posix()) for path in files]
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table."""
+    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
+        print("usage: python -m benchmarks.views FOLDER", file=sys.stderr)
+        return 2
+    rows = table(Path(arguments[0]))
+    width = max((len(row.file) for row in rows), default=4)
+    print(f"{'file':{width}}  {'view':11}  {'first ms':>8}  {'all ms':>8}  {'lines':>7}  note or error")
+    for row in rows:
+        print(f"{row.file:{width}}  {row.view:11}  {row.first:8.1f}  {row.whole:8.1f}  {row.lines:7,}  {row.told}")
+    raised, slowest = sum(row.raised for row in rows), max((row.first for row in rows), default=0.0)
+    print(f"\n{len(rows):,} files, {raised} raised, slowest first lines {slowest:.1f} ms")
+    return 1 if raised else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
