@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Sequence
 
 from app.core.activity.bar import Bar
 from app.core.clock import now_us
+from app.core.ids import uuid7_ms
 from app.core.model import Delivery, MirrorState, Summary
 
 BUCKETS = 30
@@ -81,6 +82,12 @@ class Ledger:
             if 0 <= place < BUCKETS:
                 counts[place] = number
         return counts
+
+    def removed(self, endpoint_id: int, ids: Iterable[str]) -> None:
+        """These requests of the endpoint are gone; their ids tell when they had come."""
+        gone = Counter(uuid7_ms(one) * 1_000 // BUCKET_US for one in ids)
+        kept = ((bucket, number - gone[bucket]) for bucket, number in self._activity.get(endpoint_id, ()))
+        self._activity[endpoint_id] = deque(((bucket, left) for bucket, left in kept if left > 0), maxlen=BUCKETS)
 
     def clear(self, endpoint_id: int) -> None:
         """The endpoint's requests are gone."""

@@ -88,6 +88,8 @@ class News(QObject):
     def _gone(self, event: RequestsRemoved) -> None:
         if event.ids is None:
             self.ledger.clear(event.endpoint_id)
+        else:
+            self.ledger.removed(event.endpoint_id, event.ids)
         self._counts.call()
 
     def _mirrored(self, event: Mirrored) -> None:

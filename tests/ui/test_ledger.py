@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.clock import DAY_US, now_us
+from app.core.ids import uuid7
 from app.core.model import Delivery, MirrorState
 from app.core.wording import ago, count_of, exact_time, size_text, until
 from app.ui.dashboard.painting import unread_text
@@ -63,6 +64,17 @@ class TestLedger:
         ledger.captured([factories.capture(received_at=NOW).summary()])
         assert sum(ledger.activity(1, NOW + (BUCKETS - 1) * BUCKET_US)) == 1
         assert sum(ledger.activity(1, NOW + BUCKETS * BUCKET_US)) == 0
+
+    def test_deleted_requests_are_taken_out_of_their_time(self) -> None:
+        ledger = Ledger()
+        times = (NOW - 3 * BUCKET_US, NOW, NOW)
+        captures = [factories.capture(id=uuid7(at), received_at=at) for at in times]
+        ledger.captured([capture.summary() for capture in captures])
+        ledger.removed(1, [captures[0].id, captures[2].id])
+        counts = ledger.activity(1, NOW)
+        assert (counts[-4], counts[-1]) == (0, 1)
+        ledger.removed(99, [captures[1].id])
+        assert sum(ledger.activity(1, NOW)) == 1
 
     def test_a_removed_endpoint_is_forgotten(self) -> None:
         ledger = Ledger()
