@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -21,6 +22,12 @@ from app.db.schema import NOBODY, PARTS_PER_BODY
 from app.db.writer import Writer
 
 log = logging.getLogger(__name__)
+
+
+LOOK_S = 0.008
+"""Seconds one look may take: Python works on one thread at a time, so that a longer one would hold up the window."""
+REST = 2.0
+"""Between looks it rests for so many times as long as it looked."""
 
 
 class Found(Record, frozen=True):
@@ -66,28 +73,34 @@ class Identifier:
     async def _catch_up(self, identify: Identify) -> None:
         while True:
             job = partial(look, identify=identify, limit=self._pace.rows)
+            began = time.perf_counter()
             found = await self._readers.run(job)
             if not found:
                 return
+            looked = time.perf_counter() - began
             await self._writer.between(partial(note, found=found), self._pace)
             senders = tuple((one.id, one.sender.provider, one.sender.event) for one in found if one.sender is not None)
             if senders:
                 self._publish(RequestsIdentified(senders=senders))
+            await asyncio.sleep(looked * REST)
 
 
 def look(database: SqliteDatabase, identify: Identify, limit: int) -> list[Found]:
-    """The newest `limit` requests that were not looked at, looked at."""
-    connection = raw(database)
+    """The newest requests that were not looked at, looked at: at most `limit`, fewer when that takes long."""
+    connection, end = raw(database), time.perf_counter() + LOOK_S
+    found = []
     with database.atomic():
         rows = connection.execute(
             "SELECT c.seq, c.id, c.headers, c.content_type, b.data FROM capture c"
             " LEFT JOIN capture_body b ON b.key = c.seq * ? WHERE c.provider IS NULL ORDER BY c.seq DESC LIMIT ?",
             (PARTS_PER_BODY, limit),
         )
-        return [
-            Found(seq=seq, id=name, sender=identify(decode_headers(headers), content_type, body or b""))
-            for seq, name, headers, content_type, body in rows
-        ]
+        for seq, name, headers, content_type, body in rows:
+            sender = identify(decode_headers(headers), content_type, body or b"")
+            found.append(Found(seq=seq, id=name, sender=sender))
+            if time.perf_counter() > end:
+                break
+    return found
 
 
 def note(database: SqliteDatabase, _: int, *, found: list[Found]) -> None:
