@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
 from app.cli.errors import CliError, Exit
 from app.cli.options import ServeOptions, WindowOptions
-from app.core.links import LinkError, parse_link
+from app.core.links import BrokenLink, LinkError, parse_link
 from app.core.settings import Settings, check
+from app.core.wishes import link_or_broken
 
 NAMES = ("port", "host", "api_port", "base_url")
 START_NAMES = ("new_endpoint", "minimized")
@@ -76,10 +78,16 @@ def serve(options: argparse.Namespace, folder: Path) -> ServeOptions:
 
 
 def window(options: argparse.Namespace, folder: Path) -> WindowOptions:
-    """The record that the window takes."""
+    """The record that the window takes. One who typed a broken link is told here, one who clicked it in the window."""
     start = {name: getattr(options, name) for name in START_NAMES if hasattr(options, name)}
+    link = link_or_broken(options.link) if options.link is not None else None
+    if isinstance(link, BrokenLink) and sys.stderr is not None and sys.stderr.isatty():
+        _refuse(link)
+    return WindowOptions(data_dir=folder, link=link, **start, **given_settings(options))
+
+
+def _refuse(link: BrokenLink) -> None:
     try:
-        link = parse_link(options.link) if options.link is not None else None
+        parse_link(link.text)
     except LinkError as error:
         raise CliError(str(error), Exit.USAGE) from error
-    return WindowOptions(data_dir=folder, link=link, **start, **given_settings(options))

@@ -9,7 +9,7 @@ from typing import Any
 import platformdirs
 
 from app.core.errors import HooklineError
-from app.core.links import Link
+from app.core.links import BrokenLink, Link
 from app.core.model import Record
 from app.core.wishes import Wish
 
@@ -59,12 +59,12 @@ class ServeOptions(ListenOptions, frozen=True):
 class WindowOptions(ListenOptions, frozen=True):
     """`hookline` alone. At most one of `link`, `new_endpoint` and `minimized` is given."""
 
-    link: Link | None = None
+    link: Link | BrokenLink | None = None
     new_endpoint: bool = False
     minimized: bool = False
 
     @property
-    def wish(self) -> Wish | Link:
+    def wish(self) -> Wish | Link | BrokenLink:
         """What is asked of the window, be it this start's or that of a program which runs already."""
         if self.link is not None:
             return self.link

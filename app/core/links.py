@@ -33,6 +33,12 @@ class EndpointLink(Record, frozen=True):
     slug: str
 
 
+class BrokenLink(Record, frozen=True):
+    """A text that was clicked as a link and names nothing: `parse_link` says why."""
+
+    text: str
+
+
 Link = RequestLink | EndpointLink
 
 
@@ -46,8 +52,10 @@ def link_to_endpoint(slug: str) -> str:
     return f"{SCHEME}//endpoint/{slug}"
 
 
-def text_of(link: Link) -> str:
+def text_of(link: Link | BrokenLink) -> str:
     """The link as it is written; `parse_link` reads it."""
+    if isinstance(link, BrokenLink):
+        return link.text
     return link_to_request(link.id) if isinstance(link, RequestLink) else link_to_endpoint(link.slug)
 
 

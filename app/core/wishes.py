@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from app.core.links import Link, LinkError, parse_link, text_of
+from app.core.links import LINK_MAX, BrokenLink, Link, LinkError, looks_like_link, parse_link, text_of
 
 LINE_MAX = 2_048
 """Bytes, the line's end included."""
@@ -29,7 +29,7 @@ class Asked(msgspec.Struct, frozen=True):
     """What a start of this version of the program wants."""
 
     version: str
-    wish: Wish | Link = Wish.SHOW
+    wish: Wish | Link | BrokenLink = Wish.SHOW
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -53,6 +53,14 @@ def encode(message: Asked | Heard) -> bytes:
     return msgspec.json.encode(_Line(version=message.version, wish=wish)) + b"\n"
 
 
+def link_or_broken(text: str) -> Link | BrokenLink:
+    """What the link names, or the link itself where it names nothing, cut to what can be shown."""
+    try:
+        return parse_link(text)
+    except LinkError:
+        return BrokenLink(text=text[: LINK_MAX // 2])
+
+
 def decode_asked(line: bytes) -> Asked | None:
     """What was asked, None when the line is nonsense. What only a later version can wish shows the window."""
     try:
@@ -61,9 +69,11 @@ def decode_asked(line: bytes) -> Asked | None:
         if not _is_version(told.version):
             return None
         if verb == "open":
-            return Asked(told.version, parse_link(link))
+            if not looks_like_link(link):
+                return None
+            return Asked(told.version, link_or_broken(link))
         return Asked(told.version, next((wish for wish in Wish if wish == told.wish), Wish.SHOW))
-    except (*_NONSENSE, LinkError):
+    except _NONSENSE:
         return None
 
 

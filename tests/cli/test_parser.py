@@ -14,7 +14,7 @@ import pytest
 import app
 from app.cli.main import ApiAddress, CliDoors, main
 from app.cli.options import SelftestOptions, ServeOptions, WindowOptions, default_folder
-from app.core.links import EndpointLink, RequestLink
+from app.core.links import BrokenLink, EndpointLink, RequestLink
 from app.core.wishes import Wish
 
 ROOT = Path(__file__).parents[2]
@@ -96,6 +96,7 @@ LINK = f"hookline://request/{ID}"
         (["--port", "0", LINK], {"port": 0, "link": RequestLink(id=ID)}, RequestLink(id=ID)),
         ([LINK, "--port", "0"], {"port": 0, "link": RequestLink(id=ID)}, RequestLink(id=ID)),
         (["--", LINK], {"link": RequestLink(id=ID)}, RequestLink(id=ID)),
+        (["hookline:x"], {"link": BrokenLink(text="hookline:x")}, BrokenLink(text="hookline:x")),
         (["HOOKLINE:endpoint/my-hooks/"], {"link": EndpointLink(slug="my-hooks")}, EndpointLink(slug="my-hooks")),
         (["--new-endpoint"], {"new_endpoint": True}, Wish.NEW_ENDPOINT),
         (["--minimized"], {"minimized": True}, Wish.STAY),
@@ -103,7 +104,7 @@ LINK = f"hookline://request/{ID}"
     ],
 )
 def test_how_the_window_starts(
-    tmp_path: Path, arguments: list[str], given: dict[str, Any], wish: Wish | RequestLink
+    tmp_path: Path, arguments: list[str], given: dict[str, Any], wish: Wish | RequestLink | BrokenLink
 ) -> None:
     asked = Asked()
     assert main(["--data-dir", str(tmp_path), *arguments], asked.doors()) == 0
@@ -194,8 +195,6 @@ def test_an_empty_variable_names_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         (f"{LINK} --json", "--json"),
         (f"-- {LINK} --base-url http://x", "Behind -- stands a link and nothing else; '--base-url' was given too"),
         (f"{LINK} {LINK}", "invalid choice"),
-        ("hookline://request/12", "'12' is not the id"),
-        ("hookline:", "names a request"),
         ("--new-endpoint --minimized", "not allowed with"),
         ("--minimized serve", "--minimized goes with hookline alone"),
         ("--new-endpoint version", "--new-endpoint goes with hookline alone"),
@@ -214,6 +213,17 @@ def test_wrong_use_ends_with_2_and_one_line(arguments: str, said: str, capsys: p
     assert said in shown.err
     assert shown.err.startswith("hookline: ")
     assert shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("link", "said"), [("hookline://request/12", "'12' is not the id"), ("hookline:", "names a request")]
+)
+def test_a_broken_link_that_was_typed_is_refused(
+    link: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main([link], CLOSED) == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", ["--help", "serve --help", "endpoint add --help", "show -h"])

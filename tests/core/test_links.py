@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.core.clock import now_us
 from app.core.errors import HooklineError
 from app.core.ids import new_slug, uuid7
-from app.core.links import EndpointLink, RequestLink, link_to_endpoint, link_to_request, parse_link, text_of
+from app.core.links import BrokenLink, EndpointLink, RequestLink, link_to_endpoint, link_to_request, parse_link, text_of
 from app.core.wishes import LINE_MAX, Asked, Heard, Wish, decode_asked, decode_heard, encode
 
 ID = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b"
@@ -133,3 +133,10 @@ def test_nonsense_is_no_answer(line: bytes) -> None:
 def test_the_wish_of_a_later_version_at_least_shows_the_window() -> None:
     assert decode_asked(b'{"version":"9.1","wish":"dance","tempo":3}') == Asked("9.1", Wish.SHOW)
     assert decode_heard(encode(Heard("9.1"))) == Heard("9.1")
+
+
+def test_a_broken_link_is_handed_on_so_that_the_window_can_tell() -> None:
+    broken = BrokenLink(text="hookline:" + "\N{PILE OF POO}" * 200)
+    line = encode(Asked("1.0", broken))
+    assert len(line) <= LINE_MAX
+    assert decode_asked(line) == Asked("1.0", broken)

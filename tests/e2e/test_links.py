@@ -92,6 +92,8 @@ def test_later_starts_are_done_by_the_window_that_runs(tmp_path: Path) -> None:
         assert "not here any more" in first.tells("said")["said"]
         assert hookline(tmp_path, link_to_endpoint(new_slug()), **OFFSCREEN).returncode == 0
         assert "There is no endpoint" in first.tells("said")["said"]
+        assert hookline(tmp_path, "hookline:" + "\N{PILE OF POO}" * 600, **OFFSCREEN).returncode == 0
+        assert "names a request" in first.tells("said")["said"]
         assert hookline(tmp_path, "--minimized", **OFFSCREEN).returncode == 0
         heard = ask(tmp_path, Asked("99.0"))
         assert heard is not None

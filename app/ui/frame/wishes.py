@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Slot
 
-from app.core.links import EndpointLink, Link, LinkError, RequestLink, parse_link
+from app.core.links import BrokenLink, EndpointLink, Link, LinkError, RequestLink, parse_link
 from app.core.wishes import Asked, Wish
 from app.ui.detail.latest import Latest
 from app.ui.main_window import MainWindow
@@ -50,9 +50,12 @@ class Wishes(QObject):
             self._make_room()
             self._messages.post(Message(text=str(error), tone="warning", key=LEADS_NOWHERE, answers=True))
 
-    def fulfil(self, wish: Wish | Link) -> None:
+    def fulfil(self, wish: Wish | Link | BrokenLink) -> None:
         """Do it."""
         if wish is Wish.STAY:
+            return
+        if isinstance(wish, BrokenLink):
+            self.open_text(wish.text)
             return
         self._window.bring_to_front()
         if wish is Wish.SHOW:
