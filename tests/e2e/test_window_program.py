@@ -50,8 +50,10 @@ def test_a_question_at_the_start_stays_until_answered_or_told_to_end(tmp_path: P
         command = [sys.executable, "-m", "app", "--host", address, "--port", port, "--api-port", "0"]
         env = environment(HOOKLINE_DATA_DIR=str(tmp_path), **OFFSCREEN)
         with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as process:
+            while not (tmp_path / "hookline.db").exists() and process.poll() is None:
+                time.sleep(0.05)
             with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(3)
+                process.wait(2)
             begun = time.monotonic()
             process.terminate()
             assert process.stderr is not None
