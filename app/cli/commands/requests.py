@@ -33,7 +33,7 @@ COLUMNS = (
 OF_ALL = (*COLUMNS[:2], Column("ENDPOINT", 24), *COLUMNS[2:])
 QUERY_HELP = (
     "only those with these words, or that filters find: method:POST path:/orders header:x-id=7 status:5xx size:>10k"
-    " json:data.amount>1000 since:2h is:unread; - negates, OR between terms"
+    " json:data.amount>1000 since:2h is:unread is:starred; - negates, OR between terms"
 )
 
 
