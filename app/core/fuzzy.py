@@ -11,7 +11,7 @@ from app.core.model import Record
 WANTED_MAX, TEXT_MAX = 60, 200
 """Characters that are looked at; more are neither typed nor read."""
 
-_LETTER, _START, _FIRST, _NEXT, _SKIPPED, _BEFORE_MAX, _WHOLE, _ELSEWHERE = 4, 8, 3, 7, 1, 8, 20, 2
+_LETTER, _START, _FIRST, _NEXT, _SKIPPED, _BEFORE_MAX, _WHOLE, _ELSEWHERE = 4, 8, 3, 9, 1, 8, 20, 2
 """Points: of each letter, one that begins a word or all or follows the one before; what is skipped costs."""
 _NONE = -1_000_000
 _STROKES = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "\u0131": "i", "æ": "ae", "œ": "oe"})
@@ -57,15 +57,20 @@ def fold(text: str) -> Folded:
     letters, at, starts = [], [], []
     before = " "
     for place, character in enumerate(text):
-        plain = [letter for letter in normalize("NFKD", character).casefold() if not combining(letter)]
+        plain = character.lower() if character.isascii() else _plain(character)
         begins = _begins(before, character)
-        for letter in "".join(plain).translate(_STROKES):
+        for letter in plain:
             letters.append(letter)
             at.append(place)
             starts.append(begins)
             begins = False
         before = character if plain else before
     return Folded(letters="".join(letters), at=tuple(at), starts=tuple(starts))
+
+
+def _plain(character: str) -> str:
+    letters = normalize("NFKD", character).casefold()
+    return "".join(letter for letter in letters if not combining(letter)).translate(_STROKES)
 
 
 def _begins(before: str, character: str) -> bool:
@@ -86,20 +91,43 @@ def _word(word: str, inside: Folded) -> Match | None:
     """The best way to find the letters of `word` in their order; None if too few of them begin or follow anything."""
     if not _in_order(word, inside.letters):
         return None
-    ends, came = _table(word, inside)
-    end = max(range(len(ends)), key=ends.__getitem__)
-    places = [end]
-    for step in reversed(came[1:]):
-        places.append(step[places[-1]])
-    places.reverse()
+    score, places = _together(word, inside) or _best(word, inside)
     loose = sum(
         not inside.starts[place] and (number == 0 or place != places[number - 1] + 1)
         for number, place in enumerate(places)
     )
     if loose > len(word) // 2:
         return None
-    score = ends[end] - len(inside.letters) // 6 + (_WHOLE if word == inside.letters else 0)
+    score += (_WHOLE if word == inside.letters else 0) - len(inside.letters) // 6
     return Match(score=score, places=tuple(dict.fromkeys(inside.at[place] for place in places)))
+
+
+def _together(word: str, inside: Folded) -> tuple[int, list[int]] | None:
+    """Score and places of the word where it stands as it is from the beginning of a word on: nothing fits better."""
+    at = inside.letters.find(word)
+    while at >= 0 and not inside.starts[at]:
+        at = inside.letters.find(word, at + 1)
+    if at < 0:
+        return None
+    inner = sum(inside.starts[at + 1 : at + len(word)])
+    score = _first(at, inside) + (len(word) - 1) * (_LETTER + _NEXT) + inner * _START
+    return score, list(range(at, at + len(word)))
+
+
+def _best(word: str, inside: Folded) -> tuple[int, list[int]]:
+    """Score and places of the best way among all."""
+    ends, came = _table(word, inside)
+    end = max(range(len(ends)), key=ends.__getitem__)
+    places = [end]
+    for step in reversed(came[1:]):
+        places.append(step[places[-1]])
+    return ends[end], places[::-1]
+
+
+def _first(place: int, inside: Folded) -> int:
+    """What the first letter of a word is worth here."""
+    start = (_START if inside.starts[place] else 0) + (_FIRST if place == 0 else 0)
+    return _LETTER + start - min(place, _BEFORE_MAX)
 
 
 def _in_order(word: str, letters: str) -> bool:
@@ -126,9 +154,9 @@ def _table(word: str, inside: Folded) -> tuple[list[int], list[list[int]]]:
                     far, far_at = ends[place - 2] - _SKIPPED, place - 2
             if letters[place] != letter:
                 continue
-            worth = _LETTER + (_START if inside.starts[place] else 0) + (_FIRST if place == 0 else 0)
+            worth = _LETTER + (_START if inside.starts[place] else 0)
             if not number:
-                here[place] = worth - min(place, _BEFORE_MAX)
+                here[place] = _first(place, inside)
             elif place and ends[place - 1] + _NEXT >= far:
                 here[place], source[place] = ends[place - 1] + _NEXT + worth, place - 1
             else:

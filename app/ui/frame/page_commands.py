@@ -16,11 +16,12 @@ class PageWays(QObject):
         self._page = page
         self._filter = command("Filter", "filter", page.filter.start, self, "/")
         self._chart = command("Hide activity chart", "chart", self._toggle_chart, self)
-        self.of_request = (
-            command("Find in body", "search", page.detail.open_find, self, "Ctrl+F"),
+        self._find = command("Find in body", "search", page.detail.open_find, self, "Ctrl+F")
+        self._steps = (
             command("Next match in body", "down", page.filter.next_mark, self, "F3"),
             command("Previous match in body", "up", page.filter.previous_mark, self, "Shift+F3"),
         )
+        self.of_request = (self._find, *self._steps)
         self.of_list = (self._filter, self._chart)
 
     def refresh(self) -> None:
@@ -29,8 +30,10 @@ class PageWays(QObject):
         self._filter.setEnabled(page.filter.bar.isVisible())
         self._chart.setEnabled(seen)
         self._chart.setText("Hide activity chart" if page.activity.open else "Show activity chart")
-        for action in self.of_request:
-            action.setEnabled(seen and page.detail.capture is not None)
+        opened = seen and page.detail.capture is not None
+        self._find.setEnabled(opened)
+        for step in self._steps:
+            step.setEnabled(opened and (page.filter.active or page.detail.body.find_bar.isVisible()))
 
     @Slot()
     def _toggle_chart(self) -> None:
