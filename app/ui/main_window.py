@@ -73,7 +73,7 @@ class MainWindow(QMainWindow):
     def show_page(self, name: str) -> None:
         """Show DASHBOARD, ALL_REQUESTS or REFUSED."""
         self._shown_endpoint = None
-        self.commands.endpoint.show(None)
+        self.commands.show(name)
         pages: dict[str, QWidget] = {DASHBOARD: self.dashboard, ALL_REQUESTS: self.requests, REFUSED: self.refused}
         if name == ALL_REQUESTS:
             self.requests.show_endpoint(None)
@@ -86,7 +86,7 @@ class MainWindow(QMainWindow):
         if self._doors.endpoints.by_id(endpoint_id) is None:
             return
         self._shown_endpoint = endpoint_id
-        self.commands.endpoint.show(endpoint_id)
+        self.commands.show(None, endpoint_id)
         self.requests.show_endpoint(endpoint_id)
         self.pages.setCurrentWidget(self.requests)
         self.sidebar.select_endpoint(endpoint_id)

@@ -112,8 +112,10 @@ class Palette(QWidget):
         QApplication.instance().installEventFilter(self)  # type: ignore[union-attr]
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """No more."""
+        """No more; what was found may go away meanwhile."""
         super().hideEvent(event)
+        self._known = ()
+        self.model.show(())
         QApplication.instance().removeEventFilter(self)  # type: ignore[union-attr]
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

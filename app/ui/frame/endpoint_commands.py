@@ -41,7 +41,6 @@ class EndpointCommands(QObject):
     def show(self, endpoint_id: int | None) -> None:
         """Work on this one; None for none."""
         self._id = endpoint_id
-        self.refresh()
 
     def refresh(self) -> None:
         """Offer what can be done now."""

@@ -44,6 +44,7 @@ class FrameCommands(QObject):
     ) -> None:
         super().__init__(window)
         self._doors, self._window = doors, window
+        self._page: str | None = None
         self.book = CommandBook()
         self.sheet = SheetOpener(self.book, theme, window)
         self.palette = Palette(Recent(doors.data_folder), theme, window)
@@ -60,6 +61,12 @@ class FrameCommands(QObject):
         self.palette.opening.connect(self.refresh)
         self.refresh()
 
+    def show(self, page: str | None, endpoint_id: int | None = None) -> None:
+        """The window shows this page now, or (None) the requests of this endpoint."""
+        self._page = page
+        self.endpoint.show(endpoint_id)
+        self.refresh()
+
     @Slot()
     def refresh(self) -> None:
         """Offer what can be done now."""
@@ -67,6 +74,8 @@ class FrameCommands(QObject):
         self._page_ways.refresh()
         self._themes.refresh()
         some = bool(self._doors.endpoints.all())
+        for name, action in self._pages.items():
+            action.setEnabled(name != self._page)
         self._next.setEnabled(some)
         self._previous.setEnabled(some)
 
@@ -77,14 +86,12 @@ class FrameCommands(QObject):
         self.book.add(Group.REQUEST, *self._page_ways.of_request)
         self.book.add(Group.LIST, *self._page_ways.of_list)
         self.book.add(Group.ENDPOINT, new, *self.endpoint.actions)
-        self.book.add(
-            Group.GO_TO,
-            command("Dashboard", "dashboard", self._go_to_dashboard, self),
-            command("All requests", "all", self._go_to_all, self),
-            command("Refused requests", "refused", self._go_to_refused, self),
-            self._next,
-            self._previous,
-        )
+        self._pages = {
+            DASHBOARD: command("Dashboard", "dashboard", self._go_to_dashboard, self),
+            ALL_REQUESTS: command("All requests", "all", self._go_to_all, self),
+            REFUSED: command("Refused requests", "refused", self._go_to_refused, self),
+        }
+        self.book.add(Group.GO_TO, *self._pages.values(), self._next, self._previous)
         self._window.addActions([new, self._next, self._previous])
 
     def _add_program(self, about: AboutOpener) -> None:

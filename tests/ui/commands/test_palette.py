@@ -17,6 +17,7 @@ from app.core.model import Plan
 from app.ui.commands.palette import Palette
 from app.ui.commands.recent import KEPT, KEY, Recent
 from app.ui.commands.rows import ROW
+from app.ui.detail.code_view import CodeView
 from app.ui.forms.endpoint_dialog import EndpointDialog
 from app.ui.frame.sidebar import DASHBOARD
 from app.ui.main_window import MainWindow
@@ -74,7 +75,10 @@ class TestKeys:
                 await with_requests(desk, window)
                 line = window.requests.filter.bar.line
                 row = window.sidebar.row(desk.store.endpoints.all()[1].id)
-                places: tuple[QWidget, ...] = (window.requests.list, line, row)
+                window.requests.list.select_row(0)
+                await until(window.requests.detail.head.isVisible)
+                body = window.requests.detail.body.findChild(CodeView)
+                places: tuple[QWidget, ...] = (window.requests.list, line, row, body)
                 for place in places:
                     place.setFocus()
                     palette = press_open(window)
@@ -90,10 +94,10 @@ class TestKeys:
 
     def test_keys_move_in_the_list_and_tab_leads_nowhere(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
-            async with shown(tmp_path, plan=Plan.PRO, endpoints=40) as (_, window):
+            async with shown(tmp_path, plan=Plan.PRO, endpoints=14) as (_, window):
                 palette = press_open(window)
                 last, page = palette.model.rowCount() - 1, palette.rows.viewport().height() // ROW - 1
-                assert last > 40
+                assert last > 20
                 for key, row in (
                     (Qt.Key.Key_Down, 1),
                     (Qt.Key.Key_PageDown, 1 + page),
@@ -195,7 +199,7 @@ class TestFinding:
                 palette = press_open(window)
                 names = texts(palette)
                 assert "New endpoint" in names
-                for name in ("Filter", "Find in body", "Edit endpoint…", "Next endpoint", "Theme: light"):
+                for name in ("Dashboard", "Filter", "Find in body", "Edit endpoint…", "Next endpoint", "Theme: light"):
                     assert name not in names
                 palette.leave()
                 endpoint = await desk.endpoint()
@@ -209,7 +213,7 @@ class TestFinding:
 
     def test_endpoints_are_found_by_name_and_slug_and_shown_plain(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
-            async with shown(tmp_path, plan=Plan.PRO, endpoints=12) as (desk, window):
+            async with shown(tmp_path, plan=Plan.PRO, endpoints=10) as (desk, window):
                 first = await desk.endpoint(name="<b>Émile</b> & co")
                 other = await desk.endpoint(name="Other", slug="partner-uploads")
                 palette = press_open(window)
@@ -327,7 +331,7 @@ class TestRecent:
 class TestLook:
     def test_it_lies_at_the_top_and_in_the_middle_of_any_window(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
-            async with shown(tmp_path, plan=Plan.PRO, endpoints=30) as (_, window):
+            async with shown(tmp_path, plan=Plan.PRO, endpoints=12) as (_, window):
                 palette = press_open(window)
                 for width, height in ((960, 600), (1920, 1080)):
                     window.resize(width, height)
@@ -343,11 +347,11 @@ class TestLook:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, window):
                 palette = press_open(window)
-                for theme in ("dark", "light"):
+                for theme in ("light", "dark"):
                     desk.theme.set_choice(theme)
                     palette.field.setText("")
                     plain = _strongest(palette, desk.theme.tokens.accent_text)
-                    palette.field.setText("dashboard")
+                    palette.field.setText("refused")
                     assert _strongest(palette, desk.theme.tokens.accent_text) > plain + 10
 
         run(scene())
@@ -372,11 +376,11 @@ class TestLook:
                 palette = press_open(window)
                 before, rows = len(palette.findChildren(QWidget)), palette.model.rowCount()
                 palette.leave()
-                for _ in range(60):
+                for _ in range(25):
                     await desk.endpoint()
                 palette.open()
                 await settle()
-                assert palette.model.rowCount() == rows + 60
+                assert palette.model.rowCount() == rows + 25
                 assert len(palette.findChildren(QWidget)) == before
 
         run(scene())
