@@ -33,6 +33,7 @@ from app.cli.options import WindowOptions
 from app.core.model import Endpoint
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
+from app.ui.commands.sheet import ShortcutSheet
 from app.ui.dashboard.page import MEASURE_MS
 from app.ui.detail.detail_pane import BODY, MIRROR, TABS
 from app.ui.forms.endpoint_dialog import EndpointDialog
@@ -123,7 +124,24 @@ class PictureBook:
         await self._refuse(deploy)
         await self._lists(stripe, shopify, deploy)
         await self._bodies(partner)
+        await self._commands(stripe)
         await self._dialogs(stripe)
+
+    async def _commands(self, stripe: Endpoint) -> None:
+        window, palette = self._ready.window, self._ready.window.commands.palette
+        window.requests.filter.bar.saved.filters.save("Failed payments", "provider:stripe event:charge.failed since:7d")
+        window.show_endpoint(stripe.id)
+        await self._open("POST")
+        palette.open()
+        for name, text in (("", ""), ("-matches", "copy"), ("-endpoints", "st"), ("-filter", "method:POST since:2h")):
+            palette.field.setText(text)
+            await self._save(f"palette{name}")
+        palette.field.setText("no such thing")
+        await self._save("palette-nothing")
+        palette.leave()
+        window.commands.sheet.open()
+        await self._save("shortcuts")
+        self._dialog(ShortcutSheet).reject()
 
     async def _lists(self, stripe: Endpoint, shopify: Endpoint, deploy: Endpoint) -> None:
         window = self._ready.window

@@ -1,4 +1,4 @@
-"""The window: puts sidebar, pages and message bar together, and takes the keys that work everywhere."""
+"""The window: puts sidebar, pages and message bar together."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence
+from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.model import Endpoint
 from app.ui.about.opener import AboutOpener
 from app.ui.dashboard.page import DashboardPage
 from app.ui.frame.actions import EndpointActions
+from app.ui.frame.keys import FrameCommands
 from app.ui.frame.remembered import Remembered
 from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED, Sidebar
 from app.ui.news import News
@@ -54,8 +55,16 @@ class MainWindow(QMainWindow):
         self.pages = QStackedWidget(self)
         self._lay_out()
         self.toast = Toast(theme, self.pages)
+        self.commands = FrameCommands(
+            doors,
+            theme,
+            tasks,
+            actions=self.actions_on_endpoints,
+            page=self.requests,
+            about=self.about,
+            window=self,
+        )
         self._connect()
-        self._add_keys()
         self._remembered = Remembered(doors.data_folder)
         self._remembered.restore(self)
         self.show_page(DASHBOARD)
@@ -64,6 +73,7 @@ class MainWindow(QMainWindow):
     def show_page(self, name: str) -> None:
         """Show DASHBOARD, ALL_REQUESTS or REFUSED."""
         self._shown_endpoint = None
+        self.commands.show(name)
         pages: dict[str, QWidget] = {DASHBOARD: self.dashboard, ALL_REQUESTS: self.requests, REFUSED: self.refused}
         if name == ALL_REQUESTS:
             self.requests.show_endpoint(None)
@@ -76,6 +86,7 @@ class MainWindow(QMainWindow):
         if self._doors.endpoints.by_id(endpoint_id) is None:
             return
         self._shown_endpoint = endpoint_id
+        self.commands.show(None, endpoint_id)
         self.requests.show_endpoint(endpoint_id)
         self.pages.setCurrentWidget(self.requests)
         self.sidebar.select_endpoint(endpoint_id)
@@ -140,6 +151,13 @@ class MainWindow(QMainWindow):
         self.sidebar.endpoint_chosen.connect(self.show_endpoint)
         self.sidebar.settings_wanted.connect(self.open_settings)
         self.sidebar.about_wanted.connect(self.about.open)
+        self.sidebar.keys_wanted.connect(self.commands.sheet.open)
+        self.sidebar.palette_wanted.connect(self.commands.palette.open)
+        self.commands.page_wanted.connect(self.show_page)
+        self.commands.endpoint_wanted.connect(self.enter_endpoint)
+        self.commands.settings_wanted.connect(self.open_settings)
+        if sys.platform == "darwin":
+            self.menuBar().addMenu("Hookline").addActions(self.commands.in_menu)
         self.dashboard.opened.connect(self.enter_endpoint)
         self.requests.edit_requested.connect(actions.edit)
         self.requests.test_requested.connect(actions.send_test)
@@ -150,32 +168,7 @@ class MainWindow(QMainWindow):
         actions.said.connect(self._say)
         self.news.endpoint_removed.connect(self._removed)
         self.news.settings_changed.connect(self._follow_theme)
-
-    def _add_keys(self) -> None:
-        for text, keys, slot in (
-            ("New endpoint", "Ctrl+N", self.actions_on_endpoints.create),
-            ("Settings", "Ctrl+,", self.open_settings),
-        ):
-            action = QAction(text, self)
-            action.setShortcut(QKeySequence(keys))
-            action.triggered.connect(slot)
-            self.addAction(action)
-        if sys.platform == "darwin":
-            self.menuBar().addMenu("Hookline").addAction(self.about.action)
-        numbers = QActionGroup(self)
-        for number in range(1, 10):
-            action = numbers.addAction(f"Endpoint {number}")
-            action.setShortcut(QKeySequence(f"Ctrl+{number}"))
-            action.setData(number)
-            self.addAction(action)
-        numbers.triggered.connect(self._go_to_number)
-
-    @Slot(object)
-    def _go_to_number(self, action: QAction) -> None:
-        endpoints = self._doors.endpoints.all()
-        place = int(action.data()) - 1
-        if place < len(endpoints):
-            self.enter_endpoint(endpoints[place].id)
+        self.news.endpoints_changed.connect(self.commands.refresh)
 
     @Slot(object)
     def _made(self, endpoint: Endpoint) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QKeySequence
 
 
 class Group(StrEnum):
@@ -31,3 +32,17 @@ class CommandBook:
     def all(self) -> Iterable[tuple[Group, QAction]]:
         """Each action with its group, groups in their order."""
         return ((group, action) for group, actions in self._held.items() for action in actions)
+
+
+def command(text: str, icon: str, slot: Callable[[], object], parent: QObject, *keys: str) -> QAction:
+    """A command for the book. Its keys work once it is added to a widget; `icon` is a name of `theme.icons.NAMES`."""
+    action = QAction(text, parent)
+    action.setProperty("glyph", icon)
+    action.setShortcuts([QKeySequence(key) for key in keys])
+    action.triggered.connect(slot)
+    return action
+
+
+def name_of(action: QAction) -> str:
+    """Its text without the marks that menus take for their own keys."""
+    return action.text().replace("&&", "\0").replace("&", "").replace("\0", "&")

@@ -31,6 +31,8 @@ class Sidebar(QFrame):
     endpoint_chosen = Signal(object)
     settings_wanted = Signal()
     about_wanted = Signal()
+    keys_wanted = Signal()
+    palette_wanted = Signal()
 
     def __init__(
         self, doors: Doors, theme: Theme, news: News, actions: EndpointActions, parent: QWidget | None = None
@@ -145,6 +147,9 @@ class Sidebar(QFrame):
         row.setSpacing(10)
         row.addWidget(badge)
         row.addLayout(words, 1)
+        self.palette_button = IconButton("search", "Find anything (Ctrl+K)", self._theme, self)
+        self.palette_button.clicked.connect(self.palette_wanted)
+        row.addWidget(self.palette_button)
         return row
 
     def _endpoints_head(self) -> QHBoxLayout:
@@ -180,6 +185,8 @@ class Sidebar(QFrame):
         self.settings_button.clicked.connect(self.settings_wanted)
         self.about_button = IconButton("info", "About Hookline", self._theme, self)
         self.about_button.clicked.connect(self.about_wanted)
+        self.keys_button = IconButton("keyboard", "Keyboard shortcuts (F1)", self._theme, self)
+        self.keys_button.clicked.connect(self.keys_wanted)
         words = QVBoxLayout()
         words.setSpacing(6)
         words.addWidget(self._plan)
@@ -190,6 +197,7 @@ class Sidebar(QFrame):
         row.addLayout(words, 1)
         buttons = QHBoxLayout()
         buttons.setSpacing(0)
+        buttons.addWidget(self.keys_button)
         buttons.addWidget(self.about_button)
         buttons.addWidget(self.settings_button)
         row.addLayout(buttons)

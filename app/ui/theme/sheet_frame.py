@@ -22,5 +22,6 @@ QFrame[part="bar"][tone="info"] { background: $accent_soft; }
 QFrame[part="bar"] QPushButton { background: $surface; min-height: 26px; }
 QFrame[part="bar"] QPushButton:hover { background: $hover; }
 
+QListView[part="found"] { background: $surface_raised; border: none; }
 QListView[part="sidebar"] { background: transparent; border: none; }
 """

@@ -1,0 +1,247 @@
+"""The command palette: lies over the window, finds as one types, runs what is chosen, and gives the keyboard back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleEvent,
+    QColor,
+    QHideEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from app.ui.commands.entry import Entry, Found, find
+from app.ui.commands.field import PaletteField
+from app.ui.commands.recent import Recent
+from app.ui.commands.rows import ROW, FoundList, FoundModel
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.card import line
+from app.ui.widgets.labels import label
+
+WIDTH, ROWS_SEEN = 680, 10
+NOTHING = "Nothing is called that."
+NOTHING_HINT = "A filter such as method:POST or since:2h searches all requests, a request's id opens it."
+HEAD = 50
+"""Height of the line with what separates it from the rows."""
+_SHADOW, _DROP = 28, 8
+"""Pixels that the shadow reaches beyond the panel, and by which it falls."""
+
+
+class Palette(QWidget):
+    """The panel with its shadow. The window below is neither dimmed nor covered: it would have to be drawn anew."""
+
+    opening = Signal()
+    """It is about to ask what there is."""
+
+    def __init__(self, recent: Recent, theme: Theme, window: QWidget) -> None:
+        super().__init__(window)
+        self.entries: Callable[[], Sequence[Entry]] = tuple
+        """What there is, asked at each opening."""
+        self.typed: Callable[[str], Sequence[Entry]] = _none
+        """What can be done with a text itself."""
+        self._recent, self._theme = recent, theme
+        self._known: Sequence[Entry] = ()
+        self._lately: Sequence[str] = ()
+        self._before: QWidget | None = None
+        self.panel = QFrame(self)
+        self.field = PaletteField(self.panel)
+        self.rows = FoundList(theme, self.panel)
+        self.model = FoundModel(self)
+        self.nothing = QWidget(self.panel)
+        self._glass = QLabel(self.panel)
+        self._build()
+        self.field.textChanged.connect(self._search)
+        self.field.moved.connect(self._move)
+        self.field.entered.connect(self._take)
+        self.field.left.connect(self.leave)
+        self.field.lost.connect(self.hide)
+        self.rows.clicked.connect(self._take)
+        self.rows.selectionModel().currentChanged.connect(self._tell)
+        theme.changed.connect(self._dress)
+        self._dress()
+        self.hide()
+
+    @Slot()
+    def toggle(self) -> None:
+        """Open it, or close it where it is open."""
+        if self.isVisible():
+            self.leave()
+        else:
+            self.open()
+
+    @Slot()
+    def open(self) -> None:
+        """Open it empty, unless a dialog is open."""
+        if QApplication.activeModalWidget() is not None:
+            return
+        self.opening.emit()
+        self._known, self._lately = self.entries(), self._recent.keys()
+        self._before = self.window().focusWidget()
+        self.field.clear()
+        self._search()
+        self._place()
+        self.show()
+        self.raise_()
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    @Slot()
+    def leave(self) -> None:
+        """Close, with the keyboard where it was."""
+        before = self._before
+        # The focus goes first: hidden with it, the line would hand it on to whatever comes next.
+        if before is not None and isValid(before) and before.isVisible():
+            # By a key, so that its ring is seen; a line of text would select all for that.
+            is_line = isinstance(before, QLineEdit)
+            before.setFocus(Qt.FocusReason.OtherFocusReason if is_line else Qt.FocusReason.ShortcutFocusReason)
+        else:
+            self.field.clearFocus()
+        self.hide()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """While it is open every click is looked at."""
+        super().showEvent(event)
+        QApplication.instance().installEventFilter(self)  # type: ignore[union-attr]
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """No more; what was found may go away meanwhile."""
+        super().hideEvent(event)
+        self._known = ()
+        self.model.show(())
+        QApplication.instance().removeEventFilter(self)  # type: ignore[union-attr]
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the window's size; a click beside the panel closes and does nothing else; a dialog closes too."""
+        kind = event.type()
+        if isinstance(event, QMouseEvent) and kind == QEvent.Type.MouseButtonPress and self._beside(watched, event):
+            self.leave()
+            return True
+        if kind == QEvent.Type.Resize and watched is self.window():
+            self._place()
+        elif kind == QEvent.Type.WindowBlocked and watched is self.window():
+            self.leave()
+        return super().eventFilter(watched, event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The shadow."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(0, 0, 0, 18 if self._theme.is_dark else 4))
+        around = QRectF(self.panel.geometry()).translated(0, _DROP)
+        for reach in range(_SHADOW - _DROP, 0, -2):
+            painter.drawRoundedRect(around.adjusted(-reach, -reach, reach, reach), reach + 8, reach + 8)
+
+    def _beside(self, watched: QObject, event: QMouseEvent) -> bool:
+        """Whether it is a click in the window, but neither in the panel nor in a menu over it."""
+        if not isinstance(watched, QWidget) or watched.window() is not self.window():
+            return False
+        return not self.panel.rect().contains(self.panel.mapFromGlobal(event.globalPosition().toPoint()))
+
+    @Slot()
+    def _search(self) -> None:
+        text = self.field.text()
+        found = [*map(Found, self.typed(text)), *find(self._known, text, self._lately)]
+        self.model.show(found)
+        self.rows.setCurrentIndex(self.model.index(0))
+        self.rows.scrollToTop()
+        self.rows.setVisible(bool(found))
+        self.nothing.setVisible(not found)
+        self.field.setAccessibleDescription("" if found else NOTHING)
+        self._place()
+
+    @Slot(object)
+    def _move(self, key: Qt.Key) -> None:
+        """Up and Down go round, the others stop at the ends."""
+        count, row = self.model.rowCount(), self.rows.currentIndex().row()
+        page = max(1, self.rows.viewport().height() // ROW - 1)
+        if not count:
+            return
+        target = {
+            Qt.Key.Key_Up: (row - 1) % count,
+            Qt.Key.Key_Down: (row + 1) % count,
+            Qt.Key.Key_PageUp: max(0, row - page),
+            Qt.Key.Key_PageDown: min(count - 1, row + page),
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: count - 1,
+        }[key]
+        self.rows.setCurrentIndex(self.model.index(target))
+
+    @Slot()
+    def _take(self) -> None:
+        """Close, give the keyboard back, and only then do it: what it does may depend on where the keyboard is."""
+        index = self.rows.currentIndex()
+        if not index.isValid():
+            return
+        entry = self.model.at(index.row()).entry
+        self.leave()
+        if entry.key:
+            self._recent.use(entry.key)
+        entry.run()
+
+    @Slot()
+    def _tell(self) -> None:
+        """The keyboard stays in the line; a screen reader is to read the row."""
+        index = self.rows.currentIndex()
+        if index.isValid() and self.isVisible() and QAccessible.isActive():
+            told = QAccessibleEvent(self.rows, QAccessible.Event.Focus)
+            told.setChild(index.row())
+            QAccessible.updateAccessibility(told)
+
+    def _place(self) -> None:
+        window = self.window().size()
+        width = min(WIDTH, window.width() - 2 * metrics.SPACE_5)
+        top = max(metrics.SPACE_5, window.height() // 10)
+        room = min(ROWS_SEEN, (window.height() - top - metrics.SPACE_6 - HEAD) // ROW)
+        self.rows.setFixedHeight(ROW * max(1, min(self.model.rowCount(), room)))
+        below = self.rows.height() if self.model.rowCount() else self.nothing.sizeHint().height()
+        height = HEAD + below + 2 * metrics.SPACE_2
+        left = (window.width() - width) // 2
+        self.setGeometry(left - _SHADOW, top - _SHADOW, width + 2 * _SHADOW, height + 2 * _SHADOW)
+        self.panel.setGeometry(_SHADOW, _SHADOW, width, height)
+
+    def _build(self) -> None:
+        self.setAccessibleName("Command palette")
+        self.panel.setProperty("part", "popup")
+        self.panel.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.rows.setModel(self.model)
+        top_line = QWidget(self.panel)
+        top_line.setFixedHeight(HEAD - 3)
+        top = QHBoxLayout(top_line)
+        top.setContentsMargins(metrics.SPACE_4 + 4, 0, metrics.SPACE_3, 0)
+        top.setSpacing(metrics.SPACE_1)
+        top.addWidget(self._glass)
+        top.addWidget(self.field, 1)
+        words = QVBoxLayout(self.nothing)
+        words.setContentsMargins(metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3)
+        words.setSpacing(metrics.SPACE_1)
+        words.addWidget(label(NOTHING, "", self.nothing))
+        words.addWidget(label(NOTHING_HINT, "faint", self.nothing, wrap=True))
+        below = QVBoxLayout()
+        below.setContentsMargins(metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
+        below.addWidget(self.rows)
+        below.addWidget(self.nothing)
+        column = QVBoxLayout(self.panel)
+        column.setContentsMargins(1, 1, 1, 1)
+        column.setSpacing(0)
+        column.addWidget(top_line)
+        column.addWidget(line(self.panel))
+        column.addLayout(below)
+
+    @Slot()
+    def _dress(self) -> None:
+        self._glass.setPixmap(self._theme.icon("search").pixmap(QSize(metrics.ICON, metrics.ICON)))
+        self.rows.viewport().update()
+        self.update()
+
+
+def _none(text: str) -> Sequence[Entry]:
+    return ()

@@ -1,0 +1,170 @@
+"""The cheat sheet: every key there is, in groups, made of the book and of the few keys that are no commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.fuzzy import match
+from app.ui.commands.book import CommandBook, Group, name_of
+from app.ui.commands.caps import Caps, KeyCaps, caps_of, spoken
+from app.ui.commands.unnamed import UNNAMED
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.card import line
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.labels import ElidedLabel, label
+
+WIDTH, HEIGHT_MAX = 880, 640
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is pressed for what. `span`: all keys from the first to the second do it."""
+
+    text: str
+    ways: tuple[Caps, ...]
+    span: bool = False
+
+
+def lines_of(book: CommandBook) -> dict[Group, list[Line]]:
+    """What has keys, by group; groups without any are left out."""
+    found: dict[Group, list[Line]] = {group: [] for group in Group}
+    for group, action in book.all():
+        ways = tuple(caps_of(keys) for keys in action.shortcuts())
+        if ways and action.isVisible():
+            found[group].append(Line(escape(name_of(action)), ways))
+    for other in UNNAMED:
+        ways = tuple(caps_of(QKeySequence(key)) for key in other.keys)
+        found[other.group].append(Line(other.text, ways, other.span))
+    return {group: lines for group, lines in found.items() if lines}
+
+
+class ShortcutSheet(Dialog):
+    """Two columns of groups, and a line that leaves only what is looked for."""
+
+    def __init__(self, book: CommandBook, theme: Theme, parent: QWidget | None) -> None:
+        super().__init__("Keyboard shortcuts", theme, parent)
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText("Search commands and keys")
+        self.search.setAccessibleName("Search commands and keys")
+        self.search.setClearButtonEnabled(True)
+        self.blocks = [GroupBlock(group, lines, theme, self) for group, lines in lines_of(book).items()]
+        self.none = label("No shortcut is called that.", "faint", self)
+        self.none.hide()
+        self.close_button = Button("Close", theme, self)
+        self.close_button.setAutoDefault(False)  # Enter after a search is not meant to close
+        self._lay_out()
+        self.search.textChanged.connect(self._filter)
+        self.close_button.clicked.connect(self.reject)
+        self.search.setFocus()
+        self.resize(self.sizeHint())
+
+    def sizeHint(self) -> QSize:
+        """All of it where the window below has room."""
+        below = self.parentWidget()
+        height = self._content.sizeHint().height() + 180
+        room = min(HEIGHT_MAX, below.height() - 48) if below else HEIGHT_MAX
+        return QSize(min(WIDTH, below.width() - 48) if below else WIDTH, min(height, room))
+
+    def is_idle(self) -> bool:
+        """Always: it shows only."""
+        return True
+
+    @Slot(str)
+    def _filter(self, wanted: str) -> None:
+        shown = [block.show_only(wanted) for block in self.blocks]
+        self.none.setVisible(not any(shown))
+
+    def _lay_out(self) -> None:
+        self._content = QWidget(self)
+        self._content.setProperty("ground", True)
+        columns = QHBoxLayout(self._content)
+        columns.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4)
+        columns.setSpacing(metrics.SPACE_6 + metrics.SPACE_2)
+        for blocks in _balanced(self.blocks):
+            column = QVBoxLayout()
+            column.setSpacing(metrics.SPACE_5)
+            for block in blocks:
+                column.addWidget(block)
+            column.addStretch(1)
+            columns.addLayout(column, 1)
+        scroll = QScrollArea(self)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(self._content)
+        scroll.setAccessibleName("Shortcuts")
+        top = QVBoxLayout()
+        top.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_4)
+        top.setSpacing(metrics.SPACE_2)
+        top.addWidget(self.search)
+        top.addWidget(self.none)
+        self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
+        self.body.setSpacing(0)
+        self.body.addLayout(top)
+        self.body.addWidget(line(self))
+        self.body.addWidget(scroll, 1)
+        self.footer.addStretch(1)
+        self.footer.addWidget(self.close_button)
+        QWidget.setTabOrder(self.search, scroll)
+        QWidget.setTabOrder(scroll, self.close_button)
+
+
+class GroupBlock(QWidget):
+    """A heading with its rows."""
+
+    def __init__(self, group: Group, lines: Sequence[Line], theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.group, self.lines = group, lines
+        self.rows: list[QWidget] = []
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(label(group.value.upper(), "section", self))
+        column.addSpacing(metrics.SPACE_2)
+        for one in lines:
+            row = _row(one, theme, self)
+            self.rows.append(row)
+            column.addWidget(row)
+
+    def show_only(self, wanted: str) -> bool:
+        """Leave the rows that answer to `wanted`; whether any is left."""
+        hits = [self._fits(one, wanted) for one in self.lines]
+        for row, hit in zip(self.rows, hits, strict=True):
+            row.setVisible(hit)
+        self.setVisible(any(hits))
+        return any(hits)
+
+    def _fits(self, one: Line, wanted: str) -> bool:
+        keys = spoken(one.ways)
+        exactly = wanted.strip().casefold() in {spoken([way]).casefold() for way in one.ways}
+        return exactly or match(wanted, one.text, (self.group.value, keys)) is not None
+
+
+def _row(one: Line, theme: Theme, parent: QWidget) -> QWidget:
+    row = QWidget(parent)
+    row.setFixedHeight(metrics.ROW_DENSE)
+    row.setAccessibleName(f"{one.text}: {spoken(one.ways)}")
+    inside = QHBoxLayout(row)
+    inside.setContentsMargins(0, 0, 0, 0)
+    inside.setSpacing(metrics.SPACE_2)
+    inside.addWidget(ElidedLabel(one.text, "", row), 1)
+    for number, way in enumerate(one.ways):
+        if number:
+            inside.addWidget(label("to" if one.span else "or", "faint", row))
+        inside.addWidget(KeyCaps(way, theme, row))
+    return row
+
+
+def _balanced(blocks: Sequence[GroupBlock]) -> tuple[Sequence[GroupBlock], Sequence[GroupBlock]]:
+    """Two columns, in order, about equally long; a heading counts as two rows."""
+    sizes = [len(block.rows) + 2 for block in blocks]
+    cut = min(range(len(blocks) + 1), key=lambda at: abs(sum(sizes[:at]) - sum(sizes[at:])))
+    return blocks[:cut], blocks[cut:]

@@ -1,0 +1,40 @@
+"""Shortcuts as single key caps, as each system writes them."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.ui.commands.caps import KeyCaps, caps_of, split, spoken
+from app.ui.theme.theme import Theme
+
+
+@pytest.mark.parametrize(
+    ("text", "caps"),
+    [
+        ("", ()),
+        ("K", ("K",)),
+        ("Ctrl+K", ("Ctrl", "K")),
+        ("Ctrl+Shift+F3", ("Ctrl", "Shift", "F3")),
+        ("Ctrl+,", ("Ctrl", ",")),
+        ("+", ("+",)),
+        ("Ctrl++", ("Ctrl", "+")),
+        ("⌘K", ("⌘", "K")),
+        ("⌥⇧⌘+", ("⌥", "⇧", "⌘", "+")),
+        ("⌘⇟", ("⌘", "⇟")),
+        ("Return", ("Enter",)),
+    ],
+)
+def test_a_shortcut_is_split_into_its_caps(text: str, caps: tuple[str, ...]) -> None:
+    assert split(text) == caps
+
+
+def test_caps_are_named_and_as_wide_as_their_words(qapp: QApplication) -> None:
+    parent = QWidget()
+    short, long = (KeyCaps(caps_of(QKeySequence(keys)), Theme(), parent) for keys in ("K", "Ctrl+PgDown"))
+    assert short.sizeHint().width() == short.sizeHint().height()
+    assert long.sizeHint().width() > 2 * short.sizeHint().width()
+    assert long.accessibleName() == spoken([("Ctrl", "PgDown")]) == "Ctrl+PgDown"
+    assert spoken([("F1",), ("?",)]) == "F1 or ?"
+    parent.deleteLater()

@@ -1,0 +1,393 @@
+"""The palette in the real window: what it finds, how it is used, and where the keyboard is afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, QSettings, Qt
+from PySide6.QtGui import QAccessible, QColor, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+
+from app.core.links import link_to_request
+from app.core.model import Plan
+from app.ui.commands.palette import Palette
+from app.ui.commands.recent import KEPT, KEY, Recent
+from app.ui.commands.rows import ROW
+from app.ui.detail.code_view import CodeView
+from app.ui.forms.endpoint_dialog import EndpointDialog
+from app.ui.frame.sidebar import DASHBOARD
+from app.ui.main_window import MainWindow
+from app.ui.search.saved import SavedFilters
+from app.ui.settings.dialog import SettingsDialog
+from tests.ui.desk import Desk, shown
+from tests.ui.waiting import settle, until
+
+Scene = Callable[..., Any]
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+def press_open(window: MainWindow) -> Palette:
+    """Ctrl+K, wherever the keyboard is."""
+    window.activateWindow()
+    QTest.keyClick(window.focusWidget() or window, Qt.Key.Key_K, CTRL)
+    palette = window.commands.palette
+    assert palette.isVisible()
+    assert palette.field.hasFocus()
+    return palette
+
+
+def texts(palette: Palette) -> list[str]:
+    return [palette.model.at(row).entry.text for row in range(palette.model.rowCount())]
+
+
+def chosen(palette: Palette) -> str:
+    return palette.model.at(palette.rows.currentIndex().row()).entry.text
+
+
+def run_first(window: MainWindow, text: str) -> str:
+    """Open, type, Enter; what was run."""
+    palette = press_open(window)
+    QTest.keyClicks(palette.field, text)
+    what = chosen(palette)
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert not palette.isVisible()
+    return what
+
+
+async def with_requests(desk: Desk, window: MainWindow, count: int = 3) -> None:
+    """Show the first endpoint, with some requests and the keyboard in their list."""
+    endpoint = desk.store.endpoints.all()[0]
+    for _ in range(count):
+        await desk.capture(endpoint)
+    window.activateWindow()
+    window.enter_endpoint(endpoint.id)
+    await until(lambda: window.requests.list.hasFocus() and window.requests.feed.model.rowCount() == count)
+
+
+class TestKeys:
+    def test_it_opens_and_gives_the_keyboard_back(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=2) as (desk, window):
+                await with_requests(desk, window)
+                line = window.requests.filter.bar.line
+                row = window.sidebar.row(desk.store.endpoints.all()[1].id)
+                window.requests.list.select_row(0)
+                await until(window.requests.detail.head.isVisible)
+                body = window.requests.detail.body.findChild(CodeView)
+                places: tuple[QWidget, ...] = (window.requests.list, line, row, body)
+                for place in places:
+                    place.setFocus()
+                    palette = press_open(window)
+                    QTest.keyClick(palette.field, Qt.Key.Key_Escape)
+                    assert palette.isHidden()
+                    assert window.focusWidget() is place
+                    palette = press_open(window)
+                    QTest.keyClick(palette.field, Qt.Key.Key_K, CTRL)
+                    assert palette.isHidden()
+                    assert window.focusWidget() is place
+
+        run(scene())
+
+    def test_keys_move_in_the_list_and_tab_leads_nowhere(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, plan=Plan.PRO, endpoints=14) as (_, window):
+                palette = press_open(window)
+                last, page = palette.model.rowCount() - 1, palette.rows.viewport().height() // ROW - 1
+                assert last > 20
+                for key, row in (
+                    (Qt.Key.Key_Down, 1),
+                    (Qt.Key.Key_PageDown, 1 + page),
+                    (Qt.Key.Key_PageUp, 1),
+                    (Qt.Key.Key_End, last),
+                    (Qt.Key.Key_PageDown, last),
+                    (Qt.Key.Key_Down, 0),
+                    (Qt.Key.Key_Up, last),
+                    (Qt.Key.Key_Home, 0),
+                    (Qt.Key.Key_Tab, 0),
+                    (Qt.Key.Key_Backtab, 0),
+                ):
+                    QTest.keyClick(palette.field, key)
+                    assert palette.rows.currentIndex().row() == row, key
+                    assert palette.field.hasFocus()
+                QTest.keyClicks(palette.field, "x")
+                assert palette.rows.currentIndex().row() == 0
+
+        run(scene())
+
+    def test_it_stays_closed_over_a_dialog_and_makes_room_for_one(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=1) as (_, window):
+                palette = press_open(window)
+                QTest.keyClick(palette.field, Qt.Key.Key_N, CTRL)
+                await until(lambda: window.findChildren(EndpointDialog))
+                assert palette.isHidden()
+                palette.open()
+                assert palette.isHidden()
+                window.findChildren(EndpointDialog)[0].reject()
+
+        run(scene())
+
+    def test_another_key_of_the_window_leaves_it(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=2) as (desk, window):
+                await with_requests(desk, window)
+                await desk.capture(desk.store.endpoints.all()[1])
+                palette = press_open(window)
+                QTest.keyClick(palette.field, Qt.Key.Key_PageDown, CTRL)
+                await until(window.requests.list.hasFocus)
+                assert palette.isHidden()
+                assert window.requests.endpoint_id == desk.store.endpoints.all()[1].id
+
+        run(scene())
+
+
+class TestMouse:
+    def test_a_click_runs_a_row_and_one_beside_only_closes(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=2) as (desk, window):
+                window.show_endpoint(desk.store.endpoints.all()[0].id)
+                palette = press_open(window)
+                QTest.mouseClick(palette.panel, Qt.MouseButton.LeftButton, pos=QPoint(12, 12))
+                assert palette.isVisible()
+                settings = window.sidebar.settings_button
+                QTest.mouseClick(settings, Qt.MouseButton.LeftButton)
+                assert palette.isHidden()
+                assert not window.findChildren(SettingsDialog)
+                palette = press_open(window)
+                QTest.keyClicks(palette.field, "dashboard")
+                place = palette.rows.visualRect(palette.model.index(0)).center()
+                QTest.mouseClick(palette.rows.viewport(), Qt.MouseButton.LeftButton, pos=place)
+                assert palette.isHidden()
+                assert window.pages.currentWidget() is window.dashboard
+
+        run(scene())
+
+
+class TestFinding:
+    def test_commands_run_with_the_keyboard_where_it_was(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=2) as (desk, window):
+                await with_requests(desk, window)
+                assert run_first(window, "copy url") == "Copy endpoint URL"
+                endpoint = desk.store.endpoints.all()[0]
+                assert QGuiApplication.clipboard().text() == desk.capture_url(endpoint)
+                assert window.requests.list.hasFocus()
+                assert run_first(window, "filt") == "Filter"
+                assert window.requests.filter.bar.line.hasFocus()
+                assert run_first(window, "hide chart") == "Hide activity chart"
+                assert not window.requests.activity.open
+                assert run_first(window, "chart") == "Show activity chart"
+                assert window.requests.activity.open
+                assert run_first(window, "dark") == "Theme: dark"
+                await until(lambda: desk.settings.theme == "dark")
+                assert run_first(window, "send test") == "Send test request"
+                await until(lambda: desk.tests_sent == [endpoint.id])
+                assert run_first(window, "mark read") == "Mark all as read"
+                await until(lambda: not desk.store.captures.counts(endpoint.id).unread)
+                assert run_first(window, "setti") == "Settings"
+                await until(lambda: window.findChildren(SettingsDialog))
+
+        run(scene())
+
+    def test_only_what_would_do_something_is_offered(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                palette = press_open(window)
+                names = texts(palette)
+                assert "New endpoint" in names
+                for name in ("Dashboard", "Filter", "Find in body", "Edit endpoint…", "Next endpoint", "Theme: light"):
+                    assert name not in names
+                palette.leave()
+                endpoint = await desk.endpoint()
+                window.show_endpoint(endpoint.id)
+                names = texts(press_open(window))
+                assert {"Edit endpoint…", "Delete endpoint…", "Next endpoint", "Switch endpoint off"} <= set(names)
+                assert "Mark all as read" not in names
+                assert "Command palette" not in names
+
+        run(scene())
+
+    def test_endpoints_are_found_by_name_and_slug_and_shown_plain(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, plan=Plan.PRO, endpoints=10) as (desk, window):
+                first = await desk.endpoint(name="<b>Émile</b> & co")
+                other = await desk.endpoint(name="Other", slug="partner-uploads")
+                palette = press_open(window)
+                QTest.keyClicks(palette.field, "emile")
+                assert texts(palette) == ["<b>Émile</b> & co"]
+                assert palette.model.at(0).entry.caps == ()
+                QTest.keyClick(palette.field, Qt.Key.Key_Return)
+                assert window.requests.endpoint_id == first.id
+                assert run_first(window, "uploads") == "Other"
+                assert window.requests.endpoint_id == other.id
+                palette = press_open(window)
+                QTest.keyClicks(palette.field, desk.store.endpoints.all()[0].slug)
+                assert palette.model.at(0).entry.caps == ("Ctrl", "1")
+
+        run(scene())
+
+    def test_saved_filters_filter_the_list_that_is_shown_or_all(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            SavedFilters(tmp_path).save("Fa\u202eiled", "is:unread path:orders")
+            async with shown(tmp_path, endpoints=1) as (desk, window):
+                await with_requests(desk, window)
+                endpoint = desk.store.endpoints.all()[0]
+                assert run_first(window, "fa") == "Fa\\u202eiled"
+                assert window.requests.endpoint_id == endpoint.id
+                assert window.requests.filter.bar.line.text() == "is:unread path:orders"
+                window.show_page(DASHBOARD)
+                run_first(window, "unread path")
+                assert window.pages.currentWidget() is window.requests
+                assert window.requests.endpoint_id is None
+                assert window.requests.filter.active
+
+        run(scene())
+
+    def test_a_filter_searches_all_requests(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=1) as (desk, window):
+                await with_requests(desk, window)
+                assert run_first(window, "method:POST -is:read") == "Search all requests for method:POST -is:read"
+                assert window.requests.endpoint_id is None
+                await until(lambda: window.requests.filter.active and window.requests.feed.model.rowCount() == 3)
+                palette = press_open(window)
+                for words in ("words alone", "method:NONE", "since:", "a OR"):
+                    palette.field.setText(words)
+                    assert not any(text.startswith("Search") for text in texts(palette)), words
+
+        run(scene())
+
+    @pytest.mark.parametrize("as_link", [False, True])
+    def test_a_requests_id_opens_it(self, run: Scene, tmp_path: Path, as_link: bool) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=2) as (desk, window):
+                wanted = await desk.capture(desk.store.endpoints.all()[1])
+                typed = link_to_request(wanted.id) if as_link else wanted.id.upper()
+                assert run_first(window, typed) == f"Open request {wanted.id}"
+                await until(lambda: window.requests.detail.capture is not None)
+                assert window.requests.detail.capture.id == wanted.id
+                assert window.requests.endpoint_id == wanted.endpoint_id
+                await desk.store.captures.delete([wanted.id])
+                run_first(window, typed)
+                await until(desk.messages.waiting)
+                assert wanted.id in desk.messages.waiting()[0].text
+
+        run(scene())
+
+    def test_nothing_found_says_so(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (_, window):
+                palette = press_open(window)
+                QTest.keyClicks(palette.field, "zzqqzz")
+                assert palette.nothing.isVisible()
+                assert palette.rows.isHidden()
+                assert palette.field.accessibleDescription()
+                QTest.keyClick(palette.field, Qt.Key.Key_Down)
+                QTest.keyClick(palette.field, Qt.Key.Key_Return)
+                assert palette.isVisible()
+                palette.field.clear()
+                assert palette.rows.isVisible()
+
+        run(scene())
+
+
+class TestRecent:
+    def test_what_was_used_comes_first_and_is_kept(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=2) as (desk, window):
+                second = desk.store.endpoints.all()[1]
+                run_first(window, "all requests")
+                run_first(window, second.slug)
+                assert texts(press_open(window))[:2] == [second.name, "All requests"]
+                window.commands.palette.leave()
+                await desk.store.endpoints.delete(second.id)
+                assert texts(press_open(window))[0] == "All requests"
+            async with shown(tmp_path) as (_, again):
+                palette = press_open(again)
+                assert texts(palette)[0] == "All requests"
+                assert texts(palette).count("All requests") == 1
+                assert palette.model.at(0).last
+
+        run(scene())
+
+    def test_it_holds_a_few_and_survives_a_spoilt_file(self, tmp_path: Path) -> None:
+        recent = Recent(tmp_path)
+        for number in range(KEPT + 5):
+            recent.use(f"key {number}")
+        recent.use("key 10")
+        assert recent.keys()[:2] == ["key 10", f"key {KEPT + 4}"]
+        assert len(recent.keys()) == len(set(recent.keys())) == KEPT
+        for spoilt in ("{", '{"a": 1}', "[1]"):
+            file = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
+            file.setValue(KEY, spoilt)
+            file.sync()
+            assert Recent(tmp_path).keys() == []
+
+
+class TestLook:
+    def test_it_lies_at_the_top_and_in_the_middle_of_any_window(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, plan=Plan.PRO, endpoints=12) as (_, window):
+                palette = press_open(window)
+                for width, height in ((960, 600), (1920, 1080)):
+                    window.resize(width, height)
+                    await settle()
+                    place = palette.panel.mapTo(window, QPoint())
+                    assert abs(place.x() * 2 + palette.panel.width() - window.width()) <= 1
+                    assert 24 <= place.y() < window.height() // 4
+                    assert place.y() + palette.panel.height() < window.height()
+
+        run(scene())
+
+    def test_matched_letters_take_the_accent_in_both_themes(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                palette = press_open(window)
+                for theme in ("light", "dark"):
+                    desk.theme.set_choice(theme)
+                    palette.field.setText("")
+                    plain = _strongest(palette, desk.theme.tokens.accent_text)
+                    palette.field.setText("refused")
+                    assert _strongest(palette, desk.theme.tokens.accent_text) > plain + 10
+
+        run(scene())
+
+    def test_a_screen_reader_hears_the_row(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=1) as (_, window):
+                palette = press_open(window)
+                palette.field.setText("new end")
+                index = palette.model.index(0)
+                assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "New endpoint, Endpoint, Ctrl+N"
+                told = QAccessible.queryAccessibleInterface(palette.rows)
+                assert told.role() == QAccessible.Role.List
+                assert told.child(0).text(QAccessible.Text.Name) == "New endpoint, Endpoint, Ctrl+N"
+                assert palette.field.accessibleName()
+
+        run(scene())
+
+    def test_many_endpoints_make_no_more_widgets(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, plan=Plan.PRO, endpoints=1) as (desk, window):
+                palette = press_open(window)
+                before, rows = len(palette.findChildren(QWidget)), palette.model.rowCount()
+                palette.leave()
+                for _ in range(25):
+                    await desk.endpoint()
+                palette.open()
+                await settle()
+                assert palette.model.rowCount() == rows + 25
+                assert len(palette.findChildren(QWidget)) == before
+
+        run(scene())
+
+
+def _strongest(palette: Palette, colour: str) -> int:
+    """How many pixels of the first row have just this colour."""
+    picture = palette.rows.grab(palette.rows.visualRect(palette.model.index(0)).adjusted(40, 0, -200, 0)).toImage()
+    wanted = QColor(colour).rgb()
+    return sum(picture.pixel(x, y) == wanted for x in range(picture.width()) for y in range(picture.height()))

@@ -1,0 +1,193 @@
+"""The cheat sheet: how it opens, that it tells every key there is and no other, and that what it tells is so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.ui.commands.book import CommandBook, Group
+from app.ui.commands.caps import KeyCaps, caps_of
+from app.ui.commands.sheet import ShortcutSheet, lines_of
+from app.ui.commands.unnamed import UNNAMED
+from app.ui.main_window import MainWindow
+from app.ui.theme.theme import Theme
+from tests.ui.desk import Desk, shown
+from tests.ui.waiting import settle, until
+
+Scene = Callable[..., Any]
+
+
+def sheets(window: MainWindow) -> list[ShortcutSheet]:
+    return [sheet for sheet in window.findChildren(ShortcutSheet) if sheet.isVisible()]
+
+
+async def with_requests(desk: Desk, window: MainWindow) -> None:
+    """Ten requests in the list, with the keyboard there and the newest chosen."""
+    endpoint = desk.store.endpoints.all()[0]
+    for _ in range(10):
+        await desk.capture(endpoint)
+    window.activateWindow()
+    await until(window.isActiveWindow)
+    window.enter_endpoint(endpoint.id)
+    await until(lambda: window.requests.list.hasFocus() and window.requests.feed.model.rowCount() == 10)
+    window.requests.list.select_row(0)
+
+
+class TestOpening:
+    def test_keys_open_it_outside_of_text_and_esc_closes_it(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=1) as (desk, window):
+                await with_requests(desk, window)
+                line, rows = window.requests.filter.bar.line, window.requests.list
+                places: tuple[QWidget, ...] = (rows, window.sidebar.row(desk.store.endpoints.all()[0].id))
+                for place in places:
+                    for key in (Qt.Key.Key_F1, Qt.Key.Key_Question):
+                        window.activateWindow()
+                        await until(window.isActiveWindow)
+                        place.setFocus()
+                        QTest.keyClick(place, key)
+                        assert len(sheets(window)) == 1, (place, key)
+                        QTest.keyClick(sheets(window)[0].search, Qt.Key.Key_Escape)
+                        await settle()
+                        assert not sheets(window)
+                        assert window.focusWidget() is place
+                window.activateWindow()
+                await until(window.isActiveWindow)
+                line.setFocus()
+                QTest.keyClick(line, "?")
+                assert line.text() == "?"
+                assert not sheets(window)
+                QTest.keyClick(line, Qt.Key.Key_F1)
+                assert sheets(window)
+
+        run(scene())
+
+    def test_the_sidebar_leads_there_once(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (_, window):
+                for _ in range(3):
+                    window.sidebar.keys_button.click()
+                assert len(sheets(window)) == 1
+                sheets(window)[0].reject()
+                await settle()
+                window.sidebar.keys_button.click()
+                assert len(sheets(window)) == 1
+
+        run(scene())
+
+
+class TestContent:
+    def test_it_is_made_of_the_book(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=1) as (_, window):
+                extra = QAction("Replay && more", window)
+                extra.setShortcut(QKeySequence("R"))
+                gone = QAction("Gone", window)
+                gone.setShortcut(QKeySequence("G"))
+                gone.setVisible(False)
+                window.commands.book.add(Group.REQUEST, extra, gone)
+                window.commands.sheet.open()
+                told = {line.text: line.ways for lines in lines_of(window.commands.book).values() for line in lines}
+                assert told["Replay & more"] == (("R",),)
+                assert "Gone" not in told
+                for _, action in window.commands.book.all():
+                    if action.shortcuts() and action is not gone:
+                        name = action.text().replace("&&", "&")
+                        assert told.pop(name) == tuple(caps_of(keys) for keys in action.shortcuts())
+                assert set(told) == {other.text for other in UNNAMED}
+                rows = [row for block in sheets(window)[0].blocks for row in block.rows]
+                named = {row.accessibleName() for row in rows}
+                assert "Command palette: Ctrl+K" in named
+                assert "Keyboard shortcuts: F1 or ?" in named
+                assert all(row.findChildren(KeyCaps) for row in rows)
+
+        run(scene())
+
+    def test_a_search_leaves_what_is_looked_for(self, qapp: QApplication) -> None:
+        book = CommandBook()
+        parent = QWidget()
+        for group, text, keys in (
+            (Group.LIST, "Filter", "/"),
+            (Group.PROGRAM, "Settings", "Ctrl+,"),
+            (Group.PROGRAM, "Quit", "Ctrl+Q"),
+        ):
+            action = QAction(text, parent)
+            action.setShortcut(QKeySequence(keys))
+            book.add(group, action)
+        sheet = ShortcutSheet(book, Theme(), parent)
+
+        def left(wanted: str) -> list[str]:
+            sheet.search.setText(wanted)
+            return [
+                line.text
+                for block in sheet.blocks
+                for line, row in zip(block.lines, block.rows, strict=True)
+                if not row.isHidden() and not block.isHidden()
+            ]
+
+        everything = left("")
+        assert {"Filter", "Settings", "Quit"} < set(everything)
+        assert left("sett") == ["Settings"]
+        assert left("ctrl+q") == ["Quit"]
+        assert left("program") == ["Settings", "Quit"]
+        assert left("/") == ["Filter"]
+        assert sheet.none.isHidden()
+        assert left("zzqq") == []
+        assert not sheet.none.isHidden()
+        assert left("") == everything
+        parent.deleteLater()
+
+
+class TestUnnamed:
+    """The table of keys that are no commands is compared with what they do."""
+
+    def test_in_the_list(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=1) as (desk, window):
+                await with_requests(desk, window)
+                rows = window.requests.list
+                does = {
+                    "Next request": (4, 5),
+                    "Previous request": (4, 3),
+                    "Newest request": (4, 0),
+                    "Oldest request": (4, 9),
+                }
+                of_list = {other.text: other.keys for other in UNNAMED if other.group is Group.LIST}
+                for text, (begin, end) in does.items():
+                    for key in of_list.pop(text):
+                        rows.select_row(begin)
+                        QTest.keySequence(rows, QKeySequence(key))
+                        assert rows.currentIndex().row() == end, (text, key)
+                await until(window.requests.detail.head.isVisible)
+                (into,) = of_list.pop("Into the request")
+                QTest.keySequence(rows, QKeySequence(into))
+                inside = window.focusWidget()
+                assert window.requests.detail.isAncestorOf(inside)
+                (back,) = of_list.pop("Back to the list, then show all")
+                QTest.keySequence(inside, QKeySequence(back))
+                assert rows.hasFocus()
+                window.requests.filter.bar.set_text("orders")
+                QTest.keySequence(rows, QKeySequence(back))
+                assert window.requests.filter.bar.line.text() == ""
+                assert not of_list
+
+        run(scene())
+
+    def test_the_numbers(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=10) as (desk, window):
+                window.activateWindow()
+                await until(window.isActiveWindow)
+                (numbers,) = (other for other in UNNAMED if other.group is Group.GO_TO)
+                assert numbers.span
+                for key, place in zip(numbers.keys, (0, 8), strict=True):
+                    QTest.keySequence(window, QKeySequence(key))
+                    assert window.requests.endpoint_id == desk.store.endpoints.all()[place].id
+
+        run(scene())
