@@ -46,7 +46,8 @@ class Freedesktop(QObject):
             ("NotificationClosed", "_closed(uint,uint)"),
             ("ActivationToken", "_may_activate(uint,QString)"),
         ):
-            bus.connect(NAME, PATH, NAME, signal, self, SLOT(slot).encode())
+            # Bytes, as its type has it, are refused.
+            bus.connect(NAME, PATH, NAME, signal, self, SLOT(slot))  # type: ignore[call-overload]
 
     async def look(self) -> bool:
         """Ask the service what it can do; False when none answers."""

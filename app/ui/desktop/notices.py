@@ -8,18 +8,21 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.core.clock import now_us
 from app.core.events import Captured
-from app.core.model import Endpoint, Summary
+from app.core.model import Endpoint, Record, Summary
 from app.ui.desktop.choices import NotifyChoices, When
 from app.ui.desktop.sight import Sight
 from app.ui.desktop.wording import Notice, notice_for
 from app.ui.pause import Pause
 from app.ui.ports import Doors
 
-GATHER_MS = 300
-"""So long a first request waits for the rest of its burst."""
-QUIET_MS = 5_000
-"""The least between two notifications of an endpoint; twice as much each time, as long as requests keep coming."""
-LONGEST_MS = 300_000
+
+class Pace(Record, frozen=True):
+    """Milliseconds: how long a first request waits for the rest of its burst, then the least and the most between two
+    notifications of an endpoint. It is twice as much each time, for as long as requests keep coming."""
+
+    gather_ms: int = 300
+    quiet_ms: int = 5_000
+    longest_ms: int = 300_000
 
 
 class Notices(QObject):
@@ -34,6 +37,7 @@ class Notices(QObject):
     def __init__(self, doors: Doors, choices: NotifyChoices, sight: Sight, pause: Pause, parent: QObject) -> None:
         super().__init__(parent)
         self._doors, self._choices, self._sight, self._pause = doors, choices, sight, pause
+        self.pace = Pace()
         self._began = now_us()
         self._streams: dict[int, Stream] = {}
         self.stop = doors.bus.subscribe(Captured, self._captured)
@@ -74,7 +78,7 @@ class Notices(QObject):
         for summary in summaries:
             stream = self._streams.get(endpoint_id)
             if stream is None:
-                stream = self._streams[endpoint_id] = Stream(endpoint_id, self)
+                stream = self._streams[endpoint_id] = Stream(endpoint_id, self.pace, self)
                 stream.due.connect(self._tell)
             stream.add(summary)
 
@@ -99,12 +103,13 @@ class Stream(QObject):
 
     due = Signal(object)
 
-    def __init__(self, endpoint_id: int, parent: QObject) -> None:
+    def __init__(self, endpoint_id: int, pace: Pace, parent: QObject) -> None:
         super().__init__(parent)
         self.endpoint_id = endpoint_id
+        self._pace = pace
         self.newest: Summary | None = None
         self.count = 0
-        self.wait_ms = QUIET_MS
+        self.wait_ms = pace.quiet_ms
         self._fresh = self._told = False
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -115,19 +120,19 @@ class Stream(QObject):
         self.newest, self._fresh = summary, True
         self.count += 1
         if not self._timer.isActive():
-            self._timer.start(GATHER_MS)
+            self._timer.start(self._pace.gather_ms)
 
     def clear(self) -> None:
         """Count from nothing; the next one is told of as if it was the first, but not before its time."""
         self.newest, self._fresh = None, False
-        self.count, self.wait_ms = 0, QUIET_MS
+        self.count, self.wait_ms = 0, self._pace.quiet_ms
 
     @Slot()
     def _over(self) -> None:
         if not self._fresh:
-            self._told, self.wait_ms = False, QUIET_MS
+            self._told, self.wait_ms = False, self._pace.quiet_ms
             return
-        self.wait_ms = min(LONGEST_MS, self.wait_ms * 2) if self._told else QUIET_MS
+        self.wait_ms = min(self._pace.longest_ms, self.wait_ms * 2) if self._told else self._pace.quiet_ms
         self._fresh, self._told = False, True
         self._timer.start(self.wait_ms)
         self.due.emit(self)
