@@ -178,7 +178,7 @@ class EndpointMenu(QMenu):
 
     def __init__(self, endpoint: Endpoint, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._endpoint = endpoint
+        self._endpoint, self._theme = endpoint, theme
         self.aboutToHide.connect(self.deleteLater)
         for verb, text, icon in (
             ("open", "Open", "all"),
@@ -199,7 +199,9 @@ class EndpointMenu(QMenu):
 
     def add_notify(self, choices: NotifyChoices) -> None:
         """Offer the choice of notifications, above what deletes."""
-        self.insertMenu(self.actions()[-2], NotifyMenu(choices, self, self._endpoint.slug))
+        notify = NotifyMenu(choices, self, self._endpoint.slug)
+        notify.setIcon(self._theme.icon("notify"))
+        self.insertMenu(self.actions()[-2], notify)
 
     @Slot(object)
     def _chosen(self, action: QAction) -> None:

@@ -15,6 +15,8 @@ from PySide6.QtTest import QTest
 from app.ui.desktop.presence import MISSES
 from app.ui.desktop.wording import tooltip
 from app.ui.forms.endpoint_dialog import EndpointDialog
+from app.ui.settings.dialog import SettingsDialog
+from app.ui.settings.window import WindowSection
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
 from tests.ui.waiting import settle, until
 
@@ -238,5 +240,52 @@ class TestMinimizedStart:
                 shown.tray.there = True
                 shown.window.desktop.look_for_tray()
                 assert shown.window.isVisible() is touched
+
+        run(scene())
+
+
+class TestSettings:
+    @staticmethod
+    def section(shown: TrayDesk) -> WindowSection:
+        shown.window.open_settings()
+        return shown.window.findChildren(SettingsDialog)[-1].window_section
+
+    def test_what_closing_does_is_chosen_there_and_in_force_at_once(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path) as shown:
+                closing = self.section(shown).closing
+                assert closing.choice.isEnabled()
+                closing.choice.setCurrentIndex(1)
+                await until(lambda: shown.desk.settings.on_close == "tray")
+                shown.window.findChildren(SettingsDialog)[-1].reject()
+                shown.window.close()
+                assert shown.ended == 0
+
+        run(scene())
+
+    def test_without_a_tray_it_is_not_offered_until_one_comes(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path, RecordingTray(there=False)) as shown:
+                section = self.section(shown)
+                assert not section.closing.choice.isEnabled()
+                assert "no tray" in section.closing.text.text()
+                assert not section.notifications.button.isEnabled()
+                assert "shows no notifications" in section.notifications.text.text()
+                shown.tray.there = True
+                shown.window.desktop.look_for_tray()
+                assert section.closing.choice.isEnabled()
+                assert section.notifications.button.isEnabled()
+
+        run(scene())
+
+    def test_a_notification_can_be_tried(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path) as shown:
+                self.section(shown).notifications.button.click()
+                await until(lambda: shown.tray.told)
+                assert shown.tray.told[0][0] == "Hookline"
+                shown.window.hide()
+                shown.tray.message_clicked()
+                assert shown.window.isVisible()
 
         run(scene())
