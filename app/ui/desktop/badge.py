@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPixmap
 
 from app.ui.desktop import digits
 from app.ui.theme.resources import resource
@@ -43,13 +45,11 @@ def tray_icon(unread: int, *, paused: bool, mask: bool = False) -> QIcon:
 
 def picture(size: int, text: str, *, paused: bool, mask: bool = False) -> QPixmap:
     """One size of it, on a transparent ground."""
-    name = "symbolic" if mask else "small"
-    mark = QIcon(str(resource(f"icons/hookline-{name}.svg"))).pixmap(QSize(size, size), 1.0)
     result = QPixmap(size, size)
     result.fill(Qt.GlobalColor.transparent)
     painter = QPainter(result)
     painter.setOpacity(_PAUSED_OPACITY if paused else 1.0)
-    painter.drawPixmap(0, 0, mark)
+    painter.drawImage(0, 0, _mark(size, mask))
     painter.setOpacity(1.0)
     if paused:
         _bars(painter, size, mask)
@@ -57,6 +57,13 @@ def picture(size: int, text: str, *, paused: bool, mask: bool = False) -> QPixma
         _badge(painter, size, text, mask)
     painter.end()
     return result
+
+
+@cache
+def _mark(size: int, mask: bool) -> QImage:
+    """Drawn once: reading the drawing takes longer than all the rest."""
+    name = "symbolic" if mask else "small"
+    return QIcon(str(resource(f"icons/hookline-{name}.svg"))).pixmap(QSize(size, size), 1.0).toImage()
 
 
 def _badge(painter: QPainter, size: int, text: str, mask: bool) -> None:

@@ -64,6 +64,7 @@ class NotifyChoices(QObject):
         else:
             self._kept[slug] = when
             self._file.setValue(f"notify/{slug}", when.value)
+        self._file.sync()
         self.changed.emit()
 
     @Slot(object)

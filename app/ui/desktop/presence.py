@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, QTimer, Signal, Slot
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QMainWindow
 
 from app.core.links import EndpointLink, RequestLink
 from app.core.wishes import Wish
-from app.ui.desktop.badge import tray_icon
+from app.ui.desktop.badge import count_text, tray_icon
 from app.ui.desktop.choices import NotifyChoices
 from app.ui.desktop.menu import TrayMenu
 from app.ui.desktop.notices import Notices
@@ -64,6 +64,7 @@ class Desktop(QObject):
         self._doors, self._window, self._pause, self._tray = doors, window, pause, tray
         self._memory = QSettings(_file(doors.data_folder), QSettings.Format.IniFormat)
         self._shown: tuple[int, bool] | None = None
+        self._icon, self._icon_says = QIcon(), ("", False)
         self._has_tray, self._misses, self._waits = False, 0, False
         self.choices = choices
         self.unread = Unread(doors.endpoints, doors.captures, news, self)
@@ -105,6 +106,7 @@ class Desktop(QObject):
     def stop(self) -> None:
         """Leave the desktop as it was."""
         self._timer.stop()
+        self._has_tray = False
         self.notices.stop()
         self._tray.hide()
         set_badge(0)
@@ -145,8 +147,10 @@ class Desktop(QObject):
     def _show_icon(self) -> None:
         if self._has_tray:
             unread, paused = self.unread.total, self._pause.on
-            icon = tray_icon(unread, paused=paused, mask=IS_MAC)
-            self._tray.show(icon, tooltip(unread, self._doors.listening(), paused=paused))
+            says = (count_text(unread), paused)
+            if self._icon.isNull() or says != self._icon_says:
+                self._icon, self._icon_says = tray_icon(unread, paused=paused, mask=IS_MAC), says
+            self._tray.show(self._icon, tooltip(unread, self._doors.listening(), paused=paused))
 
     def _hide_late(self) -> None:
         """At sign-in the tray may come after Hookline: a window nobody has touched since goes there now."""

@@ -56,7 +56,8 @@ class SystemTray(QObject):
                 tray.setContextMenu(self._menu)
             tray.activated.connect(self._activated)
             tray.messageClicked.connect(self._message)
-        tray.setIcon(icon)
+        if icon.cacheKey() != tray.icon().cacheKey():
+            tray.setIcon(icon)
         tray.setToolTip(tooltip)
         if not tray.isVisible():
             tray.show()

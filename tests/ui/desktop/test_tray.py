@@ -42,8 +42,13 @@ class TestCounts:
                 await until(lambda: tray.tooltip == "Hookline · 120 unread · listening on 127.0.0.1:8787")
                 assert window.windowTitle() == "(99+) Hookline"
                 assert len(tray.icons) - before < 20
+                drawn = tray.icons[-1].cacheKey()
+                await shown.desk.capture(first)
+                await until(lambda: "121 unread" in (tray.tooltip or ""))
+                assert tray.icons[-1].cacheKey() == drawn, "99+ is drawn once"
                 await shown.desk.store.captures.mark_all_read(first.id)
                 await until(lambda: window.windowTitle() == "(60) Hookline")
+                assert tray.icons[-1].cacheKey() != drawn
                 assert tray.tooltip == "Hookline · 60 unread · listening on 127.0.0.1:8787"
 
         run(scene())
