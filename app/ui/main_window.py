@@ -35,7 +35,7 @@ MINIMUM = (960, 600)
 
 
 class MainWindow(QMainWindow):
-    """`on_close` is called once the user closes the window; whoever made it then cleans up and ends the program."""
+    """`on_close` is called once the user quits, mostly by closing the window; whoever made it then ends the program."""
 
     def __init__(
         self, doors: Doors, theme: Theme, tasks: Tasks, on_close: Callable[[], None], *, tray: Tray | None = None

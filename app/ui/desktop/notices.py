@@ -123,9 +123,11 @@ class Stream(QObject):
             self._timer.start(self._pace.gather_ms)
 
     def clear(self) -> None:
-        """Count from nothing; the next one is told of as if it was the first, but not before its time."""
-        self.newest, self._fresh = None, False
+        """Count from nothing. The next one is told of as if it was the first, with no more than the least wait."""
+        self.newest, self._fresh, self._told = None, False, False
         self.count, self.wait_ms = 0, self._pace.quiet_ms
+        if self._timer.remainingTime() > self.wait_ms:
+            self._timer.start(self.wait_ms)
 
     @Slot()
     def _over(self) -> None:

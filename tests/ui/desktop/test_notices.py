@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtWidgets import QMenu
 
 from app.core.clock import now_us
@@ -151,6 +151,10 @@ class TestBursts:
                     (stream,) = shown.window.desktop.notices._streams.values()
                     waits.append(stream.wait_ms)
                 assert waits == [60, 120, 200, 200]
+                shown.window.desktop.sight.came.emit()
+                timer = stream.findChild(QTimer)
+                assert timer is not None
+                assert timer.remainingTime() <= 60, "who looked need not wait for what comes next"
 
         run(scene())
 
