@@ -86,6 +86,7 @@ class Windowed:
         self._theme.apply(app)
         self._messages = Messages(app)
         self._closing = asyncio.Event()
+        app.quit_asked.connect(self._quit)
         self._collector = GuiCollector(app)
         self._program_file = updated.ProgramFile(program.executable())
         self._again = False
@@ -175,6 +176,7 @@ class Windowed:
         window = MainWindow(doors, self._theme, tasks, on_close=self._closing.set)
         wishes = Wishes(doors, tasks, window)
         instance.asked.connect(wishes.hear)
+        window.desktop.wished.connect(wishes.fulfil)
         self._show_first(window, wishes)
         if not can_write():
             log.warning("hookline: No font is installed, so text cannot be read. %s", how_to_install_fonts())
@@ -194,7 +196,7 @@ class Windowed:
 
     def _show_first(self, window: MainWindow, wishes: Wishes) -> None:
         if self._options.minimized:
-            window.showMinimized()
+            window.desktop.start_minimized()
         else:
             window.show()
         if self._options.wish is not Wish.SHOW:
@@ -234,6 +236,9 @@ class Windowed:
                 return EXIT_CANNOT
             await asyncio.sleep(0.1)
         return 0
+
+    def _quit(self) -> None:
+        self._closing.set()
 
     def _stop_on_signals(self) -> None:
         loop = asyncio.get_running_loop()

@@ -59,6 +59,9 @@ EXCLUDES = [
     "unittest",
 ]
 
+LINUX_ONLY = ["PySide6.QtDBus"]
+"""Modules that only Linux has a use for: its desktops take notifications over D-Bus."""
+
 FONTS = "phosphor-"
 """How the files of the one icon font begin that `app/ui/theme/icons.py` draws with."""
 LICENCES = ("LICENSE", "LICENCE", "COPYING", "NOTICE")

@@ -33,7 +33,7 @@ def start_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--new-endpoint", action="store_true", help="open the form for a new endpoint")
-    group.add_argument("--minimized", action="store_true", help="start with the window minimized, as at login")
+    group.add_argument("--minimized", action="store_true", help="start minimized or in the tray, as at login")
     return parser
 
 

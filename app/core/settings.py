@@ -34,6 +34,10 @@ class Settings(Record, frozen=True):
         Literal["system", "light", "dark"],
         msgspec.Meta(title="Theme", description="Follow the system, or choose."),
     ] = "system"
+    on_close: Annotated[
+        Literal["quit", "tray"],
+        msgspec.Meta(title="When the window is closed", description="Quit, or go on capturing in the tray."),
+    ] = "quit"
 
 
 def meta(key: str) -> msgspec.Meta:

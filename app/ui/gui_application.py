@@ -1,10 +1,10 @@
-"""Qt's application object, which on macOS is told of the links that are clicked elsewhere."""
+"""Qt's application object: the system tells it to quit, and on macOS of the links that are clicked elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
@@ -12,8 +12,13 @@ from PySide6.QtWidgets import QApplication
 class GuiApplication(QApplication):
     """Keeps links until somebody takes them: the first may come before there is a window.
 
+    `quit_asked` follows when the system or the Dock ends the program. Qt itself would close the windows, and one that
+    goes on in the tray when it is closed would then stand in the way.
+
     Not an event filter, which would be called for every event of every object.
     """
+
+    quit_asked = Signal()
 
     def __init__(self, arguments: Sequence[str]) -> None:
         super().__init__(arguments)
@@ -27,7 +32,10 @@ class GuiApplication(QApplication):
             take(self._links.pop(0))
 
     def event(self, event: QEvent) -> bool:
-        """Take links; all else is Qt's."""
+        """Take links and the wish to quit; all else is Qt's."""
+        if event.type() == QEvent.Type.Quit:
+            self.quit_asked.emit()
+            return True
         if not isinstance(event, QFileOpenEvent):
             return super().event(event)
         self._links.append(event.url().toString() or event.file())

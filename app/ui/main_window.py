@@ -12,11 +12,15 @@ from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayou
 from app.core.model import Endpoint
 from app.ui.about.opener import AboutOpener
 from app.ui.dashboard.page import DashboardPage
+from app.ui.desktop.notifier import system_service
+from app.ui.desktop.presence import Desktop
+from app.ui.desktop.tray import SystemTray, Tray
 from app.ui.frame.actions import EndpointActions
 from app.ui.frame.keys import FrameCommands
 from app.ui.frame.remembered import Remembered
 from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED, Sidebar
 from app.ui.news import News
+from app.ui.pause import Pause
 from app.ui.ports import Doors
 from app.ui.refused.page import RefusedPage
 from app.ui.requests.endpoint_page import EndpointPage
@@ -32,17 +36,19 @@ MINIMUM = (960, 600)
 
 
 class MainWindow(QMainWindow):
-    """`on_close` is called once the user closes the window; whoever made it then cleans up and ends the program."""
+    """`on_close` is called once the user quits, mostly by closing the window; whoever made it then ends the program."""
 
-    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, on_close: Callable[[], None]) -> None:
+    def __init__(
+        self, doors: Doors, theme: Theme, tasks: Tasks, on_close: Callable[[], None], *, tray: Tray | None = None
+    ) -> None:
         super().__init__()
         self._doors, self._theme, self._tasks, self._on_close = doors, theme, tasks, on_close
         self._shown_endpoint: int | None = None
         self._settings: SettingsDialog | None = None
-        self.setWindowTitle("Hookline")
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
         self.news = News(doors.bus, tasks.messages, self)
+        self.pause = Pause(self)
         endpoints = [endpoint.id for endpoint in doors.endpoints.all()]
         tasks.start(self.news.recall(doors.activity, endpoints), "dashboard: the last hour")
         self.actions_on_endpoints = EndpointActions(doors, theme, tasks, self)
@@ -52,6 +58,7 @@ class MainWindow(QMainWindow):
         self.requests = EndpointPage(doors, theme, tasks, self)
         self.refused = RefusedPage(doors, theme, self.news, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
+        self.desktop = self._make_desktop(tray or SystemTray(self))
         self.pages = QStackedWidget(self)
         self._lay_out()
         self.toast = Toast(theme, self.pages)
@@ -101,7 +108,7 @@ class MainWindow(QMainWindow):
     def open_settings(self) -> None:
         """Open the settings, once."""
         if self._settings is None:
-            self._settings = SettingsDialog(self._doors, self._theme, self._tasks, self)
+            self._settings = SettingsDialog(self._doors, self._theme, self._tasks, self, self.desktop)
             self._settings.applied.connect(self._settings_applied)
             self._settings.finished.connect(self._settings_closed)
             self._settings.open()
@@ -117,14 +124,38 @@ class MainWindow(QMainWindow):
     def stop(self) -> None:
         """Remember the window and hear no more of what happens; before it is deleted."""
         self._remembered.save(self)
+        self.desktop.stop()
         self.news.stop()
         self.requests.stop()
 
-    def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember the window, tell whoever waits for its end, and never block."""
+    @Slot()
+    def quit(self) -> None:
+        """End the program: remember the window, and tell whoever waits for its end."""
         self.stop()
-        event.accept()
         self._on_close()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Quit, or go on in the tray if the user chose so; never block."""
+        if self.desktop.take_close():
+            event.ignore()
+        else:
+            event.accept()
+            self.quit()
+
+    def _make_desktop(self, tray: Tray) -> Desktop:
+        choices = self.actions_on_endpoints.notify
+        self.requests.header.offer_notifications(choices)
+        return Desktop(
+            self._doors,
+            self._tasks,
+            self,
+            news=self.news,
+            pause=self.pause,
+            page=self.requests,
+            choices=choices,
+            tray=tray,
+            service=system_service(self),
+        )
 
     def _lay_out(self) -> None:
         for page in (self.dashboard, self.requests, self.refused):
@@ -156,6 +187,7 @@ class MainWindow(QMainWindow):
         self.commands.page_wanted.connect(self.show_page)
         self.commands.endpoint_wanted.connect(self.enter_endpoint)
         self.commands.settings_wanted.connect(self.open_settings)
+        self.commands.quit_wanted.connect(self.quit)
         if sys.platform == "darwin":
             self.menuBar().addMenu("Hookline").addActions(self.commands.in_menu)
         self.dashboard.opened.connect(self.enter_endpoint)
@@ -166,6 +198,7 @@ class MainWindow(QMainWindow):
         actions.made.connect(self._made)
         actions.open_wanted.connect(self.enter_endpoint)
         actions.said.connect(self._say)
+        self.desktop.quit_asked.connect(self.quit)
         self.news.endpoint_removed.connect(self._removed)
         self.news.settings_changed.connect(self._follow_theme)
         self.news.endpoints_changed.connect(self.commands.refresh)

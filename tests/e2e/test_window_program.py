@@ -60,3 +60,27 @@ def test_a_question_at_the_start_stays_until_answered_or_told_to_end(tmp_path: P
             assert "Traceback" not in process.stderr.read()
         assert time.monotonic() - begun < 3
     assert process.returncode == 3
+
+
+QUITTER = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication, QEvent
+from app.cli.options import WindowOptions
+from app.windowed import run_window
+
+def ready(told):
+    told.window.desktop.take_close = lambda: True
+    told.window.close()
+    QCoreApplication.postEvent(QCoreApplication.instance(), QEvent(QEvent.Type.Quit))
+
+sys.exit(run_window(WindowOptions(data_dir=Path(sys.argv[1]), port=0, api_port=0), ready))
+"""
+
+
+def test_the_systems_wish_to_quit_ends_a_program_that_closing_leaves_in_the_tray(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", QUITTER, str(tmp_path)]
+    done = subprocess.run(
+        command, env=environment(**OFFSCREEN), capture_output=True, text=True, timeout=20, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -172,6 +172,13 @@ def test_no_module_of_hookline_asks_for_one_that_is_excluded() -> None:
     assert not [name for name in prune.EXCLUDES for form in wanted if form.format(name) in text]
 
 
+def test_what_only_linux_has_a_use_for_is_asked_for_in_one_module() -> None:
+    root = Path(__file__).parents[2]
+    asking = [path.name for path in (root / "app").rglob("*.py") if "PySide6.QtDBus" in path.read_text("utf-8")]
+    assert prune.LINUX_ONLY == ["PySide6.QtDBus"]
+    assert asking == ["freedesktop.py"]
+
+
 def test_every_excluded_module_is_one_that_could_get_in() -> None:
     elsewhere = {"distutils", "setuptools"}  # the first is setuptools's since Python 3.12
     unknown = [

@@ -12,6 +12,7 @@ from app.core.links import link_to_endpoint
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import create_refusal
 from app.core.wording import count_of
+from app.ui.desktop.choices import NotifyChoices, NotifyMenu
 from app.ui.forms.endpoint_dialog import EndpointDialog
 from app.ui.ports import Doors
 from app.ui.tasks import Tasks
@@ -34,6 +35,7 @@ class EndpointActions(QObject):
         self._doors, self._theme, self._tasks, self._window = doors, theme, tasks, window
         self._dialog: EndpointDialog | None = None
         self._asking: set[int] = set()
+        self.notify = NotifyChoices(doors.data_folder, self)
 
     def refusal(self) -> str | None:
         """Why no endpoint can be created now; None when one can."""
@@ -97,6 +99,7 @@ class EndpointActions(QObject):
     def menu(self, endpoint: Endpoint) -> QMenu:
         """Its menu; it deletes itself when closed."""
         menu = EndpointMenu(endpoint, self._theme, self._window)
+        menu.add_notify(self.notify)
         menu.verb.connect(self._do)
         return menu
 
@@ -175,7 +178,7 @@ class EndpointMenu(QMenu):
 
     def __init__(self, endpoint: Endpoint, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._endpoint = endpoint
+        self._endpoint, self._theme = endpoint, theme
         self.aboutToHide.connect(self.deleteLater)
         for verb, text, icon in (
             ("open", "Open", "all"),
@@ -194,6 +197,13 @@ class EndpointMenu(QMenu):
                 self.addSeparator()
         self.triggered.connect(self._chosen)
 
+    def add_notify(self, choices: NotifyChoices) -> None:
+        """Offer the choice of notifications, above what deletes."""
+        notify = NotifyMenu(choices, self, self._endpoint.slug)
+        notify.setIcon(self._theme.icon("notify"))
+        self.insertMenu(self.actions()[-2], notify)
+
     @Slot(object)
     def _chosen(self, action: QAction) -> None:
-        self.verb.emit(action.data(), self._endpoint)
+        if action in self.actions():  # not one of a menu inside this one
+            self.verb.emit(action.data(), self._endpoint)

@@ -30,6 +30,7 @@ class FrameCommands(QObject):
     page_wanted = Signal(str)
     endpoint_wanted = Signal(object)
     settings_wanted = Signal()
+    quit_wanted = Signal()
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class FrameCommands(QObject):
         palette.setObjectName(PALETTE)
         sheet = command("Keyboard shortcuts", "keyboard", self.sheet.open, self, "F1", "?")
         settings = command("Settings", "settings", self.settings_wanted.emit, self, "Ctrl+,")
-        leave = command("Quit Hookline", "quit", self._window.close, self, "Ctrl+Q")
+        leave = command("Quit Hookline", "quit", self.quit_wanted.emit, self, "Ctrl+Q")
         about.action.setProperty("glyph", "info")
         settings.setMenuRole(QAction.MenuRole.PreferencesRole)
         leave.setMenuRole(QAction.MenuRole.QuitRole)

@@ -50,6 +50,7 @@ class Wishes(QObject):
             self._make_room()
             self._messages.post(Message(text=str(error), tone="warning", key=LEADS_NOWHERE, answers=True))
 
+    @Slot(object)
     def fulfil(self, wish: Wish | Link | BrokenLink) -> None:
         """Do it."""
         if wish is Wish.STAY:

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import Endpoint
+from app.ui.desktop.choices import NotifyChoices, NotifyMenu
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
@@ -38,6 +39,7 @@ class EndpointHeader(QFrame):
         self.url = CopyField("", theme, self, what="URL")
         self.banner = _Banner(theme, self)
         self._menu = QMenu(self)
+        self.notify: NotifyMenu | None = None
         self._switch = self._menu.addAction("Switch off")
         self._build_menu()
         self._build_layout()
@@ -46,9 +48,16 @@ class EndpointHeader(QFrame):
         self.more.clicked.connect(self._open_menu)
         self.banner.button.clicked.connect(self.switch_asked)
 
+    def offer_notifications(self, choices: NotifyChoices) -> None:
+        """Put the choice of notifications into the menu."""
+        self.notify = NotifyMenu(choices, self._menu)
+        self._menu.insertMenu(self._switch, self.notify)
+
     def show_endpoint(self, endpoint: Endpoint | None, url: str) -> None:
         """Show `endpoint` with its capture URL; None stands for all requests."""
         own = endpoint is not None
+        if self.notify is not None and endpoint is not None:
+            self.notify.slug = endpoint.slug
         self.name.setText(escape(endpoint.name) if endpoint else "All requests")
         text = endpoint.description if endpoint else "What every endpoint received, newest on top."
         self.description.setText(escape(text.replace("\n", " ")))

@@ -10,6 +10,7 @@ from shiboken6 import isValid
 from app.core.errors import HooklineError, InvalidFieldsError, PortInUseError
 from app.core.settings import Settings, check
 from app.ui.about.dialog import AboutDialog
+from app.ui.desktop.presence import Desktop
 from app.ui.ports import Doors
 from app.ui.settings.account import AccountSection
 from app.ui.settings.network import NetworkSection
@@ -30,13 +31,15 @@ class SettingsDialog(Dialog):
 
     applied = Signal()
 
-    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget | None) -> None:
+    def __init__(
+        self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget | None, desktop: Desktop | None = None
+    ) -> None:
         super().__init__("Settings", theme, parent)
         self._doors, self._tasks = doors, tasks
         self._busy = False
         self._focused: QWidget | None = None
         """What had the keyboard when a save began: fields that are disabled meanwhile lose it."""
-        self.window_section = WindowSection(doors, theme, tasks, self)
+        self.window_section = WindowSection(doors, theme, tasks, self, desktop=desktop)
         self.network = NetworkSection(doors.settings(), self)
         self.account = AccountSection(doors, theme, tasks, self)
         self.storage = StorageSection(doors, theme, tasks, self)

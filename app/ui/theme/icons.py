@@ -42,6 +42,7 @@ NAMES = {
     "link": "ph.link",
     "mirror": "ph.arrow-bend-up-right",
     "more": "ph.dots-three-vertical-bold",
+    "notify": "ph.bell",
     "pause": "ph.pause",
     "play": "ph.play",
     "queued": "ph.clock",

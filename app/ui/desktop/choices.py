@@ -1,0 +1,104 @@
+"""Which endpoints notify, kept by slug in `window.ini` in the data folder, and the menu that chooses.
+
+A new endpoint does not: one that gets a request every few seconds, which nobody expects of a new one, would be a
+nuisance from its first minute, and there is the unread count. Who waits for a request says so in its endpoint's menu.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSettings, Signal, Slot
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMenu
+
+from app.core.model import Endpoint
+
+
+class When(StrEnum):
+    """When requests of an endpoint are notified."""
+
+    OFF = "off"
+    BEHIND = "behind"
+    """While no window of Hookline is in front."""
+    ON = "on"
+    """Also while one is, unless it shows the endpoint's list."""
+
+
+TEXTS = {When.OFF: "Off", When.BEHIND: "While Hookline is not in front", When.ON: "On"}
+
+
+class NotifyChoices(QObject):
+    """The choices by slug. `why_not` says why the system shows none; None while it does, or while nobody knows."""
+
+    changed = Signal()
+
+    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+        self._kept: dict[str, When] = {}
+        self.why_not: str | None = None
+        self._file.beginGroup("notify")
+        for slug in self._file.childKeys():
+            text = str(self._file.value(slug, "", type=str))
+            if text in set(When):
+                self._kept[slug] = When(text)
+        self._file.endGroup()
+
+    def any(self) -> bool:
+        """Whether an endpoint notifies at all."""
+        return bool(self._kept)
+
+    def of(self, slug: str) -> When:
+        """When this endpoint notifies."""
+        return self._kept.get(slug, When.OFF)
+
+    def set(self, slug: str, when: When) -> None:
+        """Keep it; what is off is not kept."""
+        if when is self.of(slug):
+            return
+        if when is When.OFF:
+            del self._kept[slug]
+            self._file.remove(f"notify/{slug}")
+        else:
+            self._kept[slug] = when
+            self._file.setValue(f"notify/{slug}", when.value)
+        self._file.sync()
+        self.changed.emit()
+
+    @Slot(object)
+    def forget(self, endpoint: Endpoint) -> None:
+        """The endpoint is gone."""
+        self.set(endpoint.slug, When.OFF)
+
+
+class NotifyMenu(QMenu):
+    """Off, while Hookline is not in front, or on. Where the system shows no notifications the menu says so."""
+
+    def __init__(self, choices: NotifyChoices, parent: QMenu, slug: str = "") -> None:
+        super().__init__("Notify", parent)
+        self.slug = slug
+        self._choices = choices
+        group = QActionGroup(self)
+        for when, text in TEXTS.items():
+            action = self.addAction(text)
+            action.setData(when)
+            action.setCheckable(True)
+            group.addAction(action)
+        self._why_not = self.addAction("")
+        self._why_not.setEnabled(False)
+        self.aboutToShow.connect(self._refresh)
+        group.triggered.connect(self._chosen)
+        self._refresh()
+
+    @Slot()
+    def _refresh(self) -> None:
+        for action in self.actions():
+            action.setChecked(action.data() == self._choices.of(self.slug))
+        self._why_not.setText(self._choices.why_not or "")
+        self._why_not.setVisible(self._choices.why_not is not None)
+
+    @Slot(QAction)
+    def _chosen(self, action: QAction) -> None:
+        self._choices.set(self.slug, When(action.data()))

@@ -1,0 +1,140 @@
+"""Notifications by the service that Linux desktops share, `org.freedesktop.Notifications`, over D-Bus.
+
+What Qt for Python sends as a number is signed, and the service takes unsigned ones. A proxy that has read the service's
+own description converts them, but it waits for answers: so each call runs on a thread, and no longer than `TIMEOUT_MS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from html import escape as html_escape
+from typing import Any
+
+from PySide6.QtCore import Q_ARG, Q_RETURN_ARG, SLOT, QMetaObject, QObject, Signal, Slot
+from PySide6.QtDBus import QDBusConnection, QDBusInterface, QDBusMessage
+from PySide6.QtGui import QGuiApplication
+
+from app.ui.desktop.wording import Notice
+from app.ui.theme.resources import resource
+
+log = logging.getLogger(__name__)
+
+NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
+TIMEOUT_MS = 2_000
+DISMISSED = 2
+"""The service's word for a notification that the user swept away."""
+DEFAULT = "default"
+"""The action of a click on the notification itself."""
+
+
+class Freedesktop(QObject):
+    """`clicked` and `dismissed` carry the notice. The service has a number for the latest notification of each key."""
+
+    clicked = Signal(object)
+    dismissed = Signal(object)
+
+    def __init__(self, bus: QDBusConnection, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bus = bus
+        self._can: frozenset[str] | None = None
+        self._shown: dict[str, tuple[int, Notice]] = {}
+        self._turn = asyncio.Lock()
+        for signal, slot in (
+            ("ActionInvoked", "_invoked(uint,QString)"),
+            ("NotificationClosed", "_closed(uint,uint)"),
+            ("ActivationToken", "_may_activate(uint,QString)"),
+        ):
+            # Bytes, as its type has it, are refused.
+            bus.connect(NAME, PATH, NAME, signal, self, SLOT(slot))  # type: ignore[call-overload]
+
+    async def look(self) -> bool:
+        """Ask the service what it can do; False when none answers."""
+        async with self._turn:
+            return await self._look()
+
+    async def show(self, notice: Notice) -> bool:
+        """Show it, in place of the last one of its key; False when no service answers."""
+        async with self._turn:
+            if self._can is None and not await self._look():
+                return False
+            number = self._shown[notice.key][0] if notice.key in self._shown else 0
+            given = await asyncio.to_thread(notify, self._bus, number, *self._worded(notice))
+            if given is None:
+                self._can = None
+            else:
+                self._shown[notice.key] = (given, notice)
+            return True
+
+    async def _look(self) -> bool:
+        self._can = await asyncio.to_thread(capabilities, self._bus)
+        return self._can is not None
+
+    def _worded(self, notice: Notice) -> tuple[str, str, list[str]]:
+        """Title, text and actions as this service takes them. Where it reads markup, the text is made to hold none."""
+        can = self._can or frozenset()
+        actions = [DEFAULT, "Open"] if "actions" in can else []
+        if "body" not in can:
+            return f"{notice.title}: {notice.text}", "", actions
+        return notice.title, html_escape(notice.text, quote=False) if "body-markup" in can else notice.text, actions
+
+    def _notice(self, number: int) -> Notice | None:
+        return next((notice for own, notice in self._shown.values() if own == number), None)
+
+    @Slot("uint", str)
+    def _invoked(self, number: int, action: str) -> None:
+        notice = self._notice(number)
+        if notice is not None and action == DEFAULT:
+            self.clicked.emit(notice)
+
+    @Slot("uint", "uint")
+    def _closed(self, number: int, reason: int) -> None:
+        notice = self._notice(number)
+        if notice is not None and reason == DISMISSED:
+            self.dismissed.emit(notice)
+
+    @Slot("uint", str)
+    def _may_activate(self, number: int, token: str) -> None:
+        """Wayland lets a window come to the front only with the token of the click; Qt takes it from there, once."""
+        if self._notice(number) is not None and QGuiApplication.platformName() == "wayland":
+            os.environ["XDG_ACTIVATION_TOKEN"] = token
+
+
+def session_bus() -> QDBusConnection:
+    """The user's."""
+    return QDBusConnection.sessionBus()
+
+
+def capabilities(bus: QDBusConnection) -> frozenset[str] | None:
+    """What the service can do, None when none answers. Waits for it; for a thread."""
+    message = QDBusMessage.createMethodCall(NAME, PATH, NAME, "GetCapabilities")
+    reply = bus.call(message, timeout=TIMEOUT_MS)
+    if reply.type() is not QDBusMessage.MessageType.ReplyMessage or not reply.arguments():
+        log.info("no notification service answers: %s", reply.errorMessage())
+        return None
+    return frozenset(map(str, reply.arguments()[0]))
+
+
+def notify(bus: QDBusConnection, replaces: int, title: str, text: str, actions: list[str]) -> int | None:
+    """Show a notification; its number, None when the service refuses. Waits for it; for a thread."""
+    service = QDBusInterface(NAME, PATH, NAME, bus)
+    service.setTimeout(TIMEOUT_MS)
+    hints: dict[str, Any] = {"desktop-entry": "hookline"}
+    given: Any = QMetaObject.invokeMethod(
+        service,
+        "Notify",
+        Q_RETURN_ARG("uint"),
+        Q_ARG(str, "Hookline"),
+        Q_ARG("uint", replaces),
+        Q_ARG(str, str(resource("icons/hookline.svg"))),
+        Q_ARG(str, title),
+        Q_ARG(str, text),
+        Q_ARG("QStringList", actions),
+        Q_ARG("QVariantMap", hints),
+        Q_ARG(int, -1),
+    )
+    if service.lastError().isValid():
+        log.warning("hookline: A notification was refused: %s", service.lastError().message())
+        return None
+    return int(given)

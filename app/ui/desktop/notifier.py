@@ -1,0 +1,89 @@
+"""Shows notifications by whichever way this system has: its notification service, or the tray's messages."""
+
+from __future__ import annotations
+
+import sys
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
+from PySide6.QtGui import QGuiApplication
+
+from app.ui.desktop.tray import Tray
+from app.ui.desktop.wording import Notice
+from app.ui.tasks import Tasks
+
+NONE_HERE = "This system shows no notifications: there is no tray to show them beside."
+NONE_ON_LINUX = "This desktop shows no notifications: no service for them answers, and there is no tray."
+
+
+class Service(Protocol):
+    """A notification service. Both calls answer False when there is none."""
+
+    @property
+    def clicked(self) -> SignalInstance: ...
+    @property
+    def dismissed(self) -> SignalInstance: ...
+    async def look(self) -> bool: ...
+    async def show(self, notice: Notice) -> bool: ...
+
+
+class Notifier(QObject):
+    """`clicked` and `dismissed` carry the notice; `looked` follows when it is known anew whether any can be shown."""
+
+    clicked = Signal(object)
+    dismissed = Signal(object)
+    looked = Signal()
+
+    def __init__(self, tray: Tray, tasks: Tasks, service: Service | None, parent: QObject) -> None:
+        super().__init__(parent)
+        self._tray, self._tasks, self._service = tray, tasks, service
+        self._by_tray: Notice | None = None
+        self._answers: bool | None = None if service else False
+        if service is not None:
+            service.clicked.connect(self.clicked)
+            service.dismissed.connect(self.dismissed)
+
+    def why_not(self) -> str | None:
+        """Why nothing would be shown; None when it would, and while that is not yet known."""
+        if self._answers is not False or self._tray.can_tell():
+            return None
+        return NONE_ON_LINUX if self._service else NONE_HERE
+
+    @Slot(object)
+    def show(self, notice: Notice) -> None:
+        """Show it, in place of an earlier one of the same key where the system can do that."""
+        self._tasks.start(self._show(notice), "show a notification")
+
+    @Slot()
+    def look(self) -> None:
+        """Find out what can be shown."""
+        if self._service is None:
+            self.looked.emit()
+        else:
+            self._tasks.start(self._look(self._service), "look for a notification service")
+
+    @Slot()
+    def tray_clicked(self) -> None:
+        """The tray's message was clicked: it is always the last one."""
+        if self._by_tray is not None:
+            self.clicked.emit(self._by_tray)
+
+    async def _look(self, service: Service) -> None:
+        self._answers = await service.look()
+        self.looked.emit()
+
+    async def _show(self, notice: Notice) -> None:
+        if self._service is not None:
+            self._answers = await self._service.show(notice)
+        if not self._answers and self._tray.can_tell():
+            self._by_tray = notice
+            self._tray.tell(notice.title, notice.text)
+
+
+def system_service(parent: QObject) -> Service | None:
+    """The desktop's own service, on Linux with a display; elsewhere the tray's messages are the system's own."""
+    if not sys.platform.startswith("linux") or QGuiApplication.platformName() not in ("xcb", "wayland"):
+        return None
+    from app.ui.desktop.freedesktop import Freedesktop, session_bus  # Qt's D-Bus is left out of other systems' packages
+
+    return Freedesktop(session_bus(), parent)

@@ -1,0 +1,47 @@
+"""The choice of what closing the window does; it is offered where there is a tray."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec.structs import replace
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QWidget
+
+from app.core.settings import meta
+from app.ui.desktop.presence import Desktop
+from app.ui.ports import Doors
+from app.ui.settings.section import SettingsRow
+from app.ui.tasks import Tasks
+from app.ui.widgets.fields import ChoiceField
+
+_CHOICES: tuple[tuple[Literal["quit", "tray"], str], ...] = (("quit", "Quit"), ("tray", "Keep running in the tray"))
+
+
+class ClosingRow(SettingsRow):
+    """Takes effect at once; disabled, saying why, while there is no tray."""
+
+    def __init__(self, doors: Doors, tasks: Tasks, desktop: Desktop, parent: QWidget) -> None:
+        self.choice = ChoiceField([text for _, text in _CHOICES], parent)
+        declared = meta("on_close")
+        super().__init__(declared.title or "", "", self.choice, parent)
+        self._doors, self._tasks, self._desktop = doors, tasks, desktop
+        self._text = declared.description or ""
+        self.choice.setCurrentIndex([key for key, _ in _CHOICES].index(doors.settings().on_close))
+        self.choice.currentIndexChanged.connect(self._chosen)
+        desktop.tray_changed.connect(self._refresh)
+        self._refresh()
+
+    @Slot()
+    def _refresh(self) -> None:
+        reason = self._desktop.why_no_tray()
+        self.choice.setEnabled(reason is None)
+        self.choice.setAccessibleDescription(reason or "")
+        self.text.setText(reason or self._text)
+
+    @Slot(int)
+    def _chosen(self, place: int) -> None:
+        self._tasks.start(self._save(_CHOICES[place][0]), "save what closing does")
+
+    async def _save(self, choice: Literal["quit", "tray"]) -> None:
+        await self._doors.apply_settings(replace(self._doors.settings(), on_close=choice))

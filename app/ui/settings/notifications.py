@@ -1,0 +1,34 @@
+"""Tells where notifications are chosen, and lets the user see one, or says why this system shows none."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QWidget
+
+from app.ui.desktop.presence import Desktop
+from app.ui.settings.section import SettingsRow
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+
+TEXT = "“Notify” in an endpoint's menu chooses when its requests are notified."
+
+
+class NotificationsRow(SettingsRow):
+    """Asks the system anew each time it is made."""
+
+    def __init__(self, theme: Theme, desktop: Desktop, parent: QWidget) -> None:
+        self.button = Button("Show one", theme, parent)
+        self.button.setAccessibleName("Show a notification")
+        super().__init__("Notifications", TEXT, self.button, parent, width=0)
+        self._desktop = desktop
+        self.button.clicked.connect(desktop.try_notification)
+        desktop.notifier.looked.connect(self._refresh)
+        desktop.tray_changed.connect(self._refresh)
+        self._refresh()
+        desktop.notifier.look()
+
+    @Slot()
+    def _refresh(self) -> None:
+        reason = self._desktop.notifier.why_not()
+        self.button.set_refusal(reason)
+        self.text.setText(reason or TEXT)

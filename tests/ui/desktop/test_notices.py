@@ -1,0 +1,243 @@
+"""Notifications of captured requests: which endpoints, when, what they say, and what a click opens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtWidgets import QMenu
+
+from app.core.clock import now_us
+from app.core.model import Endpoint
+from app.ui.desktop.choices import NotifyChoices, NotifyMenu, When
+from app.ui.desktop.wording import NAME_MAX, PATH_MAX, notice_for
+from tests import factories
+from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
+from tests.ui.waiting import settle, until
+
+Scene = Callable[..., Any]
+pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)  # without a display none can
+HOSTILE = "/catch/x/<b>&amp;</b>\u202e\x1b[31m"
+
+
+def first(shown: TrayDesk, when: When) -> Endpoint:
+    """The one endpoint, which notifies now, while the window is away."""
+    shown.window.hide()
+    endpoint = shown.desk.store.endpoints.all()[0]
+    shown.window.desktop.choices.set(endpoint.slug, when)
+    return endpoint
+
+
+async def in_front(shown: TrayDesk) -> None:
+    shown.window.activateWindow()
+    await until(shown.window.isActiveWindow)
+
+
+async def nothing_told(shown: TrayDesk) -> None:
+    """Whoever waited would have been told by now: another endpoint's request, captured later, is."""
+    marker = await shown.desk.endpoint(name="Marker")
+    shown.window.desktop.choices.set(marker.slug, When.ON)
+    await shown.desk.capture(marker)
+    await until(lambda: shown.tray.told)
+    assert [title for title, _ in shown.tray.told] == ["Marker"]
+
+
+class TestWhich:
+    def test_a_new_endpoint_notifies_nothing(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path, endpoints=1) as shown:
+                await shown.desk.capture(shown.desk.store.endpoints.all()[0])
+                await nothing_told(shown)
+
+        run(scene())
+
+    def test_a_request_is_told_by_what_it_is(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path, endpoints=1) as shown:
+                endpoint = first(shown, When.BEHIND)
+                await shown.desk.capture(
+                    endpoint, target="/catch/x/orders?x=1", provider="stripe", event="invoice.paid"
+                )
+                await until(lambda: shown.tray.told)
+                assert shown.tray.told == [(endpoint.name, "POST /orders?x=1 · invoice.paid · Stripe")]
+
+        run(scene())
+
+    def test_only_while_not_in_front_or_not_listed_as_chosen(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path, endpoints=1) as shown:
+                endpoint = shown.desk.store.endpoints.all()[0]
+                shown.window.desktop.choices.set(endpoint.slug, When.BEHIND)
+                await in_front(shown)
+                await shown.desk.capture(endpoint)
+                shown.window.desktop.choices.set(endpoint.slug, When.ON)
+                shown.window.show_endpoint(endpoint.id)
+                await shown.desk.capture(endpoint)
+                await nothing_told(shown)
+                shown.window.show_page("dashboard")
+                shown.tray.told.clear()
+                await shown.desk.capture(endpoint)
+                await until(lambda: shown.tray.told)
+                assert [title for title, _ in shown.tray.told] == [endpoint.name]
+
+        run(scene())
+
+    def test_nothing_while_paused_nor_of_what_came_meanwhile(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path, endpoints=1) as shown:
+                endpoint = first(shown, When.ON)
+                shown.window.pause.set(True)
+                await shown.desk.capture(endpoint)
+                await settle()
+                shown.window.pause.set(False)
+                await nothing_told(shown)
+
+        run(scene())
+
+    def test_nothing_of_a_request_from_before_the_start(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            before = now_us()
+            async with with_tray(tmp_path, endpoints=1) as shown:
+                await shown.desk.capture(first(shown, When.ON), received_at=before)
+                await nothing_told(shown)
+
+        run(scene())
+
+    def test_nothing_of_an_endpoint_that_is_deleted_meanwhile(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path, endpoints=1) as shown:
+                endpoint = first(shown, When.ON)
+                await shown.desk.capture(endpoint)
+                await shown.desk.store.endpoints.delete(endpoint.id)
+                assert shown.window.desktop.choices.of(endpoint.slug) is When.OFF
+                await nothing_told(shown)
+
+        run(scene())
+
+
+class TestBursts:
+    def test_a_burst_is_one_notification_and_the_count_goes_on_until_one_looks(
+        self, run: Scene, tmp_path: Path
+    ) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path, endpoints=1) as shown:
+                endpoint = first(shown, When.BEHIND)
+                await asyncio.gather(*(shown.desk.capture(endpoint) for _ in range(37)))
+                await until(lambda: shown.tray.told)
+                assert shown.tray.told == [(endpoint.name, "37 new requests")]
+                await shown.desk.capture(endpoint)
+                await until(lambda: len(shown.tray.told) == 2)
+                assert shown.tray.told[1] == (endpoint.name, "38 new requests")
+                shown.window.desktop.sight.came.emit()
+                await shown.desk.capture(endpoint, target="/catch/x/again")
+                await until(lambda: len(shown.tray.told) == 3)
+                assert shown.tray.told[2] == (endpoint.name, "POST /again")
+
+        run(scene())
+
+    def test_a_steady_stream_is_told_of_ever_more_seldom(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path, endpoints=1) as shown:
+                endpoint = first(shown, When.BEHIND)
+                waits = []
+                for number in range(1, 5):
+                    await shown.desk.capture(endpoint)
+                    await until(lambda n=number: len(shown.tray.told) == n)
+                    (stream,) = shown.window.desktop.notices._streams.values()
+                    waits.append(stream.wait_ms)
+                assert waits == [60, 120, 200, 200]
+                shown.window.desktop.sight.came.emit()
+                timer = stream.findChild(QTimer)
+                assert timer is not None
+                assert timer.remainingTime() <= 60, "who looked need not wait for what comes next"
+
+        run(scene())
+
+
+class TestClicks:
+    def test_one_request_is_opened_in_its_list(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path, endpoints=1) as shown:
+                shown.window.hide()
+                capture = await shown.desk.capture(first(shown, When.BEHIND))
+                await until(lambda: shown.tray.told)
+                shown.tray.message_clicked()
+                page = shown.window.requests
+                await until(lambda: page.detail.capture is not None and page.detail.capture.id == capture.id)
+                await until(lambda: [one.id for one in page.list.selected()] == [capture.id])
+                assert shown.window.isVisible()
+
+        run(scene())
+
+    def test_several_open_the_endpoint(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path, endpoints=1) as shown:
+                endpoint = first(shown, When.BEHIND)
+                await asyncio.gather(*(shown.desk.capture(endpoint) for _ in range(3)))
+                await until(lambda: shown.tray.told)
+                shown.tray.message_clicked()
+                assert shown.window.requests.endpoint_id == endpoint.id
+                assert shown.window.pages.currentWidget() is shown.window.requests
+
+        run(scene())
+
+
+class TestWords:
+    def test_what_senders_wrote_is_plain_and_short(self) -> None:
+        draft = factories.draft(name="n" * 100, slug="a-slug")
+        endpoint = Endpoint(id=1, created_at=0, **msgspec.structs.asdict(draft))
+        summary = factories.capture(target=HOSTILE, event="\x00" * 500, provider="nobody").summary()
+        notice = notice_for(endpoint, summary, 1, {})
+        assert notice.text.startswith("POST /<b>&amp;</b>\\u202e\\x1b[31m · \\x00")
+        assert "\x00" not in notice.text
+        assert len(notice.title) == NAME_MAX
+        long = factories.capture(target="/catch/x/" + "y" * 60_000).summary()
+        assert len(notice_for(endpoint, long, 1, {}).text) <= PATH_MAX + 10
+
+
+class TestChoices:
+    def test_they_are_kept_by_slug_and_nonsense_counts_as_off(self, tmp_path: Path) -> None:
+        choices = NotifyChoices(tmp_path)
+        choices.set("a-slug", When.ON)
+        choices.set("another", When.BEHIND)
+        choices.set("another", When.OFF)
+        del choices
+        file = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
+        file.setValue("notify/odd", "perhaps")
+        file.sync()
+        again = NotifyChoices(tmp_path)
+        assert [again.of(slug) for slug in ("a-slug", "another", "odd")] == [When.ON, When.OFF, When.OFF]
+        assert again.any()
+
+    def test_the_endpoints_menus_choose_and_say_why_none_is_shown(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path, RecordingTray(messages=False), endpoints=1) as shown:
+                endpoint = shown.desk.store.endpoints.all()[0]
+                actions, choices = shown.window.actions_on_endpoints, shown.window.desktop.choices
+                menu = actions.menu(endpoint)
+                notify = menu.findChildren(NotifyMenu)[0]
+                assert [action.text() for action in notify.actions() if action.isChecked()] == ["Off"]
+                verbs: list[object] = []
+                menu.verb.connect(lambda *given: verbs.append(given))
+                notify.actions()[2].trigger()
+                assert choices.of(endpoint.slug) is When.ON
+                assert verbs == []
+                menu.deleteLater()
+                shown.window.show_endpoint(endpoint.id)
+                header = shown.window.requests.header.notify
+                assert header is not None
+                header.aboutToShow.emit()
+                assert [action.text() for action in _shown(header) if action.isChecked()] == ["On"]
+                assert "shows no notifications" in _shown(header)[-1].text()
+                assert not _shown(header)[-1].isEnabled()
+
+        run(scene())
+
+
+def _shown(menu: QMenu) -> list[Any]:
+    return [action for action in menu.actions() if action.isVisible()]
