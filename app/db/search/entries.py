@@ -15,8 +15,8 @@ from app.db.search.grams import indexed_text
 from app.db.search.index_file import Entry
 
 _SELECT = (
-    "SELECT seq, received_at, target, headers, content_type, data, method, reply_status, source_address"
-    f" FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
+    "SELECT seq, received_at, target, headers, content_type, data, method, reply_status, source_address,"
+    f" size, complete FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
 )
 
 
@@ -84,8 +84,16 @@ def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> l
             seq=seq,
             received_at=at,
             text=indexed_text(
-                target, decode_headers(headers), kind, data or b"", method=method, status=status, source=source
+                target,
+                decode_headers(headers),
+                kind,
+                data or b"",
+                method=method,
+                status=status,
+                source=source,
+                size=size,
+                complete=bool(complete),
             ),
         )
-        for seq, at, target, headers, kind, data, method, status, source in rows
+        for seq, at, target, headers, kind, data, method, status, source, size, complete in rows
     ]

@@ -1,7 +1,8 @@
 """The index in a file of its own, so that no capture waits for it; it can be thrown away and made anew at any time.
 
 Requests are grouped by their numbers, one full-text table a group: a group whose requests are all deleted is dropped
-whole, because contentless tables of SQLite 3.40 cannot forget single rows.
+whole, because contentless tables of SQLite 3.40 cannot forget single rows. Fewer than three characters are asked for by
+the runs that begin with them, which the table's own list of runs tells.
 """
 
 from __future__ import annotations
@@ -10,16 +11,21 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from app.core.model import Record
 from app.db.connection import companions
+from app.db.search.wanted import GRAM, NOWHERE, Wanted, expression
 
 FILE_NAME = "search.db"
 GROUP = 32_768
 """Numbers of requests in a group."""
-_FORM = 1
+_FORM = 2
 """The form of the file; another one is made anew."""
+MOST_ROWS = 8_192
+"""What more requests of a group have, counted once for each run, leaves too few of them out."""
+_HIGHEST = "\U0010ffff"
 
 _TABLES = (
     "CREATE TABLE state (form INTEGER NOT NULL, instance TEXT NOT NULL, upto INTEGER NOT NULL) STRICT",
@@ -27,7 +33,7 @@ _TABLES = (
     "CREATE TABLE gap (first INTEGER PRIMARY KEY, last INTEGER NOT NULL) STRICT",
 )
 _PRAGMAS = ("auto_vacuum = full", "locking_mode = exclusive", "journal_mode = wal", "synchronous = normal")
-_MORE_PRAGMAS = ("cache_size = -8000", "journal_size_limit = 8388608", "secure_delete = fast")
+_MORE_PRAGMAS = ("cache_size = -8000", "temp_store = memory", "journal_size_limit = 8388608", "secure_delete = fast")
 
 
 class Entry(Record, frozen=True):
@@ -87,7 +93,7 @@ class IndexFile:
             for number in sorted({entry.seq // GROUP for entry in entries}):
                 self._connection.execute(
                     f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} USING fts5 (words, content='', columnsize=0,"
-                    " detail=none, tokenize='trigram')"
+                    " detail=none, tokenize='trigram case_sensitive 1')"
                 )
                 rows = [(entry.seq, entry.text) for entry in entries if entry.seq // GROUP == number]
                 self._connection.executemany(f"INSERT INTO words_{number} (rowid, words) VALUES (?, ?)", rows)
@@ -96,9 +102,17 @@ class IndexFile:
             self._connection.execute("UPDATE state SET upto = ?", (upto,))
         return self.contents()
 
-    def find(self, match: str, number: int) -> list[int]:
+    def find(self, wanted: Wanted, number: int) -> Sequence[int]:
         """The numbers of a group's requests that may be looked for."""
         try:
+            self._connection.execute(
+                f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.runs_{number} USING fts5vocab(main, words_{number}, row)"
+            )
+            match = expression(wanted, partial(self._begin, number))
+            if match is None:
+                return range(number * GROUP, (number + 1) * GROUP)
+            if match == NOWHERE:
+                return []
             rows = self._connection.execute(f"SELECT rowid FROM words_{number} WHERE words_{number} MATCH ?", (match,))
             return [seq for (seq,) in rows]
         except sqlite3.OperationalError:
@@ -106,10 +120,24 @@ class IndexFile:
                 raise
             return []  # the group was dropped: none of its requests is stored any more
 
+    def _begin(self, number: int, text: str) -> list[str] | None:
+        """The group's runs that begin with `text`; None when too many requests have them."""
+        found: list[str] = []
+        count = 0
+        query = f"SELECT term, doc FROM temp.runs_{number} WHERE term >= ? AND term <= ?"
+        with contextlib.closing(self._connection.execute(query, (text, text + _HIGHEST * GRAM))) as runs:
+            for run, requests in runs:
+                found.append(run)
+                count += requests
+                if count > MOST_ROWS:
+                    return None
+        return found
+
     def drop(self, numbers: Sequence[int]) -> Contents:
         """Forget groups."""
         for number in numbers:
             with self._transaction():
+                self._connection.execute(f"DROP TABLE IF EXISTS temp.runs_{number}")
                 self._connection.execute(f"DROP TABLE IF EXISTS words_{number}")
                 self._connection.execute("DELETE FROM span WHERE number = ?", (number,))
         return self.contents()

@@ -10,8 +10,8 @@ from app.core.clock import now_us
 from app.core.model import PageKey, Summary
 from app.core.search.query import Query
 from app.db.readers import Readers
+from app.db.search.asking import wanted
 from app.db.search.entries import oldest_above
-from app.db.search.grams import match
 from app.db.search.index import Index
 from app.db.search.statement import plan
 from app.db.search.steps import NEWEST, STEP_S, Stretch, Walk, top
@@ -46,11 +46,11 @@ async def search(
 
 async def _stretches(readers: Readers, index: Index, query: Query, place: PageKey) -> AsyncIterator[Stretch]:
     """The list in stretches, newest first, the last without a floor: what is not indexed is looked at whole."""
-    contents, expression = index.contents, match(query.terms)
+    contents, asked = index.contents, wanted(query.terms)
     behind, oldest = 0, None
-    if expression is not None and contents.spans:
+    if asked is not None and contents.spans:
         behind, oldest = await readers.run(lambda database: oldest_above(database, contents.upto, MOST_BEHIND))
-    if expression is None or not contents.spans or behind >= MOST_BEHIND:
+    if asked is None or not contents.spans or behind >= MOST_BEHIND:
         yield Stretch()
         return
     if oldest is not None and place.received_at >= oldest:
@@ -61,7 +61,7 @@ async def _stretches(readers: Readers, index: Index, query: Query, place: PageKe
             continue
         seqs = set(stored_late)
         for number in numbers:
-            found = await index.find(expression, number)
+            found = await index.find(asked, number)
             if found is None:
                 yield Stretch()
                 return
