@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from app.core.model import Endpoint, Headers
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
 from app.db.bulk import encode_headers
-from app.db.search import index_file
+from app.db.search import runs
 from app.db.search.asking import wanted
 from app.db.search.candidate import Candidate
 from app.db.search.checks import meets
-from app.db.search.grams import INDEXED, indexed_text
+from app.db.search.grams import INDEXED, Columns, indexed_text
 from app.db.search.index_file import GROUP, Contents, Entry, IndexFile
 from app.db.store import Store
 from tests.db.helpers import add, eventually
@@ -81,9 +81,16 @@ TERMS: st.SearchStrategy[Term] = st.recursive(
 
 
 def entry(seq: int, target: str, headers: Headers, body: bytes) -> Entry:
-    text = indexed_text(
-        target, headers, "", body, method="POST", status=200, source="127.0.0.1", size=len(body), complete=True
+    columns = Columns(
+        method="POST",
+        status=200,
+        source="127.0.0.1",
+        size=len(body),
+        complete=True,
+        provider="somebody",
+        event=None,
     )
+    text = indexed_text(target, headers, "", body, columns)
     return Entry(seq=seq, received_at=seq, text=text)
 
 
@@ -173,7 +180,7 @@ def test_no_word_finds_what_the_index_notes_of_columns(file: IndexFile, text: st
 
 
 def test_what_most_requests_have_is_not_asked_for(file: IndexFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_file, "MOST_ROWS", 5)
+    monkeypatch.setattr(runs, "MOST_ROWS", 5)
     assert find(file, word("/")) is None
     assert find(file, either(word("/"), word("zz"))) is None
     assert find(file, word("/"), word("bc")) == [1]
@@ -202,7 +209,8 @@ QUERIES = (
     ),
     *("size:>16k", "size:>1M", "size:0", "size:2", "is:incomplete", "-is:incomplete bc", "is:incomplete OR size:>16k"),
     *("from:10.0.0.0/8", "from:10.1.0.0/15", "from:10.1.2.3", "from:2001:db8::/32", "from:::/0", "from:10.0.0.0/7"),
-    *("status:2xx bc", "status:<300 bc", "provider:incomplete", "event:incomplete OR bc", "status:404"),
+    *("status:2xx bc", "status:<300 bc", "provider:Incomplete", "event:incomplete OR bc", "status:404"),
+    *("event:bc", "event:é", "provider:stripe bc", "-event:bc", "size:<3", "size:<300", "json:k=true", "x-dup json:k"),
 )
 SOURCES = ("127.0.0.1", "10.1.2.3", "::ffff:10.1.2.4", "2001:db8::7", "110.1.2.3", "somewhere", "2001:0DB8::9")
 
@@ -222,7 +230,8 @@ async def add_any(store: Store, endpoint: Endpoint, rnd: random.Random) -> str:
         reply_status=rnd.choice([200, 404]),
         complete=rnd.random() < 0.9,
         source_address=rnd.choice(SOURCES),
-        provider=rnd.choice([None, "incomplete"]),
+        provider=rnd.choice([None, "incomplete", "Stripe"]),
+        event=rnd.choice([None, "bc", "É"]),
     )
     return capture.id
 
@@ -235,7 +244,9 @@ async def test_found_with_the_index_and_without_is_the_same(
     for name, value in [("index.LEFT", 10), ("index.BATCH", 8), ("index.GROUP", 32), ("index_file.GROUP", 32)]:
         monkeypatch.setattr(f"app.db.search.{name}", value)
     monkeypatch.setattr("app.db.search.index.REST", 0.0)
-    monkeypatch.setattr(index_file, "MOST_ROWS", 12)
+    monkeypatch.setattr(runs, "MOST_ROWS", 12)
+    monkeypatch.setattr(runs, "SAMPLED", 4)
+    monkeypatch.setattr(runs, "MOST_SAMPLES", 10)
     rnd = random.Random(seed)
     ids = [await add_any(store, endpoint, rnd) for _ in range(150)]
     await eventually(lambda: store._index.contents.upto >= 140, 20)

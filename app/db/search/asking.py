@@ -20,11 +20,11 @@ from app.core.search.query import (
     Word,
 )
 from app.db.search.checks import as_number
-from app.db.search.grams import ANY_SEARCH, MOST_BITS, plain, size_bits, tag
+from app.db.search.grams import ALWAYS, MOST_BITS, UNKNOWN, plain, size_bits, tag
 from app.db.search.wanted import AnyOf, Piece, Wanted, any_of, both
 
-RARE_SIZE = 2**14
-"""From so many bytes on a size leaves requests out that are worth it."""
+SMALL, LARGE = 2**8, 2**14
+"""Sizes in bytes below and above which there are few requests; to ask for those between leaves too few of them out."""
 _LITERAL = re.compile(r"[ !#-.0-\[\]-~]+")
 """What JSON writes as it is, or as an escape that is looked at in every search: no quote, stroke or other alphabet."""
 
@@ -32,7 +32,7 @@ _LITERAL = re.compile(r"[ !#-.0-\[\]-~]+")
 def wanted(terms: Iterable[Term]) -> Wanted | None:
     """What every request has that meets all `terms`; None when the index cannot tell."""
     found = both(map(_term, terms))
-    return None if found is None else AnyOf(parts=(found, ANY_SEARCH))
+    return None if found is None else AnyOf(parts=(found, Piece(text=ALWAYS)))
 
 
 def _term(term: Term) -> Wanted | None:
@@ -67,6 +67,8 @@ def _piece(text: str) -> Wanted | None:
 def _choice(name: str, value: str) -> Wanted | None:
     if name == "method":
         return Piece(text=tag("m", value))
+    if name in ("provider", "event"):
+        return AnyOf(parts=(Piece(text=tag(name[0], value)), Piece(text=UNKNOWN)))
     return Piece(text=tag("i", value)) if (name, value) == ("is", "incomplete") else None
 
 
@@ -79,8 +81,10 @@ def _status(condition: Range) -> Wanted | None:
 
 def _size(condition: Range) -> Wanted | None:
     low = condition.low or 0
-    bits = range(size_bits(low), (MOST_BITS if condition.high is None else size_bits(condition.high)) + 1)
-    return any_of(Piece(text=tag("z", str(one))) for one in bits) if low >= RARE_SIZE or len(bits) == 1 else None
+    high = 2**MOST_BITS if condition.high is None else condition.high
+    if low < LARGE and high > SMALL and size_bits(low) != size_bits(high):
+        return None
+    return any_of(Piece(text=tag("z", str(bits))) for bits in range(size_bits(low), size_bits(high) + 1))
 
 
 def _network(text: str) -> Wanted | None:
@@ -111,7 +115,8 @@ def _json(test: JsonTest) -> Wanted | None:
 def _json_value(test: JsonTest) -> list[str]:
     """What of a text stands in the body; a number can be written in many ways."""
     if test.operator == "=" and as_number(test.value) is None:
-        return _LITERAL.findall(test.value.casefold())
+        quoted = _LITERAL.fullmatch(test.value) and test.value not in ("true", "false", "null")
+        return [f'"{test.value}"'] if quoted else _LITERAL.findall(test.value.casefold())
     if test.operator == "~" and not re.fullmatch(r"[0-9.e+-]*", test.value.casefold()):
         return _LITERAL.findall(test.value.casefold())
     return []

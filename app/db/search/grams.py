@@ -10,44 +10,54 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from app.core.model import Headers
+from app.core.model import Headers, Record
 from app.db.search.text import haystack
-from app.db.search.wanted import GRAM, Piece
+from app.db.search.wanted import LAST_RUN
 
 INDEXED = 200_000
 """Characters of a request that are indexed; one that has more is looked at in each search."""
 MOST_BITS = 40
 """Larger sizes count as this one."""
-_END = "\n" * GRAM
-"""Behind the text, so that its last characters begin a run too, and its last header ends like the others."""
 _ASIDE = {sign: 0xF0000 + sign for sign in range(128)}
 """Tags are written in characters of their own, for private use: no word finds them."""
 _ESCAPED = re.compile(r"\\u(?:00|0130|0149|017f|01f0|1e9[6-9ae]|212a|fb0[0-6])")
 """JSON may write plain letters so, and letters that become plain ones when case is folded."""
 
 
-def indexed_text(
-    target: str,
-    headers: Headers,
-    content_type: str,
-    data: bytes,
-    *,
-    method: str,
-    status: int,
-    source: str,
-    size: int,
-    complete: bool,
-) -> str:
+class Columns(Record, frozen=True):
+    """What the index holds of a request's columns. `provider` and `event` are set later, if not yet (None)."""
+
+    method: str
+    status: int
+    source: str
+    size: int
+    complete: bool
+    provider: str | None
+    event: str | None
+
+
+def indexed_text(target: str, headers: Headers, content_type: str, data: bytes, columns: Columns) -> str:
     """A request as the index takes it."""
     text = haystack(target, headers, content_type, data)
-    tags = [tag("m", method), tag("s", str(status)), tag("s", f"{status // 100}xx"), tag("z", str(size_bits(size)))]
-    tags += [tag("f", address) for address in _spellings(source)]
-    if not complete:
-        tags.append(tag("i", "incomplete"))
     odd = any(value != value.strip() for _, value in headers)
-    if odd or len(text) > INDEXED or ("\\u" in text and _ESCAPED.search(text)):
-        tags.append(ALWAYS)
-    return "".join(tags) + "\n" + plain(text[:INDEXED]) + _END
+    always = odd or len(text) > INDEXED or ("\\u" in text and _ESCAPED.search(text))
+    return "".join(_tags(columns)) + (ALWAYS if always else "") + "\n" + plain(text[:INDEXED]) + LAST_RUN
+
+
+def _tags(columns: Columns) -> Iterator[str]:
+    yield tag("m", columns.method)
+    yield tag("s", str(columns.status))
+    yield tag("s", f"{columns.status // 100}xx")
+    yield tag("z", str(size_bits(columns.size)))
+    for address in _spellings(columns.source):
+        yield tag("f", address)
+    if not columns.complete:
+        yield tag("i", "incomplete")
+    if columns.provider is None:
+        yield UNKNOWN
+    else:
+        yield tag("p", columns.provider)
+        yield tag("e", columns.event or "")
 
 
 def plain(text: str) -> str:
@@ -57,7 +67,7 @@ def plain(text: str) -> str:
 
 def tag(kind: str, value: str, *, whole: bool = True) -> str:
     """A tag, or only the beginning of one."""
-    return f"\x02{kind}:{value.casefold()}{chr(3) if whole else ''}".translate(_ASIDE)
+    return plain(f"\x02{kind}:{value.casefold()}{chr(3) if whole else ''}".translate(_ASIDE))
 
 
 def size_bits(size: int) -> int:
@@ -67,7 +77,8 @@ def size_bits(size: int) -> int:
 
 ALWAYS = tag("a", "")
 """On what is looked at in every search."""
-ANY_SEARCH = Piece(text=ALWAYS)
+UNKNOWN = tag("u", "")
+"""On what nobody has looked at yet to find out who sent it."""
 
 
 @lru_cache(4096)

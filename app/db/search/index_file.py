@@ -2,7 +2,7 @@
 
 Requests are grouped by their numbers, one full-text table a group: a group whose requests are all deleted is dropped
 whole, because contentless tables of SQLite 3.40 cannot forget single rows. Fewer than three characters are asked for by
-the runs that begin with them, which the table's own list of runs tells.
+the runs that begin with them, which FTS5 lists itself.
 """
 
 from __future__ import annotations
@@ -11,26 +11,24 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 from app.core.model import Record
 from app.db.connection import companions
-from app.db.search.wanted import GRAM, NOWHERE, Wanted, expression
+from app.db.search.runs import TABLE, Runs, Sample
+from app.db.search.wanted import NOWHERE, Wanted, expression
 
 FILE_NAME = "search.db"
 GROUP = 32_768
 """Numbers of requests in a group."""
 _FORM = 2
 """The form of the file; another one is made anew."""
-MOST_ROWS = 8_192
-"""What more requests of a group have, counted once for each run, leaves too few of them out."""
-_HIGHEST = "\U0010ffff"
 
 _TABLES = (
     "CREATE TABLE state (form INTEGER NOT NULL, instance TEXT NOT NULL, upto INTEGER NOT NULL) STRICT",
     "CREATE TABLE span (number INTEGER PRIMARY KEY, oldest INTEGER NOT NULL, newest INTEGER NOT NULL) STRICT",
     "CREATE TABLE gap (first INTEGER PRIMARY KEY, last INTEGER NOT NULL) STRICT",
+    f"CREATE VIRTUAL TABLE sample {TABLE}",
 )
 _PRAGMAS = ("auto_vacuum = full", "locking_mode = exclusive", "journal_mode = wal", "synchronous = normal")
 _MORE_PRAGMAS = ("cache_size = -8000", "temp_store = memory", "journal_size_limit = 8388608", "secure_delete = fast")
@@ -72,6 +70,7 @@ class IndexFile:
                 for statement in _TABLES:
                     self._connection.execute(statement)
                 self._connection.execute("INSERT INTO state VALUES (?, ?, 0)", (_FORM, instance))
+        self._sample = Sample(self._connection)
 
     def contents(self) -> Contents:
         """What is indexed."""
@@ -91,12 +90,10 @@ class IndexFile:
                     (number, entry.received_at),
                 )
             for number in sorted({entry.seq // GROUP for entry in entries}):
-                self._connection.execute(
-                    f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} USING fts5 (words, content='', columnsize=0,"
-                    " detail=none, tokenize='trigram case_sensitive 1')"
-                )
+                self._connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} {TABLE}")
                 rows = [(entry.seq, entry.text) for entry in entries if entry.seq // GROUP == number]
                 self._connection.executemany(f"INSERT INTO words_{number} (rowid, words) VALUES (?, ?)", rows)
+                self._sample.add(rows)
             self._connection.execute("DELETE FROM gap")
             self._connection.executemany("INSERT INTO gap VALUES (?, ?)", gaps)
             self._connection.execute("UPDATE state SET upto = ?", (upto,))
@@ -105,10 +102,7 @@ class IndexFile:
     def find(self, wanted: Wanted, number: int) -> Sequence[int]:
         """The numbers of a group's requests that may be looked for."""
         try:
-            self._connection.execute(
-                f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.runs_{number} USING fts5vocab(main, words_{number}, row)"
-            )
-            match = expression(wanted, partial(self._begin, number))
+            match = expression(wanted, Runs(self._connection, number, self._sample))
             if match is None:
                 return range(number * GROUP, (number + 1) * GROUP)
             if match == NOWHERE:
@@ -119,19 +113,6 @@ class IndexFile:
             if number in self.contents().spans:
                 raise
             return []  # the group was dropped: none of its requests is stored any more
-
-    def _begin(self, number: int, text: str) -> list[str] | None:
-        """The group's runs that begin with `text`; None when too many requests have them."""
-        found: list[str] = []
-        count = 0
-        query = f"SELECT term, doc FROM temp.runs_{number} WHERE term >= ? AND term <= ?"
-        with contextlib.closing(self._connection.execute(query, (text, text + _HIGHEST * GRAM))) as runs:
-            for run, requests in runs:
-                found.append(run)
-                count += requests
-                if count > MOST_ROWS:
-                    return None
-        return found
 
     def drop(self, numbers: Sequence[int]) -> Contents:
         """Forget groups."""

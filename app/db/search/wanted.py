@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 from app.core.model import Record
 
 GRAM = 3
 """Characters of a run, as the index holds them."""
-MOST_GRAMS = 24
-"""So many runs of a long text are asked for."""
+LAST_RUN = "\n" * GRAM
+"""Ends every text: its last characters begin a run too, its last header ends like the others."""
 NOWHERE = ""
 """The expression of what no request of a group has."""
 
-Begin = Callable[[str], list[str] | None]
-"""The runs of a group that begin with one or two characters; None when too many requests have them."""
+
+class KnownRuns(Protocol):
+    """What a group of requests has."""
+
+    @property
+    def rarest(self) -> Callable[[Sequence[str]], list[str]]:
+        """Those of a text's runs that are worth asking for."""
+
+    def beginning_with(self, text: str) -> list[str] | None:
+        """Runs that begin with one or two characters; None when too many requests have them."""
 
 
 class Piece(Record, frozen=True):
@@ -51,11 +60,11 @@ def any_of(parts: Iterable[Wanted | None]) -> Wanted | None:
     return AnyOf(parts=told) if told and len(told) == len(known) else None
 
 
-def expression(wanted: Wanted, begin: Begin) -> str | None:
+def expression(wanted: Wanted, runs: KnownRuns) -> str | None:
     """An FTS5 expression that every request of the group meets in which all this stands; None when any may."""
     if isinstance(wanted, Piece):
-        return _short(wanted.text, begin) if len(wanted.text) < GRAM else _grams(wanted.text)
-    parts = [expression(part, begin) for part in wanted.parts]
+        return _short(wanted.text, runs) if len(wanted.text) < GRAM else _long(wanted.text, runs)
+    parts = [expression(part, runs) for part in wanted.parts]
     if isinstance(wanted, Both):
         if NOWHERE in parts:
             return NOWHERE
@@ -69,14 +78,14 @@ def _join(operator: str, parts: list[str]) -> str | None:
     return operator.join(f"({part})" for part in parts) or None
 
 
-def _grams(text: str) -> str | None:
-    runs = dict.fromkeys(text[at : at + GRAM] for at in range(len(text) - GRAM + 1))
-    return " AND ".join(_quoted(run) for run in [run for run in runs if _sound(run)][:MOST_GRAMS]) or None
+def _long(text: str, runs: KnownRuns) -> str | None:
+    all_runs = dict.fromkeys(text[at : at + GRAM] for at in range(len(text) - GRAM + 1))
+    return " AND ".join(map(_quoted, runs.rarest([run for run in all_runs if _sound(run)]))) or None
 
 
-def _short(text: str, begin: Begin) -> str | None:
-    runs = begin(text) if text and _sound(text) else None
-    return None if runs is None else " OR ".join(map(_quoted, runs))
+def _short(text: str, runs: KnownRuns) -> str | None:
+    found = runs.beginning_with(text) if text and _sound(text) else None
+    return None if found is None else " OR ".join(map(_quoted, found))
 
 
 def _sound(text: str) -> bool:
