@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from functools import partial
 
 from app.core.clock import now_us
@@ -13,6 +13,7 @@ from app.db.readers import Readers
 from app.db.search.asking import wanted
 from app.db.search.entries import oldest_above
 from app.db.search.index import Index
+from app.db.search.meter import Meter
 from app.db.search.statement import plan
 from app.db.search.steps import NEWEST, STEP_S, Stretch, Walk, top
 
@@ -22,11 +23,22 @@ MOST_BEHIND = 20_000
 
 
 async def search(
-    readers: Readers, index: Index, query: Query, endpoint_id: int | None, *, before: PageKey | None, limit: int
+    readers: Readers,
+    index: Index,
+    query: Query,
+    endpoint_id: int | None,
+    *,
+    before: PageKey | None,
+    limit: int,
+    searched: Callable[[int], None] | None = None,
 ) -> AsyncGenerator[list[Summary], None]:
-    """At most `limit` summaries in all, in batches that are never empty. To cancel it, close it: a step ends soon."""
+    """At most `limit` summaries in all, in batches that are never empty. To cancel it, close it: a step ends soon.
+
+    While it goes on for long, `searched` is told how many of the list's newest requests have been looked at.
+    """
     walk = Walk(plan=plan(query, now_us()), endpoint_id=endpoint_id)
     place = min((before or NEWEST, top(walk.plan.before)), key=lambda key: key.received_at)
+    meter = Meter(readers, walk, top(walk.plan.before), searched)
     rows, left = FIRST_ROWS, limit
     async for stretch in _stretches(readers, index, query, place):
         at: PageKey | None = place if stretch.seqs is None or stretch.seqs else stretch.floor
@@ -37,11 +49,13 @@ async def search(
             step = await readers.run(partial(walk.step, stretch=stretch, place=at, rows=rows, most=left))
             rows = _next_rows(rows, time.perf_counter() - begin)
             at, left = step.reached, left - len(step.found)
+            await meter.came_to(at, found=bool(step.found))
             if step.found:
                 yield step.found
         if stretch.floor is None:
             return
         place = stretch.floor
+        await meter.came_to(place)
 
 
 async def _stretches(readers: Readers, index: Index, query: Query, place: PageKey) -> AsyncIterator[Stretch]:
