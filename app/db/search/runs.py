@@ -15,12 +15,13 @@ MOST_SAMPLES = 8_192
 MOST_ROWS = 8_192
 """What more requests of a group have, counted once for each run, leaves too few of them out."""
 ALWAYS_ASKED, MOST_ASKED = 3, 8
-"""Of a text's runs the rarest few are asked for, and more only if fewer than half of all requests have them."""
+"""Of a text's runs the rarest few are asked for, and more only if rare: a common one takes more than it spares."""
+RARE, COMMON = 1 / 16, 1 / 2
+"""Of all requests."""
 MOST_KNOWN = 10_000
 _HIGHEST = "\U0010ffff"
-TABLE = (
-    "USING fts5 (words, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1')"  # case is folded
-)
+# Case is folded before.
+TABLE = "USING fts5 (words, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1')"
 
 
 class Sample:
@@ -41,10 +42,13 @@ class Sample:
             self._known.clear()
 
     def rarest(self, runs: Sequence[str]) -> list[str]:
-        """Those that leave most requests out for little work."""
+        """Those that leave most requests out for little work; none when most requests have them all."""
         order = sorted(runs, key=self._count)
-        half = self._count(LAST_RUN) // 2
-        return order[:ALWAYS_ASKED] + [run for run in order[ALWAYS_ASKED:MOST_ASKED] if self._count(run) <= half]
+        samples = self._count(LAST_RUN)
+        if not order or self._count(order[0]) > samples * COMMON:
+            return []
+        rare = [run for run in order[ALWAYS_ASKED:MOST_ASKED] if self._count(run) <= samples * RARE]
+        return order[:ALWAYS_ASKED] + rare
 
     def _count(self, run: str) -> int:
         if run not in self._known:
