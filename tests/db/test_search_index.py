@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.core.model import Endpoint, Headers
+from app.core.model import Endpoint, Headers, MirrorState
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
 from app.db.bulk import encode_headers
 from app.db.search import runs
@@ -211,6 +211,13 @@ QUERIES = (
     *("from:10.0.0.0/8", "from:10.1.0.0/15", "from:10.1.2.3", "from:2001:db8::/32", "from:::/0", "from:10.0.0.0/7"),
     *("status:2xx bc", "status:<300 bc", "provider:Incomplete", "event:incomplete OR bc", "status:404"),
     *("event:bc", "event:é", "provider:stripe bc", "-event:bc", "size:<3", "size:<300", "json:k=true", "x-dup json:k"),
+    *(
+        "mirror:failed",
+        "mirror:delivered bc",
+        "-mirror:failed bc",
+        "mirror:failed OR bc",
+        "mirror:failed is:incomplete",
+    ),
 )
 SOURCES = ("127.0.0.1", "10.1.2.3", "::ffff:10.1.2.4", "2001:db8::7", "110.1.2.3", "somewhere", "2001:0DB8::9")
 
@@ -229,6 +236,7 @@ async def add_any(store: Store, endpoint: Endpoint, rnd: random.Random) -> str:
         method=rnd.choice(["POST", "PUT"]),
         reply_status=rnd.choice([200, 404]),
         complete=rnd.random() < 0.9,
+        mirror=rnd.choice([MirrorState.NONE, MirrorState.NONE, MirrorState.DELIVERED, MirrorState.FAILED]),
         source_address=rnd.choice(SOURCES),
         provider=rnd.choice([None, "incomplete", "Stripe"]),
         event=rnd.choice([None, "bc", "É"]),
@@ -247,6 +255,7 @@ async def test_found_with_the_index_and_without_is_the_same(
     monkeypatch.setattr(runs, "MOST_ROWS", 12)
     monkeypatch.setattr(runs, "SAMPLED", 4)
     monkeypatch.setattr(runs, "MOST_SAMPLES", 10)
+    monkeypatch.setattr("app.db.search.searching.FEW", 2_000 if seed == 1 else 10)
     rnd = random.Random(seed)
     ids = [await add_any(store, endpoint, rnd) for _ in range(150)]
     await eventually(lambda: store._index.contents.upto >= 140, 20)
@@ -257,5 +266,6 @@ async def test_found_with_the_index_and_without_is_the_same(
         by_index = await search(store, text, limit=1000)
         with monkeypatch.context() as patch:
             patch.setattr(store._index, "contents", Contents())
+            patch.setattr("app.db.search.searching.FEW", -1)
             by_scan = await search(store, text, limit=1000)
         assert by_index == by_scan, text

@@ -26,7 +26,7 @@ BATCH = 256
 """Requests indexed at once: some 15 ms of work on two threads."""
 LEFT = 1_000
 """So many may wait before indexing begins: searches look at them one by one."""
-REST = 12.0
+REST = 16.0
 """While requests come in, the index rests for so many times as long as it worked."""
 
 

@@ -14,8 +14,9 @@ from app.db.search.asking import wanted
 from app.db.search.entries import oldest_above
 from app.db.search.index import Index
 from app.db.search.meter import Meter
+from app.db.search.mirrored import outcome, seqs_of
 from app.db.search.statement import plan
-from app.db.search.steps import NEWEST, STEP_S, Stretch, Walk, top
+from app.db.search.steps import FEW, NEWEST, STEP_S, Stretch, Walk, top
 
 FIRST_ROWS, LEAST_ROWS, MOST_ROWS = 100, 20, 20_000
 MOST_BEHIND = 20_000
@@ -60,6 +61,12 @@ async def search(
 
 async def _stretches(readers: Readers, index: Index, query: Query, place: PageKey) -> AsyncIterator[Stretch]:
     """The list in stretches, newest first, the last without a floor: what is not indexed is looked at whole."""
+    state = outcome(query.terms)
+    if state is not None:
+        few = await readers.run(partial(seqs_of, state=state, most=FEW))
+        if few is not None:
+            yield Stretch(seqs=few)
+            return
     contents, asked = index.contents, wanted(query.terms)
     behind, oldest = 0, None
     if asked is not None and contents.spans:
