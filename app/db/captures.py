@@ -141,15 +141,22 @@ class Captures:
         return await self._readers.run(lambda database: listing.page(database, endpoint_id, before, after, limit))
 
     def search(
-        self, query: Query, endpoint_id: int | None, *, before: PageKey | None = None, limit: int = 100
+        self,
+        query: Query,
+        endpoint_id: int | None,
+        *,
+        before: PageKey | None = None,
+        limit: int = 100,
+        searched: Callable[[int], None] | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
         """What the query finds, newest first: at most `limit` summaries, older than `before`, in batches as found.
 
-        Closing the generator cancels the search. StorageUnavailableError when the file cannot be read.
+        Closing the generator cancels the search. StorageUnavailableError when the file cannot be read. While it goes
+        on for long, `searched` is told how many of the newest requests have been looked at.
         """
         if endpoint_id is not None and endpoint_id not in self._tally:
             limit = 0
-        return search(self._readers, self._index, query, endpoint_id, before=before, limit=limit)
+        return search(self._readers, self._index, query, endpoint_id, before=before, limit=limit, searched=searched)
 
     async def get(self, capture_id: str) -> Capture | None:
         """A request with its headers; None when it is not stored (any more)."""

@@ -55,7 +55,13 @@ class CapturesPort(Protocol):
         limit: int = 100,
     ) -> list[Summary]: ...
     def search(
-        self, query: Query, endpoint_id: int | None, *, before: PageKey | None = None, limit: int = 100
+        self,
+        query: Query,
+        endpoint_id: int | None,
+        *,
+        before: PageKey | None = None,
+        limit: int = 100,
+        searched: Callable[[int], None] | None = None,
     ) -> AsyncGenerator[list[Summary], None]: ...
     async def get(self, capture_id: str) -> Capture | None: ...
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes: ...

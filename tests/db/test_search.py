@@ -427,3 +427,23 @@ async def test_searches_while_the_index_follows(store: Store, endpoint: Endpoint
         await add_many(store, endpoint.id, 10, body=b"needle")
         assert len(await search(store, "needle", limit=1000)) == number * 10
     await indexed(store, 270)
+
+
+async def test_a_long_search_tells_how_far_it_is(
+    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.db.search.meter.EVERY_S", 0.0)
+    monkeypatch.setattr("app.db.search.searching.MOST_ROWS", 20)
+    other = await store.endpoints.create(factories.draft())
+    await add_many(store, endpoint.id, 30, body=b"needle")
+    await add_many(store, other.id, 50)
+    await add_many(store, endpoint.id, 120)
+    for endpoint_id, most in [(None, 200), (endpoint.id, 150)]:
+        told: list[int] = []
+        found = await search(store, "needle", endpoint_id, limit=10, searched=told.append)
+        assert told == sorted(told)
+        assert most - 30 + len(found) <= told[-1] < most, "what was found lies among what was counted"
+        before = PageKey(received_at=found[-1].received_at, id=found[-1].id)
+        del told[:]
+        await search(store, "needle", endpoint_id, limit=5, before=before, searched=told.append)
+        assert told[0] > most - 30, "counted from the top of the list"

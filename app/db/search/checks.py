@@ -111,7 +111,7 @@ def _compare(value: Any, test: JsonTest) -> bool:
     compare = _BY_ORDER[test.operator]
     if value is None or isinstance(value, bool):
         return test.operator in ("=", "!=") and compare(_NAMES[value], test.value)
-    number, wanted = _number(value), _number(test.value)
+    number, wanted = as_number(value), as_number(test.value)
     if number is not None and wanted is not None:
         return compare(number, wanted)
     if isinstance(value, str):
@@ -119,7 +119,8 @@ def _compare(value: Any, test: JsonTest) -> bool:
     return test.operator == "!="
 
 
-def _number(value: Any) -> Decimal | None:
+def as_number(value: Any) -> Decimal | None:
+    """What a value is as a number, if it is one."""
     try:
         number = Decimal(value)
     except (InvalidOperation, ValueError):

@@ -11,12 +11,12 @@ from app.core.model import Record
 from app.db.bulk import decode_headers
 from app.db.raw import raw
 from app.db.schema import PARTS_PER_BODY
-from app.db.search.grams import indexed_text
+from app.db.search.grams import Columns, indexed_text
 from app.db.search.index_file import Entry
 
 _SELECT = (
-    "SELECT seq, received_at, target, headers, content_type, data, method, reply_status, source_address"
-    f" FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
+    "SELECT seq, received_at, target, headers, content_type, data, method, reply_status, source_address,"
+    f" size, complete, provider, event FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
 )
 
 
@@ -83,9 +83,7 @@ def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> l
         Entry(
             seq=seq,
             received_at=at,
-            text=indexed_text(
-                target, decode_headers(headers), kind, data or b"", method=method, status=status, source=source
-            ),
+            text=indexed_text(target, decode_headers(headers), kind, data or b"", Columns(*columns)),
         )
-        for seq, at, target, headers, kind, data, method, status, source in rows
+        for seq, at, target, headers, kind, data, *columns in rows
     ]

@@ -1,107 +1,96 @@
-"""What the index holds of a request, and what it is asked for a query: every run of three characters.
+"""What the index holds of a request: every run of three characters of its text, and of tags for what never changes.
 
 The index only leaves requests out; whatever it gives is looked at again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ipaddress
+import re
+from collections.abc import Iterator
+from functools import lru_cache
 
-from app.core.model import Headers
-from app.core.search.query import (
-    All,
-    Choice,
-    Contains,
-    Either,
-    Filter,
-    HeaderTest,
-    JsonTest,
-    Network,
-    Range,
-    Term,
-    Word,
-)
+from app.core.model import Headers, Record
 from app.db.search.text import haystack
+from app.db.search.wanted import LAST_RUN
 
 INDEXED = 200_000
 """Characters of a request that are indexed; one that has more is looked at in each search."""
-MOST_GRAMS = 24
-"""So many runs of a long word are asked for."""
-_OPEN, _CLOSE, _LONG = "\x02", "\x03", "\x02long\x03"
-_ALWAYS = '"\x02lo"'
+MOST_BITS = 40
+"""Larger sizes count as this one."""
+_ASIDE = {sign: 0xF0000 + sign for sign in range(128)}
+"""Tags are written in characters of their own, for private use: no word finds them."""
+_ESCAPED = re.compile(r"\\u(?:00|0130|0149|017f|01f0|1e9[6-9ae]|212a|fb0[0-6])")
+"""JSON may write plain letters so, and letters that become plain ones when case is folded."""
 
 
-def indexed_text(
-    target: str, headers: Headers, content_type: str, data: bytes, *, method: str, status: int, source: str
-) -> str:
-    """A request as the index takes it: its text, and its columns that never change, each in marks of its own."""
+class Columns(Record, frozen=True):
+    """What the index holds of a request's columns. `provider` and `event` are set later, if not yet (None)."""
+
+    method: str
+    status: int
+    source: str
+    size: int
+    complete: bool
+    provider: str | None
+    event: str | None
+
+
+def indexed_text(target: str, headers: Headers, content_type: str, data: bytes, columns: Columns) -> str:
+    """A request as the index takes it."""
     text = haystack(target, headers, content_type, data)
-    tags = [_tag("m", method), _tag("s", str(status)), _tag("s", f"{status // 100}xx"), _tag("f", source)]
-    if len(text) > INDEXED or "\\u00" in text:  # JSON may write plain letters so
-        tags.append(_LONG)
-    return ("".join(tags) + "\n" + text[:INDEXED]).replace("\0", "\x1f")
+    odd = any(value != value.strip() for _, value in headers)
+    always = odd or len(text) > INDEXED or ("\\u" in text and _ESCAPED.search(text))
+    return "".join(_tags(columns)) + (ALWAYS if always else "") + "\n" + plain(text[:INDEXED]) + LAST_RUN
 
 
-def match(terms: Iterable[Term]) -> str | None:
-    """An FTS5 expression met by every request in which all `terms` are; None when the index cannot tell."""
-    found = _all(terms)
-    return None if found is None else f"({found}) OR {_ALWAYS}"
+def _tags(columns: Columns) -> Iterator[str]:
+    yield tag("m", columns.method)
+    yield tag("s", str(columns.status))
+    yield tag("s", f"{columns.status // 100}xx")
+    yield tag("z", str(size_bits(columns.size)))
+    for address in _spellings(columns.source):
+        yield tag("f", address)
+    if not columns.complete:
+        yield tag("i", "incomplete")
+    if columns.provider is None:
+        yield UNKNOWN
+    else:
+        yield tag("p", columns.provider)
+        yield tag("e", columns.event or "")
 
 
-def _all(terms: Iterable[Term]) -> str | None:
-    parts = [part for part in map(_term, terms) if part is not None]
-    return " AND ".join(f"({part})" for part in parts) if parts else None
+def plain(text: str) -> str:
+    """Without what the index would end at or write differently."""
+    return text.replace("\0", "\x1f").replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
 
 
-def _term(term: Term) -> str | None:
-    if isinstance(term, Word):
-        return _grams(term.text.casefold())
-    if isinstance(term, All):
-        return _all(term.terms)
-    if isinstance(term, Either):
-        parts = [_term(part) for part in term.terms]
-        return None if None in parts else " OR ".join(f"({part})" for part in parts)
-    return _filter(term) if isinstance(term, Filter) else None
+def tag(kind: str, value: str, *, whole: bool = True) -> str:
+    """A tag, or only the beginning of one."""
+    return plain(f"\x02{kind}:{value.casefold()}{chr(3) if whole else ''}".translate(_ASIDE))
 
 
-def _filter(term: Filter) -> str | None:
-    condition = term.condition
-    if isinstance(condition, Choice) and term.name == "method":
-        return _grams(_tag("m", condition.value))
-    if isinstance(condition, Range) and term.name == "status":
-        return _status(condition)
-    if isinstance(condition, Network) and "/" not in condition.network:
-        return _grams(_tag("f", condition.network))
-    if isinstance(condition, Contains):
-        return _grams(condition.text.casefold())
-    if isinstance(condition, HeaderTest):
-        return _both([f"\n{condition.name.casefold()}:", condition.value.strip().casefold()])
-    if isinstance(condition, JsonTest):
-        plain = [step for step in condition.path if step is not None and step.isascii() and step.isalnum()]
-        return _both([step.casefold() for step in plain if not step.isdigit()])
-    return None
+def size_bits(size: int) -> int:
+    """Sizes of as many bits have one tag."""
+    return min(size.bit_length(), MOST_BITS)
 
 
-def _status(condition: Range) -> str | None:
-    low, high = condition.low or 100, condition.high or 599
-    if low == high:
-        return _grams(_tag("s", str(low)))
-    classes = [_grams(_tag("s", f"{number}xx")) for number in range(low // 100, min(high, 599) // 100 + 1)]
-    return " OR ".join(f"({one})" for one in classes) or None
+ALWAYS = tag("a", "")
+"""On what is looked at in every search."""
+UNKNOWN = tag("u", "")
+"""On what nobody has looked at yet to find out who sent it."""
 
 
-def _both(texts: Iterable[str]) -> str | None:
-    parts = [part for part in map(_grams, texts) if part is not None]
-    return " AND ".join(f"({part})" for part in parts) if parts else None
+@lru_cache(4096)
+def _spellings(source: str) -> tuple[str, ...]:
+    """An address as it was stored, and as networks are compared with it."""
 
+    def found() -> Iterator[str]:
+        yield source
+        try:
+            address = ipaddress.ip_address(source)
+        except ValueError:
+            return
+        yield str(getattr(address, "ipv4_mapped", None) or address)
 
-def _tag(kind: str, value: str) -> str:
-    return f"{_OPEN}{kind}:{value.casefold()}{_CLOSE}"
-
-
-def _grams(text: str) -> str | None:
-    """All of the text's runs of three; None when it has none that could be asked for."""
-    text = text.replace("\0", "\x1f")
-    runs = dict.fromkeys(text[at : at + 3] for at in range(len(text) - 2))
-    sound = [run for run in runs if not any("\ud800" <= sign <= "\udfff" for sign in run)]
-    return " AND ".join('"' + run.replace('"', '""') + '"' for run in sound[:MOST_GRAMS]) or None
+    return tuple(dict.fromkeys(found()))

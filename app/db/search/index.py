@@ -17,6 +17,7 @@ from app.core.events import Captured, Event, Purged, RequestsRemoved
 from app.db.readers import Readers
 from app.db.search.entries import Batch, deleted_groups, following, seqs_in, stored_in, without
 from app.db.search.index_file import GROUP, Contents, IndexFile
+from app.db.search.wanted import Wanted
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -25,7 +26,7 @@ BATCH = 256
 """Requests indexed at once: some 15 ms of work on two threads."""
 LEFT = 1_000
 """So many may wait before indexing begins: searches look at them one by one."""
-REST = 12.0
+REST = 16.0
 """While requests come in, the index rests for so many times as long as it worked."""
 
 
@@ -59,13 +60,13 @@ class Index:
         elif isinstance(event, Purged) or (isinstance(event, RequestsRemoved) and event.ids is None):
             self._wake.set()
 
-    async def find(self, match: str, number: int) -> list[int] | None:
+    async def find(self, wanted: Wanted, number: int) -> Sequence[int] | None:
         """The numbers of a group's requests that may be looked for; None when the index cannot tell."""
         file = self._file
         if file is None:
             return None
         try:
-            return await self._on_thread(partial(file.find, match, number))
+            return await self._on_thread(partial(file.find, wanted, number))
         except (sqlite3.Error, RuntimeError) as error:  # RuntimeError: the thread was shut down
             log.warning("the search index cannot be read: %s", error)
             return None

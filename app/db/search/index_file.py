@@ -1,7 +1,8 @@
 """The index in a file of its own, so that no capture waits for it; it can be thrown away and made anew at any time.
 
 Requests are grouped by their numbers, one full-text table a group: a group whose requests are all deleted is dropped
-whole, because contentless tables of SQLite 3.40 cannot forget single rows.
+whole, because contentless tables of SQLite 3.40 cannot forget single rows. Fewer than three characters are asked for by
+the runs that begin with them, which FTS5 lists itself.
 """
 
 from __future__ import annotations
@@ -14,20 +15,23 @@ from pathlib import Path
 
 from app.core.model import Record
 from app.db.connection import companions
+from app.db.search.runs import TABLE, Runs, Sample
+from app.db.search.wanted import NOWHERE, Wanted, expression
 
 FILE_NAME = "search.db"
 GROUP = 32_768
 """Numbers of requests in a group."""
-_FORM = 1
+_FORM = 2
 """The form of the file; another one is made anew."""
 
 _TABLES = (
     "CREATE TABLE state (form INTEGER NOT NULL, instance TEXT NOT NULL, upto INTEGER NOT NULL) STRICT",
     "CREATE TABLE span (number INTEGER PRIMARY KEY, oldest INTEGER NOT NULL, newest INTEGER NOT NULL) STRICT",
     "CREATE TABLE gap (first INTEGER PRIMARY KEY, last INTEGER NOT NULL) STRICT",
+    f"CREATE VIRTUAL TABLE sample {TABLE}",
 )
 _PRAGMAS = ("auto_vacuum = full", "locking_mode = exclusive", "journal_mode = wal", "synchronous = normal")
-_MORE_PRAGMAS = ("cache_size = -8000", "journal_size_limit = 8388608", "secure_delete = fast")
+_MORE_PRAGMAS = ("cache_size = -8000", "temp_store = memory", "journal_size_limit = 8388608", "secure_delete = fast")
 
 
 class Entry(Record, frozen=True):
@@ -66,6 +70,7 @@ class IndexFile:
                 for statement in _TABLES:
                     self._connection.execute(statement)
                 self._connection.execute("INSERT INTO state VALUES (?, ?, 0)", (_FORM, instance))
+        self._sample = Sample(self._connection)
 
     def contents(self) -> Contents:
         """What is indexed."""
@@ -85,20 +90,23 @@ class IndexFile:
                     (number, entry.received_at),
                 )
             for number in sorted({entry.seq // GROUP for entry in entries}):
-                self._connection.execute(
-                    f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} USING fts5 (words, content='', columnsize=0,"
-                    " detail=none, tokenize='trigram')"
-                )
+                self._connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} {TABLE}")
                 rows = [(entry.seq, entry.text) for entry in entries if entry.seq // GROUP == number]
                 self._connection.executemany(f"INSERT INTO words_{number} (rowid, words) VALUES (?, ?)", rows)
+                self._sample.add(rows)
             self._connection.execute("DELETE FROM gap")
             self._connection.executemany("INSERT INTO gap VALUES (?, ?)", gaps)
             self._connection.execute("UPDATE state SET upto = ?", (upto,))
         return self.contents()
 
-    def find(self, match: str, number: int) -> list[int]:
+    def find(self, wanted: Wanted, number: int) -> Sequence[int]:
         """The numbers of a group's requests that may be looked for."""
         try:
+            match = expression(wanted, Runs(self._connection, number, self._sample))
+            if match is None:
+                return range(number * GROUP, (number + 1) * GROUP)
+            if match == NOWHERE:
+                return []
             rows = self._connection.execute(f"SELECT rowid FROM words_{number} WHERE words_{number} MATCH ?", (match,))
             return [seq for (seq,) in rows]
         except sqlite3.OperationalError:
@@ -110,6 +118,7 @@ class IndexFile:
         """Forget groups."""
         for number in numbers:
             with self._transaction():
+                self._connection.execute(f"DROP TABLE IF EXISTS temp.runs_{number}")
                 self._connection.execute(f"DROP TABLE IF EXISTS words_{number}")
                 self._connection.execute("DELETE FROM span WHERE number = ?", (number,))
         return self.contents()

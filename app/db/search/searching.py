@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from functools import partial
 
 from app.core.clock import now_us
 from app.core.model import PageKey, Summary
 from app.core.search.query import Query
 from app.db.readers import Readers
+from app.db.search.asking import wanted
 from app.db.search.entries import oldest_above
-from app.db.search.grams import match
 from app.db.search.index import Index
+from app.db.search.meter import Meter
 from app.db.search.rare import below, narrowed, rows_of
 from app.db.search.statement import Plan, plan
 from app.db.search.steps import NEWEST, STEP_S, Stretch, Walk, top
@@ -23,11 +24,22 @@ MOST_BEHIND = 20_000
 
 
 async def search(
-    readers: Readers, index: Index, query: Query, endpoint_id: int | None, *, before: PageKey | None, limit: int
+    readers: Readers,
+    index: Index,
+    query: Query,
+    endpoint_id: int | None,
+    *,
+    before: PageKey | None,
+    limit: int,
+    searched: Callable[[int], None] | None = None,
 ) -> AsyncGenerator[list[Summary], None]:
-    """At most `limit` summaries in all, in batches that are never empty. To cancel it, close it: a step ends soon."""
+    """At most `limit` summaries in all, in batches that are never empty. To cancel it, close it: a step ends soon.
+
+    While it goes on for long, `searched` is told how many of the list's newest requests have been looked at.
+    """
     walk = Walk(plan=plan(query, now_us()), endpoint_id=endpoint_id)
     place = min((before or NEWEST, top(walk.plan.before)), key=lambda key: key.received_at)
+    meter = Meter(readers, walk, top(walk.plan.before), searched)
     rows, left = FIRST_ROWS, limit
     async for stretch in _stretches(readers, index, walk.plan, place):
         at: PageKey | None = place if stretch.seqs is None or stretch.seqs else stretch.floor
@@ -38,11 +50,13 @@ async def search(
             step = await readers.run(partial(walk.step, stretch=stretch, place=at, rows=rows, most=left))
             rows = _next_rows(rows, time.perf_counter() - begin)
             at, left = step.reached, left - len(step.found)
+            await meter.came_to(at, found=bool(step.found))
             if step.found:
                 yield step.found
         if stretch.floor is None:
             return
         place = stretch.floor
+        await meter.came_to(place)
 
 
 async def _stretches(readers: Readers, index: Index, plan: Plan, place: PageKey) -> AsyncIterator[Stretch]:
@@ -65,11 +79,11 @@ async def _stretches(readers: Readers, index: Index, plan: Plan, place: PageKey)
 
 async def _by_index(readers: Readers, index: Index, plan: Plan, place: PageKey) -> AsyncIterator[Stretch]:
     """Stretches with what the index gives for them, the last without a floor; what is not in it is looked at whole."""
-    contents, expression = index.contents, match(plan.terms)
+    contents, asked = index.contents, wanted(plan.terms)
     behind, oldest = 0, None
-    if expression is not None and contents.spans:
+    if asked is not None and contents.spans:
         behind, oldest = await readers.run(lambda database: oldest_above(database, contents.upto, MOST_BEHIND))
-    if expression is None or not contents.spans or behind >= MOST_BEHIND:
+    if asked is None or not contents.spans or behind >= MOST_BEHIND:
         yield Stretch()
         return
     if oldest is not None and place.received_at >= oldest:
@@ -80,7 +94,7 @@ async def _by_index(readers: Readers, index: Index, plan: Plan, place: PageKey) 
             continue
         seqs = set(stored_late)
         for number in numbers:
-            found = await index.find(expression, number)
+            found = await index.find(asked, number)
             if found is None:
                 yield Stretch()
                 return

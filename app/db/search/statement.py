@@ -21,12 +21,16 @@ _MARKS = {
     "starred": "EXISTS (SELECT 1 FROM capture_star WHERE capture_star.capture_seq = capture.seq)",
     "noted": "EXISTS (SELECT 1 FROM capture_note WHERE capture_note.capture_seq = capture.seq)",
 }
+_WHOLE = "SELECT seq FROM capture INDEXED BY capture_mirrored WHERE mirror IN ('d', 'f') AND complete = 1"
+_CUT = "SELECT seq FROM capture INDEXED BY capture_incomplete WHERE complete = 0"
 _RARE = {
-    "incomplete": "SELECT seq FROM capture INDEXED BY capture_incomplete WHERE complete = 0",
-    "starred": "SELECT capture_seq AS seq FROM capture_star",
-    "noted": "SELECT capture_seq AS seq FROM capture_note",
+    ("is", "incomplete"): (_CUT,),
+    ("is", "starred"): ("SELECT capture_seq AS seq FROM capture_star",),
+    ("is", "noted"): ("SELECT capture_seq AS seq FROM capture_note",),
+    ("mirror", MirrorState.DELIVERED.value): (f"{_WHOLE} AND mirror = 'd'", f"{_CUT} AND mirror = 'd'"),
+    ("mirror", MirrorState.FAILED.value): (f"{_WHOLE} AND mirror = 'f'", f"{_CUT} AND mirror = 'f'"),
 }
-"""Where the numbers of all requests with a mark stand together."""
+"""Where the numbers of all requests with a mark, or with an outcome of their mirroring, stand together."""
 
 
 class Plan(Record, frozen=True):
@@ -75,8 +79,8 @@ def _rare(terms: tuple[Term, ...]) -> tuple[str, ...]:
 
 
 def _rare_of(term: Term) -> tuple[str, ...]:
-    if isinstance(term, Filter) and term.name == "is" and isinstance(term.condition, Choice):
-        return (_RARE[term.condition.value],) if term.condition.value in _RARE else ()
+    if isinstance(term, Filter) and isinstance(term.condition, Choice):
+        return _RARE.get((term.name, term.condition.value), ())
     if isinstance(term, All):
         return _rare(term.terms)
     if isinstance(term, Either):

@@ -88,6 +88,12 @@ class Walk(Record, frozen=True):
                     return Step(found=found, reached=PageKey(received_at=row[_AT], id=row[_ID]))
         return Step(found=found, reached=bottom)
 
+    def passed(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> int:
+        """How many requests lie between two places, from the list's index alone."""
+        where, values = self._between(place, bottom)
+        (count,) = raw(database).execute(f"SELECT count(*) FROM capture WHERE {where}", values).fetchone()
+        return int(count)
+
     def _bottom(self, database: SqliteDatabase, stretch: Stretch, place: PageKey, rows: int) -> PageKey | None:
         """The place `rows` requests further down, from the list's index alone, or where the stretch ends."""
         where, values = self._between(place, stretch.floor)

@@ -110,11 +110,14 @@ class EndpointPage(QWidget):
         self.list.go_to(capture)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc leads back from the detail to the list, as Enter led there; then from the filter, then from the time."""
+        """Esc leads back from the detail to the list, as Enter led there; stops a long search; then leads from the
+        filter, then from the time."""
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
         elif self.detail.isAncestorOf(self.focusWidget()):
             self.list.setFocus()
+        elif self.filter.outcome.stop():
+            pass
         elif self.filter.bar.line.text():
             self.filter.bar.clear()
         elif self.activity.times is not None:

@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 from app.core.model import Capture
 from app.core.search.query import All, Contains, Either, Filter, Query, Term
 from app.core.search.writing import words
-from app.core.wording import count_of
 from app.ui.detail.detail_pane import BODY, DetailPane
 from app.ui.ports import Doors
 from app.ui.requests.feed import RequestFeed
+from app.ui.requests.outcome import Outcome
 from app.ui.requests.view import RequestList
 from app.ui.search.bar import FilterBar
 from app.ui.search.marks import pattern_of
@@ -46,15 +46,17 @@ class PageFilter(QObject):
         self._feed, self._list, self._detail = feed, rows, detail
         self._texts: dict[int | None, str] = {}
         self._saved = SavedFilters(doors.data_folder)
+        self.outcome = Outcome(feed)
         self.bar = FilterBar(self._saved, theme, parent)
         self.nothing = EmptyState("search", "Nothing found", "", theme, parent, action="Clear filter")
         self.nothing.text.setFixedWidth(NOTHING_WIDTH)
         self.nothing.setProperty("part", "surface")
         self.nothing.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.nothing.action.connect(self.bar.clear)
+        self.nothing.action.connect(self._clear_or_go_on)
         self.bar.changed.connect(self._apply)
         self.bar.entered.connect(self._go_to_rows)
         self.bar.left.connect(self._list.setFocus)
+        self.bar.line.stop_asked.connect(self.outcome.stop)
         self.bar.saved.save_asked.connect(self._save)
         self._feed.search.progressed.connect(self._progress)
         self._feed.loaded.connect(self._keep_choice)
@@ -90,23 +92,11 @@ class PageFilter(QObject):
         """Where there are `total` requests: the line, and while it filters the footer and what the stack shows."""
         self.bar.setVisible(bool(total) or self.active or bool(self.bar.line.text()))
         if self.active and total:
-            footer.setText(self._found(total))
-            if self.found_nothing:
-                self._tell_nothing(total)
+            footer.setText(self.outcome.found(total))
+            self.bar.progress.set_share(self.outcome.share(total))
+            if self.found_nothing or (self.outcome.stopped and not self._feed.model.rowCount()):
+                self.outcome.tell_nothing(self.nothing, total)
                 stack.setCurrentWidget(self.nothing)
-
-    def _found(self, total: int) -> str:
-        search, found = self._feed.search, self._feed.model.rowCount()
-        more = "" if search.done else "+"
-        then = " in this time" if search.within is not None else ""
-        return f"{found:,}{more} match{then} · {count_of(total, 'request')}{' · searching…' if search.busy else ''}"
-
-    def _tell_nothing(self, total: int) -> None:
-        if self._feed.search.within is not None:
-            self.nothing.text.setText("No request in the time chosen in the chart above matches.")
-            return
-        every = "The one request here does not match" if total == 1 else f"None of the {total:,} requests here match"
-        self.nothing.text.setText(f"{every}. A new one that does will appear here.")
 
     @Slot()
     def start(self) -> None:
@@ -143,7 +133,17 @@ class PageFilter(QObject):
         self._detail.body.find_bar.set_words(pattern_of(found))
 
     @Slot()
+    def _clear_or_go_on(self) -> None:
+        if self.outcome.stopped:
+            self.outcome.go_on()
+        else:
+            self.bar.clear()
+
+    @Slot()
     def _go_to_rows(self) -> None:
+        if self.outcome.stopped:
+            self.outcome.go_on()
+            return
         if not self._list.selected():
             self._list.select_row(max(0, self._list.currentIndex().row()))
         self._list.setFocus()
@@ -151,6 +151,7 @@ class PageFilter(QObject):
     @Slot()
     def _progress(self) -> None:
         self.bar.progress.set_running(self._feed.search.busy)
+        self.bar.line.searching = self.outcome.long
         self.changed.emit()
 
     @Slot()

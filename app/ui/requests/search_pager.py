@@ -15,6 +15,7 @@ from app.core.search.query import All, Either, Filter, Moment, Not, Query, Term
 from app.ui.ports import CapturesPort
 from app.ui.requests.model import MAX_ROWS, RequestModel
 from app.ui.requests.pager import PAGE, just_above
+from app.ui.requests.reach import Reach
 from app.ui.requests.within import Within
 from app.ui.tasks import Tasks
 
@@ -40,6 +41,8 @@ class SearchPager(QObject):
         self.query: Query | None = None
         self.within: Within | None = None
         """The stretch of time that is searched; None for all."""
+        self.reach = Reach(self)
+        self.reach.changed.connect(self.progressed)
         self.jumping = False
         self._model, self._captures, self._tasks = model, captures, tasks
         self._stale = QTimer(self)
@@ -72,12 +75,22 @@ class SearchPager(QObject):
             self._running = None
             self.progressed.emit()
 
+    def stop(self) -> None:
+        """End the search in hand, as the reader asks: nothing older is searched while `reach.stopped` is so."""
+        if self._running is None:
+            return
+        if self._stale.isActive():
+            self._forget()
+        self.reach.stopped = True
+        self.give_up()
+
     def head(self) -> None:
         """Search from the newest on."""
         self.give_up()
+        self.reach.begin()
         self.jumping = True
         self._stale.start()
-        self._start(self._read_head, "search: newest")
+        self._running = self._tasks.start(self._run(self._read_head, self._generation), "search: newest")
         self.progressed.emit()
 
     def around(self, key: PageKey) -> None:
@@ -90,11 +103,13 @@ class SearchPager(QObject):
         self.older()
 
     def older(self) -> None:
-        """Search on below the last row, unless that is being done."""
+        """Search on below the last row, unless that is being done or the reader stopped it."""
         key = self._model.oldest_key()
         room = self._model.rowCount() <= MAX_ROWS - PAGE
-        if self._running is None and not self._model.at_tail and key is not None and room:
-            self._start(self._read_older, "search: older")
+        wanted = self._running is None and not self._model.at_tail and not self.reach.stopped
+        if wanted and key is not None and room:
+            self._running = self._tasks.start(self._run(self._read_older, self._generation), "search: older")
+            self.progressed.emit()
 
     def newer(self) -> None:
         """There is never anything above the first row that is not known of."""
@@ -115,9 +130,6 @@ class SearchPager(QObject):
             unseen, self._unseen, self._looking = self._unseen, None, True
             self._tasks.start(self._look(unseen, self._generation), "search: new requests")
 
-    def _start(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
-        self._running = self._tasks.start(self._run(work, self._generation), name)
-
     async def _run(self, work: Callable[[], Coroutine[Any, Any, None]], generation: int) -> None:
         """Whatever comes of it, the newest search is not running any more afterwards."""
         jumped = self.jumping
@@ -137,7 +149,7 @@ class SearchPager(QObject):
 
     async def _read_head(self) -> None:
         found = 0
-        async for rows in self._search(limit=PAGE):
+        async for rows in self._search(limit=PAGE, searched=self.reach.come_to):
             if found:
                 self._model.add_older(rows)
             else:
@@ -151,7 +163,7 @@ class SearchPager(QObject):
 
     async def _read_older(self) -> None:
         found = 0
-        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE):
+        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE, searched=self.reach.come_to):
             self._model.add_older(rows)
             found += len(rows)
             self.progressed.emit()
@@ -176,13 +188,19 @@ class SearchPager(QObject):
             self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in left)
 
     async def _search(
-        self, *, limit: int, before: PageKey | None = None, since: int | None = None
+        self,
+        *,
+        limit: int,
+        before: PageKey | None = None,
+        since: int | None = None,
+        searched: Callable[[int], None] | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
         query = self.query
         if query is None:
             return
         query = Query(text=query.text, terms=(*query.terms, *_bounds(self.within, since)))
-        async with aclosing(self._captures.search(query, self.endpoint_id, before=before, limit=limit)) as found:
+        found = self._captures.search(query, self.endpoint_id, before=before, limit=limit, searched=searched)
+        async with aclosing(found):
             async for rows in found:
                 yield rows
 

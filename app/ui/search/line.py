@@ -27,6 +27,8 @@ class FilterLine(QLineEdit):
     """Enter or Down: the reader wants the results."""
     left = Signal()
     """Esc on the empty line."""
+    stop_asked = Signal()
+    """Esc while a search goes on for long."""
     asked = Signal()
     """Suggestions are wanted now, whatever is typed."""
 
@@ -35,6 +37,8 @@ class FilterLine(QLineEdit):
         self._theme = theme
         self._keys: Sequence[Span] = ()
         self._wrong: Span | None = None
+        self.searching = False
+        """Whether there is a search to stop."""
         self.suggestions = Suggestions(theme, self)
         self.suggestions.chosen.connect(self.taken)
         self.setPlaceholderText(PLACEHOLDER)
@@ -76,7 +80,7 @@ class FilterLine(QLineEdit):
         return len(self.text().encode("utf-16-le")[: 2 * self.cursorPosition()].decode("utf-16-le", "replace"))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Up and Down choose a suggestion, Enter takes it; Esc closes, then clears, then leaves."""
+        """Up and Down choose a suggestion, Enter takes it; Esc closes, stops, clears, leaves."""
         key, plain = Qt.Key(event.key()), not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if key == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
             self.asked.emit()
@@ -107,6 +111,8 @@ class FilterLine(QLineEdit):
             self.entered.emit()
         elif key == Qt.Key.Key_Escape and offered:
             self.suggestions.hide()
+        elif key == Qt.Key.Key_Escape and self.searching:
+            self.stop_asked.emit()
         elif key == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif key == Qt.Key.Key_Escape:

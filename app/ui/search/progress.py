@@ -1,4 +1,4 @@
-"""A hairline that moves while a search runs."""
+"""A hairline that moves while a search runs, or grows with what was searched once that is known."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class ProgressLine(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._place = 0.0
+        self._share: float | None = None
         self._running = False
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
@@ -40,11 +41,17 @@ class ProgressLine(QWidget):
             return
         self._running = running
         if running:
-            self._place = 0.0
+            self._place, self._share = 0.0, None
             self._patience.start()
         else:
             self._patience.stop()
             self._frames.stop()
+            self.update()
+
+    def set_share(self, share: float | None) -> None:
+        """So much has been searched, 0 to 1; None when that is not known."""
+        if share != self._share:
+            self._share = share
             self.update()
 
     def seen(self) -> bool:
@@ -52,13 +59,18 @@ class ProgressLine(QWidget):
         return self._frames.isActive()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """A part of the line, further on with each frame."""
-        if self.seen():
+        """A part of the line, further on with each frame, or the share that is done."""
+        if not self.seen():
+            return
+        if self._share is None:
             width = self.width() * PART
             left = (self._place % 1.0) * (self.width() + width) - width
-            QPainter(self).fillRect(QRectF(left, 0, width, self.height()), QColor(self._theme.tokens.accent))
+        else:
+            left, width = 0.0, self.width() * self._share
+        QPainter(self).fillRect(QRectF(left, 0, width, self.height()), QColor(self._theme.tokens.accent))
 
     @Slot()
     def _move(self) -> None:
         self._place += STEP
-        self.update()
+        if self._share is None:
+            self.update()

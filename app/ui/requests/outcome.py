@@ -1,0 +1,66 @@
+"""What a search found so far, in words; a long one can be stopped, and goes on from there."""
+
+from __future__ import annotations
+
+from app.core.wording import count_of
+from app.ui.requests.feed import RequestFeed
+from app.ui.widgets.empty_state import EmptyState
+
+
+class Outcome:
+    """Of the feed's search. `total` is how many requests its list has at all times."""
+
+    def __init__(self, feed: RequestFeed) -> None:
+        self._feed = feed
+
+    @property
+    def long(self) -> bool:
+        """Whether a search has been going on for so long that its reach is known."""
+        return self._feed.search.busy and bool(self._feed.search.reach.searched)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the reader ended the search in force."""
+        return self._feed.query is not None and self._feed.search.reach.stopped
+
+    def stop(self) -> bool:
+        """End a search that goes on for long; whether there was one."""
+        if not self.long:
+            return False
+        self._feed.search.stop()
+        return True
+
+    def go_on(self) -> None:
+        """Search on from where it was stopped."""
+        self._feed.search.reach.stopped = False
+        if self._feed.model.rowCount():
+            self._feed.search.older()
+        else:
+            self._feed.search.head()
+
+    def share(self, total: int) -> float | None:
+        """What was searched, 0 to 1; None when that is not known."""
+        return None if self._feed.search.within is not None else self._feed.search.reach.share(total)
+
+    def found(self, total: int) -> str:
+        """The footer."""
+        search, found = self._feed.search, self._feed.model.rowCount()
+        then, known = ("", total) if search.within is None else (" in this time", None)
+        if self.stopped:
+            return f"Stopped: {found:,} found in {search.reach.where(known)}{then} · Enter searches on"
+        matches = f"{found:,}{'' if search.done else '+'} match{then}"
+        return f"{matches} · {search.reach.going(known) if search.busy else count_of(total, 'request')}"
+
+    def tell_nothing(self, state: EmptyState, total: int) -> None:
+        """Say that there is nothing to show, and why."""
+        state.title.setText("Nothing found so far" if self.stopped else "Nothing found")
+        if state.button is not None:
+            state.button.setText("Search on" if self.stopped else "Clear filter")
+        if self.stopped:
+            known = total if self._feed.search.within is None else None
+            state.text.setText(f"Stopped: nothing matches among {self._feed.search.reach.where(known)}.")
+        elif self._feed.search.within is not None:
+            state.text.setText("No request in the time chosen in the chart above matches.")
+        else:
+            every = "The one request here does not" if total == 1 else f"None of the {total:,} requests here"
+            state.text.setText(f"{every} match. A new one that does will appear here.")

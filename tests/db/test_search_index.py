@@ -1,0 +1,271 @@
+"""What the index leaves out is never what was looked for: compared with looking at every request."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from app.core.model import Endpoint, Headers, MirrorState
+from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
+from app.db.bulk import encode_headers
+from app.db.search import runs
+from app.db.search.asking import wanted
+from app.db.search.candidate import Candidate
+from app.db.search.checks import meets
+from app.db.search.grams import INDEXED, Columns, indexed_text
+from app.db.search.index_file import GROUP, Contents, Entry, IndexFile
+from app.db.store import Store
+from tests.db.helpers import add, eventually
+from tests.db.test_search import search
+
+SIGNS = 'aAbKk\u017fßẞİé订单票😀\0\x1f\ufffe\uffff \n:/"%\\.19-_'
+SOME = st.text(SIGNS, max_size=6)
+KEYS = st.text("aKk_订 9", min_size=1, max_size=3)
+VALUES = st.one_of(SOME, st.integers(-3, 99999), st.booleans(), st.none(), st.floats(), st.text(min_size=1, max_size=4))
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> bytes:
+    """JSON, escaped or not, or plain text."""
+    if draw(st.booleans()):
+        return draw(st.text(SIGNS, max_size=40)).encode()
+    value = draw(st.dictionaries(KEYS, st.one_of(VALUES, st.dictionaries(KEYS, VALUES, max_size=2)), max_size=3))
+    text = json.dumps(value, ensure_ascii=draw(st.booleans()))
+    if draw(st.booleans()):
+        text = text.replace("a", "\\u0061").replace("9", "\\u0039")
+    return text.encode("utf-8", "replace")
+
+
+HEADERS = st.lists(st.tuples(st.sampled_from(["A", "a-K", "x"]), SOME), max_size=2).map(tuple)
+REQUESTS = st.lists(st.tuples(SOME, HEADERS, bodies()), min_size=1, max_size=12)
+
+
+def filtered(name: str, condition: Any) -> Filter:
+    return Filter(name=name, source="", condition=condition, start=0, end=0)
+
+
+NAMES = st.sampled_from(["a", "A-k", "x"])
+PATHS = st.lists(st.one_of(KEYS, st.none()), min_size=1, max_size=2).map(tuple)
+SINGLE = st.one_of(
+    st.text(SIGNS, min_size=1, max_size=4).map(lambda text: Word(text=text, start=0, end=0)),
+    st.text(SIGNS, max_size=2).map(lambda text: filtered("path", Contains(text=text))),
+    st.builds(
+        HeaderTest, name=st.sampled_from(["a", "A-k", "x"]), operator=st.sampled_from(["=", "~"]), value=SOME
+    ).map(lambda test: filtered("header", test)),
+    st.just(filtered("header", HeaderTest(name="a-k", operator="exists"))),
+    st.builds(
+        JsonTest,
+        path=PATHS,
+        operator=st.sampled_from(["exists", "=", "!=", "~", "<", ">="]),
+        value=st.one_of(SOME, st.sampled_from(["true", "nu", "9", "na", "inf", "e", "1e", "K", "s"])),
+    ).map(lambda test: filtered("json", test)),
+)
+TERMS: st.SearchStrategy[Term] = st.recursive(
+    SINGLE,
+    lambda inner: st.one_of(
+        inner.map(lambda term: Not(term=term, start=0, end=0)),
+        st.lists(inner, min_size=1, max_size=3).map(lambda terms: All(terms=tuple(terms), start=0, end=0)),
+        st.lists(inner, min_size=1, max_size=3).map(lambda terms: Either(terms=tuple(terms), start=0, end=0)),
+    ),
+    max_leaves=5,
+)
+
+
+def entry(seq: int, target: str, headers: Headers, body: bytes) -> Entry:
+    columns = Columns(
+        method="POST",
+        status=200,
+        source="127.0.0.1",
+        size=len(body),
+        complete=True,
+        provider="somebody",
+        event=None,
+    )
+    text = indexed_text(target, headers, "", body, columns)
+    return Entry(seq=seq, received_at=seq, text=text)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexFile]:
+    """An index for many examples: each has a group of its own."""
+    with closing(IndexFile(tmp_path_factory.mktemp("index") / "search.db", "store", 99)) as made:
+        yield made
+
+
+GROUPS = count()
+EXAMPLES = 150
+
+
+@example([("", (("x", " ab "),), b"")], [filtered("header", HeaderTest(name="x", operator="=", value="ab"))])
+@example([("", (), b'{"a": "\\u212aelv"}')], [filtered("json", JsonTest(path=("a",), operator="~", value="kel"))])
+@example([("", (), b'{"\\u0061b": 1}')], [filtered("json", JsonTest(path=("ab",), operator="exists"))])
+@example([("", (), b"a\xef\xbf\xbf")], [Word(text="a\uffff", start=0, end=0)])
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(requests=REQUESTS, terms=st.lists(TERMS, min_size=1, max_size=2))
+def test_the_index_names_every_request_that_meets_the_terms(
+    shared: IndexFile, requests: list[tuple[str, Headers, bytes]], terms: list[Term]
+) -> None:
+    asked, group = wanted(terms), next(GROUPS)
+    if asked is None:
+        return
+    first = group * GROUP
+    shared.add([entry(first + number, *one) for number, one in enumerate(requests)], 0, ())
+    named = set(shared.find(asked, group))
+    shared.drop([group])
+    for number, (target, headers, body) in enumerate(requests):
+        candidate = Candidate(
+            target=target, content_type="", source="", headers=encode_headers(headers), data=body, told={}
+        )
+        if all(meets(candidate, term) for term in terms):
+            assert first + number in named
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Any:
+    """An index of 26 requests with a letter each, CJK, and a long one."""
+    with closing(IndexFile(tmp_path / "search.db", "store", 99)) as made:
+        texts = [f"/{chr(97 + number)}{chr(98 + number)}!" for number in range(24)] + ["订单", "😀"]
+        entries = [entry(number, text, (("Host", "h"),), b"") for number, text in enumerate(texts)]
+        made.add([*entries, entry(26, "/", (), b"." * (INDEXED + 1))], 27, ())
+        yield made
+
+
+def find(file: IndexFile, *terms: Term) -> list[int] | None:
+    """Without the long one, which is always among them; None when the index does not choose."""
+    asked = wanted(terms)
+    assert asked is not None
+    found = file.find(asked, 0)
+    assert 26 in found
+    return None if isinstance(found, range) else [seq for seq in found if seq != 26]
+
+
+def word(text: str) -> Word:
+    return Word(text=text, start=0, end=0)
+
+
+def either(*terms: Term) -> Either:
+    return Either(terms=terms, start=0, end=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "seqs"),
+    [("bc", [1]), ("BC", [1]), ("订单", [24]), ("单", [24]), ("😀", [25]), ("zz", []), ("x!", [22]), ("单订", [])],
+)
+def test_one_or_two_characters_leave_out_what_does_not_have_them(file: IndexFile, text: str, seqs: list[int]) -> None:
+    assert find(file, word(text)) == seqs
+
+
+def test_short_texts_combine_with_long_ones(file: IndexFile) -> None:
+    assert find(file, word("bc"), word("/bc")) == [1]
+    assert find(file, word("bc"), word("/cd")) == []
+    assert find(file, either(word("bc"), word("zz"), word("/cd!"))) == [1, 2]
+    assert find(file, word("订单"), filtered("path", Contains(text="/"))) == []
+    assert find(file, filtered("header", HeaderTest(name="host", operator="=", value="h"))) is None
+    assert find(file, filtered("header", HeaderTest(name="host", operator="=", value="i"))) == []
+    assert find(file, filtered("header", HeaderTest(name="host", operator="~", value="zz"))) == []
+
+
+@pytest.mark.parametrize("text", ["po", "20", "2xx", "127.0.0.1", "2x"])
+def test_no_word_finds_what_the_index_notes_of_columns(file: IndexFile, text: str) -> None:
+    assert find(file, word(text)) == []
+
+
+def test_what_most_requests_have_is_not_asked_for(file: IndexFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MOST_ROWS", 5)
+    assert find(file, word("/")) is None
+    assert find(file, either(word("/"), word("zz"))) is None
+    assert find(file, word("/"), word("bc")) == [1]
+    assert find(file, word("/"), word("zz")) == []
+
+
+def test_a_dropped_group_names_nothing(file: IndexFile) -> None:
+    assert find(file, word("bc")) == [1]
+    file.drop([0])
+    asked = wanted([word("bc")])
+    assert asked is not None
+    assert file.find(asked, 0) == []
+
+
+QUERIES = (
+    *("bc", "z", "订单", "单", "-订", "订单 OR bc", "(a OR 😀) -b", "method:PUT 订", "path:/b", "path:é"),
+    *(
+        "header:x~订",
+        "header:x=bc",
+        "json:k=订单",
+        "json:k~订",
+        "json:k=bc OR z",
+        "json:k>50",
+        "json:k=Kk",
+        "json:k~kK",
+    ),
+    *("size:>16k", "size:>1M", "size:0", "size:2", "is:incomplete", "-is:incomplete bc", "is:incomplete OR size:>16k"),
+    *("from:10.0.0.0/8", "from:10.1.0.0/15", "from:10.1.2.3", "from:2001:db8::/32", "from:::/0", "from:10.0.0.0/7"),
+    *("status:2xx bc", "status:<300 bc", "provider:Incomplete", "event:incomplete OR bc", "status:404"),
+    *("event:bc", "event:é", "provider:stripe bc", "-event:bc", "size:<3", "size:<300", "json:k=true", "x-dup json:k"),
+    *(
+        "mirror:failed",
+        "mirror:delivered bc",
+        "-mirror:failed bc",
+        "mirror:failed OR bc",
+        "mirror:failed is:incomplete",
+    ),
+)
+SOURCES = ("127.0.0.1", "10.1.2.3", "::ffff:10.1.2.4", "2001:db8::7", "110.1.2.3", "somewhere", "2001:0DB8::9")
+
+
+async def add_any(store: Store, endpoint: Endpoint, rnd: random.Random) -> str:
+    """Store a request of parts that the queries look for; its id."""
+    part = rnd.choice(["bc", "订单", "订 单", "😀", "zK", "KK", "\u017f", "", "é", "x" * 20_000])
+    value = rnd.choice([part, rnd.randrange(99)])
+    body = json.dumps({"k": value}, ensure_ascii=rnd.random() < 0.5).encode() if rnd.random() < 0.6 else part.encode()
+    capture = await add(
+        store,
+        endpoint.id,
+        body,
+        target=f"/catch/s/{rnd.choice(['a', 'b', '%E8%AE%A2', 'x'])}",
+        headers=(("X", part[:9]),) if rnd.random() < 0.3 else (),
+        method=rnd.choice(["POST", "PUT"]),
+        reply_status=rnd.choice([200, 404]),
+        complete=rnd.random() < 0.9,
+        mirror=rnd.choice([MirrorState.NONE, MirrorState.NONE, MirrorState.DELIVERED, MirrorState.FAILED]),
+        source_address=rnd.choice(SOURCES),
+        provider=rnd.choice([None, "incomplete", "Stripe"]),
+        event=rnd.choice([None, "bc", "É"]),
+    )
+    return capture.id
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_found_with_the_index_and_without_is_the_same(
+    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Through groups, after deletions, and with some that are not indexed yet."""
+    for name, value in [("index.LEFT", 10), ("index.BATCH", 8), ("index.GROUP", 32), ("index_file.GROUP", 32)]:
+        monkeypatch.setattr(f"app.db.search.{name}", value)
+    monkeypatch.setattr("app.db.search.index.REST", 0.0)
+    monkeypatch.setattr(runs, "MOST_ROWS", 12)
+    monkeypatch.setattr(runs, "SAMPLED", 4)
+    monkeypatch.setattr(runs, "MOST_SAMPLES", 10)
+    monkeypatch.setattr("app.db.search.searching.FEW", 2_000 if seed == 1 else 10)
+    rnd = random.Random(seed)
+    ids = [await add_any(store, endpoint, rnd) for _ in range(150)]
+    await eventually(lambda: store._index.contents.upto >= 140, 20)
+    await store.captures.delete([*rnd.sample(ids, 20), *ids[32:64]])
+    for _ in range(5):
+        await add_any(store, endpoint, rnd)
+    for text in QUERIES:
+        by_index = await search(store, text, limit=1000)
+        with monkeypatch.context() as patch:
+            patch.setattr(store._index, "contents", Contents())
+            patch.setattr("app.db.search.searching.FEW", -1)
+            by_scan = await search(store, text, limit=1000)
+        assert by_index == by_scan, text
