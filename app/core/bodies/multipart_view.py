@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import quopri
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from app.core.bodies.charset import BYTES, detect, media_type
 from app.core.bodies.formatter import Formatter
 from app.core.bodies.hex_view import hex_rows, row_text
+from app.core.bodies.languages import type_of
 from app.core.bodies.lines import Line, LineBuilder
 from app.core.bodies.multipart import Event, Part, Splitter, as_text, declared_boundary, first_boundary
 from app.core.wording import size_text
@@ -21,6 +23,8 @@ HEX_MAX = 64
 """Bytes of a part shown in hex."""
 DEEPEST = 3
 """Multipart within multipart; what is deeper is shown as text."""
+STEP_SECONDS = 0.1
+"""Of the processor, after which the parts that are ready are given, however few."""
 INDENT = 2
 
 
@@ -80,7 +84,10 @@ class MultipartFormatter:
             text, self._text = self._text, ""
             self._told_end = self._final
             self._events = self._splitter.feed(text, self._final)
+        began = time.thread_time()
         while len(self._lines) < limit:
+            if len(self._lines) and time.thread_time() - began > STEP_SECONDS:
+                break
             event = next(self._events, None)
             if event is None:
                 self._waits = True
@@ -196,7 +203,7 @@ class MultipartFormatter:
 
     def _content(self, part: Part, data: bytes, whole: bool) -> None:
         """By the best view of its type; of what is no text, a few rows of hex."""
-        kind = media_type(part.content_type)
+        kind = type_of(media_type(part.content_type), part.file_name)
         charset = detect(part.content_type, data, whole)
         for view in self._ranked(kind, data):
             if view.formatter is None:
