@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core.bodies.code_view import PIECE, CodeFormatter
@@ -59,6 +59,7 @@ def test_each_language_is_coloured(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
+@settings(max_examples=25)
 @given(text=SHAPES, cuts=st.lists(st.integers(0, 300), max_size=3))
 def test_nothing_is_changed_left_out_or_hidden(name: str, text: str, cuts: list[int]) -> None:
     language = BY_NAME[name]

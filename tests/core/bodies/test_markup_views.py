@@ -68,8 +68,7 @@ def test_xml_in_lines() -> None:
         ("text", " "),
         ("number", "x"),
         ("punctuation", "="),
-        ("string", '"'),
-        ("string", '1&amp;2"'),
+        ("string", '"1&amp;2"'),
         ("punctuation", ">"),
     ]
     assert ("literal", "&lt;") in lines[4].runs()
