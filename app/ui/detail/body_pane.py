@@ -19,7 +19,7 @@ from app.ui.detail.find_bar import FindBar
 from app.ui.detail.hex_widget import HexWidget
 from app.ui.detail.image_view import ImageView
 from app.ui.detail.notes_bar import NotesBar
-from app.ui.detail.saving import copy_text, save_as
+from app.ui.detail.saving import copy_picture, copy_text, save_as
 from app.ui.detail.segmented import Segmented
 from app.ui.detail.source import BodySource
 from app.ui.detail.tree_view import TreeView
@@ -212,7 +212,9 @@ class BodyPane(QWidget):
             self._tasks.start(self._copy_and_tell(self._source), "body: copy")
 
     async def _copy_and_tell(self, source: BodySource) -> None:
-        self._toast.say(await copy_text(source))
+        reader = self.loader.reader
+        is_picture = reader is not None and best_in("preview", reader.views) is not None
+        self._toast.say(await (copy_picture if is_picture else copy_text)(source))
 
     @Slot()
     def _save(self) -> None:
