@@ -28,7 +28,9 @@ class SaveError(HooklineError):
 
 
 def file_name(source: BodySource) -> str:
-    """A name with the ending that the content type stands for."""
+    """Its own name, or one with the ending that the content type stands for."""
+    if source.file_name is not None:
+        return source.file_name
     ending = mimetypes.guess_extension(media_type(source.content_type)) or ".bin"
     return source.name + ending
 
