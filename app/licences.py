@@ -27,6 +27,7 @@ PACKAGES = (
     "msgspec",
     "peewee",
     "platformdirs",
+    "pygments",
     "qasync",
     "qtawesome",
     "sniffio",

@@ -8,12 +8,12 @@ file's ending, or for a multipart body from its first line. Ends with 1 if any f
 
 from __future__ import annotations
 
-import mimetypes
 import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
 
+from app.core.bodies.languages import type_of
 from app.core.bodies.multipart import first_boundary
 from app.core.bodies.reading import CHUNK, BodyReader
 
@@ -33,18 +33,17 @@ class Row(NamedTuple):
     raised: bool
 
 
-def content_type(path: Path, body: bytes) -> str:
-    """What a sender would have declared."""
+def content_type(name: str, body: bytes) -> str:
+    """What a sender would have declared for a file of this name."""
     boundary = first_boundary(body[:300].decode("latin-1"))
-    if boundary and path.suffix in (".http", ".txt", ""):
+    if boundary and Path(name).suffix in (".http", ".txt", ""):
         return f'multipart/form-data; boundary="{boundary}"'
-    return mimetypes.guess_type(path.name)[0] or ""
+    return type_of("", name)
 
 
-def show(path: Path, name: str) -> Row:
-    """Read the file as the window does, to its end."""
-    body = path.read_bytes()
-    reader = BodyReader((), content_type(path, body))
+def show(body: bytes, name: str) -> Row:
+    """Read the body of a file of this name as the window does, to its end."""
+    reader = BodyReader((), content_type(name, body))
     began = time.perf_counter()
     first, lines, at = 0.0, 0, 0
     told, raised = "", False
@@ -67,7 +66,7 @@ def show(path: Path, name: str) -> Row:
 def table(folder: Path) -> list[Row]:
     """A row for each file below the folder, by name."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [show(path, path.relative_to(folder).as_posix()) for path in files]
+    return [show(path.read_bytes(), path.relative_to(folder).as_posix()) for path in files]
 
 
 def main(arguments: list[str]) -> int:

@@ -5,10 +5,14 @@ Qt's plugins are named here; a shared library stays when something that stays ne
 
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterable
+from importlib import import_module
 from pathlib import PurePosixPath
+
+from app.core.bodies.languages import LANGUAGES
 
 Entry = tuple[str, str, str]
 """PyInstaller's own: the name inside the bundle, the file it is made of (or a link's target), and its kind."""
@@ -66,6 +70,21 @@ FONTS = "phosphor-"
 """How the files of the one icon font begin that `app/ui/theme/icons.py` draws with."""
 LICENCES = ("LICENSE", "LICENCE", "COPYING", "NOTICE")
 """How those files among a package's metadata begin that the program shows; its folder `licenses` stays whole."""
+
+
+def lexers() -> list[str]:
+    """The modules that bodies are coloured with, which are imported by name."""
+    return sorted({module for module, _ in (language.lexer for language in LANGUAGES)})
+
+
+def unused_lexers() -> list[str]:
+    """What of Pygments those do not ask for, most of it; PyInstaller's recipe for Pygments would take it all."""
+    for module in lexers():
+        import_module(module)
+    package = import_module("pygments")
+    loaded = {name for name in sys.modules if name.startswith("pygments.")}
+    every = {module.name for module in pkgutil.walk_packages(package.__path__, "pygments.")}
+    return sorted(every - loaded)
 
 
 def kept_binaries(entries: Iterable[Entry], needs: Needs) -> list[Entry]:

@@ -16,7 +16,13 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "app").rglob("*.py"))
 
 ALLOWED = {
-    "core": {"msgspec", "brotli", "backports", "compression"},  # the last is the standard library's since 3.14
+    "core": {
+        "msgspec",
+        "brotli",
+        "backports",
+        "pygments",
+        "compression",
+    },  # the last is the standard library's since 3.14
     "db": {"peewee", "filelock", "msgspec"},
     "server": {"aiohttp", "httpx", "msgspec", "certifi"},
     "ui": {"PySide6", "shiboken6", "qtawesome", "msgspec"},

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QFontInfo, QGuiApplication, QIcon, QImage
 
+from app.core.bodies.languages import LANGUAGES
+from app.core.bodies.lexing import lexer, runs
 from app.core.errors import HooklineError
 from app.ui.main_window import MainWindow
 from app.ui.theme.fonts import can_write, ui_font
@@ -59,7 +61,7 @@ class Inspection(QObject):
 
     def looks(self) -> dict[str, Callable[[], str]]:
         """What can be looked at without any request: the check's name, and what says what was seen."""
-        return {"icons": self._look_at_icons, "fonts": _look_at_fonts}
+        return {"icons": self._look_at_icons, "fonts": _look_at_fonts, "syntax colours": _look_at_colours}
 
     async def listed(self, ids: Sequence[str]) -> str:
         """Wait until the list shows exactly these requests, the last one on top."""
@@ -120,3 +122,10 @@ async def _until(condition: Callable[[], bool], otherwise: str) -> None:
         if time.monotonic() > deadline:
             raise HooklineError(f"{otherwise} within {PATIENCE_S:g} s.")
         await asyncio.sleep(LOOK_S)
+
+
+def _look_at_colours() -> str:
+    """A bundle holds of Pygments only what it was told to."""
+    for language in LANGUAGES:
+        list(runs(lexer(*language.lexer), "a = 'b'\n"))
+    return f"{len(LANGUAGES)} languages"

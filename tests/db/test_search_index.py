@@ -255,7 +255,7 @@ async def test_found_with_the_index_and_without_is_the_same(
     monkeypatch.setattr(runs, "MOST_ROWS", 12)
     monkeypatch.setattr(runs, "SAMPLED", 4)
     monkeypatch.setattr(runs, "MOST_SAMPLES", 10)
-    monkeypatch.setattr("app.db.search.searching.FEW", 2_000 if seed == 1 else 10)
+    monkeypatch.setattr("app.db.search.rare.FEW", 2_000 if seed == 1 else 10)
     rnd = random.Random(seed)
     ids = [await add_any(store, endpoint, rnd) for _ in range(150)]
     await eventually(lambda: store._index.contents.upto >= 140, 20)
@@ -266,6 +266,6 @@ async def test_found_with_the_index_and_without_is_the_same(
         by_index = await search(store, text, limit=1000)
         with monkeypatch.context() as patch:
             patch.setattr(store._index, "contents", Contents())
-            patch.setattr("app.db.search.searching.FEW", -1)
+            patch.setattr("app.db.search.rare.MOST", -1)
             by_scan = await search(store, text, limit=1000)
         assert by_index == by_scan, text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -200,3 +201,25 @@ def test_what_is_no_library_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no library")
     with pytest.raises(subprocess.CalledProcessError, match="objdump"):
         prune.libraries_of(str(tmp_path / "text"))
+
+
+WITHOUT_THE_REST = """
+import sys
+import prune
+from app.core.bodies.languages import LANGUAGES
+from app.core.bodies.lexing import lexer, runs
+
+gone = prune.unused_lexers()
+assert {"pygments.lexers.perl", "pygments.formatters.html", "pygments.styles.vim"} <= set(gone)
+sys.modules |= dict.fromkeys(gone)  # to import one of them is an error now
+for language in LANGUAGES:
+    assert language.lexer[0] in prune.lexers()
+    assert list(runs(lexer(*language.lexer), "a = 1"))
+"""
+
+
+def test_of_pygments_only_what_colours_bodies_goes_in() -> None:
+    """In a process of its own: in this one others have loaded more of it."""
+    root = Path(prune.__file__).parent.parent
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "packaging")])}
+    subprocess.run([sys.executable, "-c", WITHOUT_THE_REST], check=True, env=environment)

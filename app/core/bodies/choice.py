@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.core.bodies import (
+    code_view,
     form_view,
     hex_view,
     html_view,
@@ -23,6 +24,7 @@ from app.core.bodies import (
 )
 from app.core.bodies.charset import media_type
 from app.core.bodies.formatter import Formatter
+from app.core.bodies.languages import LANGUAGES, Language
 
 Group = Literal["pretty", "tree", "text", "hex", "preview"]
 
@@ -94,6 +96,13 @@ def _protobuf_fit(kind: str, head: bytes) -> float:
     return protobuf_view.fit(kind, head, HEAD)
 
 
+def _code(language: Language) -> View:
+    def formatter(content_type: str) -> Formatter:
+        return code_view.CodeFormatter(language)
+
+    return View(language.name, language.title, "pretty", language.fit, formatter)
+
+
 NDJSON = View("ndjson", "NDJSON", "pretty", ndjson_view.fit, _ndjson)
 JSON = View("json", "JSON", "pretty", json_view.fit, _json)
 TREE = View("tree", "JSON tree", "tree", json_tree.fit, None)
@@ -108,7 +117,11 @@ TEXT = View("text", "Text", "text", text_view.fit, _text)
 HEX = View("hex", "Hex", "hex", hex_view.fit, None)
 IMAGE = View("image", "Image", "preview", image_kind.fit, None)
 
-VIEWS = (NDJSON, JSON, TREE, XML, HTML, FORM, MULTIPART, JWT, MSGPACK, PROTOBUF, IMAGE, TEXT, HEX)
+VIEWS = (
+    *(NDJSON, JSON, TREE, XML, HTML, FORM, MULTIPART, JWT, MSGPACK, PROTOBUF, IMAGE),
+    *map(_code, LANGUAGES),
+    *(TEXT, HEX),
+)
 
 
 def ranked(kind: str, head: bytes) -> list[View]:

@@ -101,7 +101,10 @@ class LineBuilder:
 
     def _append(self, kind: Kind, text: str) -> None:
         if kind != "text":
-            self._spans.append((self._length, self._length + len(text), kind))
+            begin, end = self._length, self._length + len(text)
+            if self._spans and self._spans[-1][1:] == (begin, kind):
+                begin = self._spans.pop()[0]
+            self._spans.append((begin, end, kind))
         self._texts.append(text)
         self._length += len(text)
 

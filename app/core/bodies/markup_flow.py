@@ -12,6 +12,8 @@ INDENT = 2
 DEEPEST_INDENT = 40
 """Levels that are still indented; nesting itself has no bound."""
 SPACE = " \t\r\n\f"
+SPACES = re.compile(f"[{SPACE}]+")
+_INK = re.compile(f"[^{SPACE}]")
 
 ENTITY = re.compile(r"(&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z_:][\w:.-]{0,63});)")
 
@@ -48,6 +50,11 @@ class Flow:
     def top(self) -> str | None:
         """The innermost element that is open."""
         return self._stack[-1].name if self._stack else None
+
+    @property
+    def is_verbatim(self) -> bool:
+        """Whether line breaks are kept."""
+        return self._verbatim > 0
 
     def is_open(self, name: str) -> bool:
         """Whether an element of this name is open, however far out."""
@@ -139,19 +146,22 @@ class Flow:
         self._last = "text"
 
     def _long(self, piece: str, first: bool) -> None:
-        """Each line of the text on one of its own, at the depth it stands at."""
+        """Each line of the text on one of its own, at the depth it stands at; there may be millions without any."""
         self._broken = self._broken or (first and self._last != "text")
-        parts = piece.split("\n")
-        for number, part in enumerate(parts):
-            self._broken = self._broken or number > 0
-            shown = part if number == len(parts) - 1 else part.rstrip(SPACE)
-            if self._broken:
-                shown = shown.lstrip(SPACE)
-            if not shown:
-                continue
+        at = 0
+        while ink := _INK.search(piece, at):
+            self._broken = self._broken or piece.rfind("\n", at, ink.start()) >= 0
+            begin = ink.start() if self._broken else at
+            end = piece.find("\n", ink.start())
+            at = end if end >= 0 else len(piece)
             if self._broken:
                 self._new_line()
-            self._put("text", shown)
+            self._put("text", piece[begin:at].rstrip(SPACE) if end >= 0 else piece[begin:])
+            self._last = "text"
+        if piece.find("\n", at) >= 0:
+            self._broken = True
+        elif at < len(piece) and not self._broken:
+            self._put("text", piece[at:])
             self._last = "text"
 
     def _put(self, kind: Kind, text: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+STEP_MAX = 16 * 1024
+"""Characters that are written line by line in one step: they may be nothing but line ends."""
+
 
 class Scanner:
     """Holds the text that is not read yet. `notes` tell the first fault by its place, and how many followed."""
@@ -51,3 +54,10 @@ class Scanner:
         stop = len(self._text) if self._final else max(self._at, len(self._text) - keep)
         waits = not self._final and stop > self._at and self._text[stop - 1] == "\r"
         return stop - 1 if waits else stop
+
+    def _one_step(self, stop: int) -> int:
+        """`stop`, or where one step towards it ends; never between CR and LF."""
+        if stop - self._at <= STEP_MAX:
+            return stop
+        near = self._at + STEP_MAX
+        return near - 1 if self._text[near - 1] == "\r" else near

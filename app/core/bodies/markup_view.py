@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from app.core.bodies.lines import Kind, Line
 from app.core.bodies.markup_dialect import Dialect
-from app.core.bodies.markup_flow import SPACE, Flow
-from app.core.bodies.markup_scan import Scanner
+from app.core.bodies.markup_flow import SPACE, SPACES
+from app.core.bodies.markup_spans import SpanScanner
 
 STEPS = 10_000
 """Tags, texts, attributes and the like that are handled at a time."""
@@ -17,36 +16,26 @@ NAME_MAX = 1_000
 TEXT_MAX = 4_096
 """Characters of text that are waited for, to see whether it fits beside its tag."""
 
-_SPACES = re.compile(f"[{SPACE}]+")
 _NAME = re.compile(rf"[^{SPACE}/><]+")
 _BEGINS_NAME = re.compile(r"[A-Za-z_:\u0080-\U0010ffff]")
 _WORD = re.compile(rf"[^{SPACE}=>\"'/<]+")
 _VALUE = re.compile(rf"[^{SPACE}>]+")
 _UNFINISHED = re.compile(r"(?:\r|&[#\w:.-]{0,64})\Z")
 _BARE_AMPERSAND = re.compile(r"&(?!#[0-9]+;|#x[0-9a-fA-F]+;|[A-Za-z_:\u0080-\U0010ffff][\w:.-]*;)")
-_OUTSIDE = re.compile(r"[\[>]")
-_SUBSET = re.compile(r"[\"'\]>]|<!--")
 _LONGEST_OPENING = len("<![CDATA[")
 
 
-class MarkupFormatter(Scanner):
+class MarkupFormatter(SpanScanner):
     """Never fails: what is not well-formed is shown where it stands, and `notes` tell the first such place."""
 
     error: str | None = None
 
     def __init__(self, dialect: Dialect) -> None:
-        super().__init__()
-        self._dialect = dialect
-        self._flow = Flow()
+        super().__init__(dialect)
         self._ended = False
-        self._step: Callable[[], bool] = self._content
-        self._within = ""
         self._running = self._rooted = False
         self._name, self._closing = "", False
         self._space = self._equals = self._bare = False
-        self._until, self._inline = "", False
-        self._kind: Kind = "text"
-        self._subset = self._skips = False
 
     @property
     def hungry(self) -> bool:
@@ -92,6 +81,8 @@ class MarkupFormatter(Scanner):
             end = unfinished.start() if unfinished else end
         elif end == len(self._text) - 1 and not self._final:
             return False
+        if self._flow.is_verbatim and (stop := self._one_step(end)) < end:
+            end, whole = stop, False
         if end == self._at:
             return False
         piece = self._text[self._at : end]
@@ -165,7 +156,7 @@ class MarkupFormatter(Scanner):
     def _tag(self) -> bool:
         """Between the name of a tag and its end."""
         text, at = self._text, self._at
-        spaces = _SPACES.match(text, at)
+        spaces = SPACES.match(text, at)
         if spaces:
             self._space = True
             self._advance(spaces.group())
@@ -229,76 +220,3 @@ class MarkupFormatter(Scanner):
         if name in dialect.raw:
             self._step, self._until, self._within = self._raw, name, f"<{name}>"
         return True
-
-    def _raw(self) -> bool:
-        """Text in which nothing is a tag but the end of this one."""
-        close = re.compile(rf"</{self._until}(?=[{SPACE}/>])", re.IGNORECASE).search(self._text, self._at)
-        end = close.start() if close else self._sure(len(self._until) + 3)
-        piece = self._text[self._at : end]
-        self._flow.verbatim("text", piece)
-        self._advance(piece)
-        if close:
-            self._step, self._within = self._content, ""
-        return bool(close or piece)
-
-    def _begin_declaration(self) -> bool:
-        is_doctype = self._text[self._at : self._at + 9].upper() == "<!DOCTYPE"
-        self._begin_span("<!", ">", "literal", "a declaration")
-        if is_doctype and self._dialect.strict:
-            self._step, self._subset, self._until = self._doctype, False, ""
-        return True
-
-    def _begin_span(self, opening: str, until: str, kind: Kind, within: str, *, inline: bool = False) -> bool:
-        self._flow.begin(inline=inline)
-        self._flow.write("punctuation" if kind == "text" else kind, opening)
-        self._advance(opening)
-        self._until, self._inline, self._kind = until, inline, kind
-        self._step, self._within = self._span, within
-        return True
-
-    def _span(self) -> bool:
-        """Within a comment, CDATA section, instruction or declaration, up to its end."""
-        end = self._text.find(self._until, self._at)
-        stop = end if end >= 0 else self._sure(len(self._until))
-        piece = self._text[self._at : stop]
-        self._flow.verbatim(self._kind, piece, entities=False)
-        self._advance(piece)
-        if end >= 0:
-            self._flow.write("punctuation" if self._kind == "text" else self._kind, self._until)
-            self._advance(self._until)
-            self._flow.ended(inline=self._inline)
-            self._step, self._within = self._content, ""
-        return bool(piece) or end >= 0
-
-    def _doctype(self) -> bool:
-        """Within a document type, whose declarations stand on lines of their own; they are shown, never followed."""
-        if self._until:
-            end = self._text.find(self._until, self._at)
-            stop = end + len(self._until) if end >= 0 else self._sure(len(self._until))
-            piece = self._text[self._at : stop]
-            self._until = "" if end >= 0 else self._until
-            self._flow.verbatim("literal", piece, entities=False)
-            self._advance(piece)
-            return bool(piece)
-        spaces = _SPACES.match(self._text, self._at) if self._skips else None
-        if spaces:
-            self._advance(spaces.group())
-            return True
-        found = (_SUBSET if self._subset else _OUTSIDE).search(self._text, self._at)
-        stop = found.end() if found else self._sure(4)
-        piece = self._text[self._at : stop]
-        mark = found.group() if found else ""
-        self._skips = self._skips and not piece
-        self._flow.verbatim("literal", piece, entities=False)
-        self._advance(piece)
-        if mark in ("[", "]"):
-            self._subset = mark == "["
-        elif mark == ">" and not self._subset:
-            self._flow.ended(inline=False)
-            self._step, self._within = self._content, ""
-        elif mark in ("'", '"', "<!--"):
-            self._until = "-->" if mark == "<!--" else mark
-        if self._subset and mark in ("[", ">"):
-            self._flow.new_row(1)
-            self._skips = True
-        return bool(piece)

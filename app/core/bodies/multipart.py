@@ -43,6 +43,18 @@ def first_boundary(text: str) -> str | None:
     return match.group(1) if match else None
 
 
+def boundary_of(content_type: str, text: str) -> tuple[str, str | None]:
+    """The boundary that cuts a body which begins with `text`, and what to say if that is not the one declared."""
+    declared, first = declared_boundary(content_type), first_boundary(text)
+    if declared and (f"--{declared}" in text or first is None):
+        return declared, None
+    if first is None:
+        return declared or "", None
+    if declared:
+        return first, f"The declared boundary {as_text(declared)[:80]} does not occur; read as it begins."
+    return first, "No boundary is declared; read as the body begins."
+
+
 class Splitter:
     """Cuts what it is fed. `closed`: the boundary that ends all was met; `bare`: lines end in LF alone."""
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 import quopri
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from app.core.bodies.charset import BYTES, detect, media_type
 from app.core.bodies.formatter import Formatter
 from app.core.bodies.hex_view import hex_rows, row_text
+from app.core.bodies.languages import type_of
 from app.core.bodies.lines import Line, LineBuilder
-from app.core.bodies.multipart import Event, Part, Splitter, as_text, declared_boundary, first_boundary
+from app.core.bodies.multipart import Event, Part, Splitter, as_text, boundary_of
 from app.core.wording import size_text
 
 SHOWN_MAX = 64 * 1024
@@ -21,6 +23,8 @@ HEX_MAX = 64
 """Bytes of a part shown in hex."""
 DEEPEST = 3
 """Multipart within multipart; what is deeper is shown as text."""
+STEP_SECONDS = 0.1
+"""Of the processor, after which the parts that are ready are given, however few."""
 INDENT = 2
 
 
@@ -48,7 +52,7 @@ class MultipartFormatter:
         self.error: str | None = None
         self.notes: list[str] = []
         self._ranked, self._depth = ranked, depth
-        self._declared = declared_boundary(content_type)
+        self._content_type = content_type
         self._lines = LineBuilder()
         self._splitter: Splitter | None = None
         self._text, self._final, self._told_end = "", False, False
@@ -75,12 +79,17 @@ class MultipartFormatter:
         if self._waits or self._ended:
             return self._lines.take(limit)
         if self._splitter is None:
-            self._splitter = Splitter(self._choose_boundary(self._text))
+            boundary, odd = boundary_of(self._content_type, self._text)
+            self.notes += [odd] if odd else []
+            self._splitter = Splitter(boundary)
         if self._text or (self._final and not self._told_end):
             text, self._text = self._text, ""
             self._told_end = self._final
             self._events = self._splitter.feed(text, self._final)
+        began = time.thread_time()
         while len(self._lines) < limit:
+            if len(self._lines) and time.thread_time() - began > STEP_SECONDS:
+                break
             event = next(self._events, None)
             if event is None:
                 self._waits = True
@@ -105,18 +114,6 @@ class MultipartFormatter:
             self._end(cut_off=not what)
         else:
             self._show_outside(what, after=splitter.closed)
-
-    def _choose_boundary(self, text: str) -> str:
-        declared, first = self._declared, first_boundary(text)
-        if declared and (f"--{declared}" in text or first is None):
-            return declared
-        if first is None:
-            return declared or ""
-        if declared:
-            self.notes.append(f"The declared boundary {as_text(declared)[:80]} does not occur; read as it begins.")
-        else:
-            self.notes.append("No boundary is declared; read as the body begins.")
-        return first
 
     def _finish(self, splitter: Splitter) -> None:
         self._ended = True
@@ -196,7 +193,7 @@ class MultipartFormatter:
 
     def _content(self, part: Part, data: bytes, whole: bool) -> None:
         """By the best view of its type; of what is no text, a few rows of hex."""
-        kind = media_type(part.content_type)
+        kind = type_of(media_type(part.content_type), part.file_name)
         charset = detect(part.content_type, data, whole)
         for view in self._ranked(kind, data):
             if view.formatter is None:

@@ -16,6 +16,7 @@ from app.core.bodies.binary import (
     indent,
     sized,
 )
+from app.core.bodies.grpc_message import unpacked
 from app.core.bodies.lines import LineBuilder
 from app.core.bodies.protobuf_wire import (
     END,
@@ -64,9 +65,7 @@ class Protobuf:
             self._lines.add("key", what)
             self._lines.add("text", f", {sized(size)}")
             if flags & 1:
-                self._lines.add("text", ": ")
-                yield from self._hex(size)
-                self._lines.end_line()
+                yield from self._compressed(size)
             elif flags & _TRAILERS and size <= FIELD_MAX:
                 trailers = yield from self._stream.read(size)
                 for text in filter(None, trailers.decode("latin-1").split("\r\n")):
@@ -77,6 +76,23 @@ class Protobuf:
                 self._lines.end_line()
                 yield from self._fields(self._stream.offset + size, 1)
             yield True
+
+    def _compressed(self, size: int) -> Steps:
+        """A message without its compression, or as it was sent where that cannot be undone."""
+        if size <= FIELD_MAX:
+            data = yield from self._stream.read(size)
+            plain = unpacked(data)
+            if plain is not None:
+                self._lines.add("text", f", {sized(len(plain))} once unpacked")
+                self._lines.end_line()
+                yield from Protobuf(ByteStream(plain, final=True), self._lines)._fields(len(plain), 1)
+                return
+            self._lines.add("text", ": ")
+            self._hex_of(data)
+        else:
+            self._lines.add("text", ": ")
+            yield from self._hex(size)
+        self._lines.end_line()
 
     def _at_end(self) -> Generator[bool, None, bool]:
         while not self._stream.left:
@@ -188,9 +204,7 @@ class Protobuf:
         text = as_text(data, plain=False)
         if text is None:
             self._name(number, sized(len(data)), depth)
-            self._lines.add("string", hex_text(data[:HEX_MAX]))
-            if len(data) > HEX_MAX:
-                self._lines.add("literal", " …")
+            self._hex_of(data)
             return
         self._name(number, "text" if data else "empty", depth)
         if data:
@@ -207,12 +221,15 @@ class Protobuf:
             self._lines.add("text", f", {size}")
         self._lines.add("punctuation" if brace else "text", " {" if brace else " " if what != "empty" else "")
 
-    def _hex(self, size: int) -> Steps:
-        shown = yield from self._stream.read(min(size, HEX_MAX))
-        self._lines.add("string", hex_text(shown))
-        if size > HEX_MAX:
+    def _hex_of(self, data: bytes) -> None:
+        self._lines.add("string", hex_text(data[:HEX_MAX]))
+        if len(data) > HEX_MAX:
             self._lines.add("literal", " …")
-            yield from self._stream.skip(size - HEX_MAX)
+
+    def _hex(self, size: int) -> Steps:
+        self._hex_of((yield from self._stream.read(min(size, HEX_MAX + 1))))
+        if size > HEX_MAX + 1:
+            yield from self._stream.skip(size - HEX_MAX - 1)
 
 
 def formatter(media_type: str) -> BinaryFormatter:

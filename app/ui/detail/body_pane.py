@@ -19,7 +19,8 @@ from app.ui.detail.find_bar import FindBar
 from app.ui.detail.hex_widget import HexWidget
 from app.ui.detail.image_view import ImageView
 from app.ui.detail.notes_bar import NotesBar
-from app.ui.detail.saving import copy_text, save_as
+from app.ui.detail.parts_dialog import PartsDialog
+from app.ui.detail.saving import copy_picture, copy_text, save_as
 from app.ui.detail.segmented import Segmented
 from app.ui.detail.source import BodySource
 from app.ui.detail.tree_view import TreeView
@@ -45,7 +46,7 @@ class BodyPane(QWidget):
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget, empty: str = "No body") -> None:
         super().__init__(parent)
-        self._tasks = tasks
+        self._theme, self._tasks = theme, tasks
         self._source: BodySource | None = None
         self._taken: dict[str, Group] = {}
         self.loader = BodyLoader(tasks, self)
@@ -54,6 +55,9 @@ class BodyPane(QWidget):
             self.views.set_shown(rare, False)
         self.kind = ElidedLabel("", "small", self)
         self.search = IconButton("search", "Find in body (Ctrl+F)", theme, self, small=True)
+        self.parts = Button("Parts…", theme, self, kind="link")
+        self.parts.setToolTip("Look at each part, copy or save it")
+        self.parts.hide()
         self.copy = IconButton("copy", "Copy body", theme, self, small=True)
         self.save = IconButton("download", "Save body as…", theme, self, small=True)
         self.notes = NotesBar(self)
@@ -112,7 +116,7 @@ class BodyPane(QWidget):
         top.addWidget(self.views)
         top.addSpacing(metrics.SPACE_2)
         top.addWidget(self.kind, 1)
-        for button in (self.search, self.copy, self.save):
+        for button in (self.parts, self.search, self.copy, self.save):
             top.addWidget(button)
         for page in (self.code, self.hex, self.image, self.tree, self.nothing):
             self.stack.addWidget(page)
@@ -128,6 +132,7 @@ class BodyPane(QWidget):
     def _connect(self) -> None:
         self.views.chosen.connect(self._take)
         self.search.clicked.connect(self.open_find)
+        self.parts.clicked.connect(self._open_parts)
         self.copy.clicked.connect(self._copy)
         self.save.clicked.connect(self._save)
         self.rest.more.clicked.connect(self.loader.more)
@@ -137,6 +142,16 @@ class BodyPane(QWidget):
         self.loader.continued.connect(self._continued)
         self.find_bar.closed.connect(self.take_focus)
 
+    @Slot()
+    def _open_parts(self) -> None:
+        if self._source is not None:
+            PartsDialog(self._source, self._pane, self._theme, self._tasks, self).open()
+
+    def _pane(self, parent: QWidget) -> tuple[BodyPane, QWidget]:
+        """For a part, which is a body as well."""
+        pane = BodyPane(self._theme, self._tasks, parent, "Nothing in this part")
+        return pane, pane
+
     def _clear_whole(self) -> None:
         """Let go of what was read as a whole."""
         self.image.clear()
@@ -144,6 +159,7 @@ class BodyPane(QWidget):
 
     def _show_nothing(self) -> None:
         self.kind.setText("")
+        self.parts.hide()
         self.notes.say([])
         self.rest.hide()
         self.stack.setCurrentWidget(self.nothing)
@@ -156,6 +172,7 @@ class BodyPane(QWidget):
         self.views.take(reader.view.group)
         pretty = best_in("pretty", reader.views)
         self.views.set_enabled("pretty", pretty is not None)
+        self.parts.setVisible(pretty is not None and pretty.name == "multipart")
         preview = best_in("preview", reader.views)
         self.views.set_shown("preview", preview is not None)
         self.views.set_shown("tree", best_in("tree", reader.views) is not None)
@@ -212,7 +229,9 @@ class BodyPane(QWidget):
             self._tasks.start(self._copy_and_tell(self._source), "body: copy")
 
     async def _copy_and_tell(self, source: BodySource) -> None:
-        self._toast.say(await copy_text(source))
+        reader = self.loader.reader
+        is_picture = reader is not None and best_in("preview", reader.views) is not None
+        self._toast.say(await (copy_picture if is_picture else copy_text)(source))
 
     @Slot()
     def _save(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.bodies.escape import escape
+from app.ui.search.wrapped_marks import paint_wrapped
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
@@ -129,6 +131,16 @@ class PairsView(QTableView):
         self._fit_columns()
         self.scrollToTop()
 
+    def mark(self, words: re.Pattern[str] | None) -> None:
+        """Mark what this matches, in these rows and all later ones; None marks nothing."""
+        self._delegate.marked = words
+        self.viewport().update()
+
+    @property
+    def marked(self) -> re.Pattern[str] | None:
+        """What is marked."""
+        return self._delegate.marked
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap anew."""
         super().resizeEvent(event)
@@ -190,6 +202,7 @@ class _PairsDelegate(QStyledItemDelegate):
     def __init__(self, theme: Theme, view: PairsView) -> None:
         super().__init__(view)
         self._theme = theme
+        self.marked: re.Pattern[str] | None = None
         self.name_font, self._font = mono_font(SMALL, QFont.Weight.Medium), mono_font(SMALL)
         self._name_metrics, self._metrics = QFontMetrics(self.name_font), QFontMetrics(self._font)
 
@@ -215,7 +228,7 @@ class _PairsDelegate(QStyledItemDelegate):
         painter.setFont(self.name_font if first else self._font)
         painter.setPen(QColor(tokens.text_muted if first else tokens.text))
         inner = rect.adjusted(metrics.SPACE_3 + (metrics.SPACE_1 if first else 0), PADDING, -metrics.SPACE_3, -PADDING)
-        painter.drawText(inner, int(Qt.TextFlag.TextWrapAnywhere), index.data())
+        paint_wrapped(painter, inner, index.data(), self.marked, tokens)
         painter.restore()
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:

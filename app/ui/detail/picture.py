@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLoggingCategory, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
 
-from app.core.bodies import image_kind
+from app.core.bodies import image_kind, png_check
 from app.core.wording import size_text
 
 BYTES_MAX = 64 * 1024 * 1024
@@ -36,6 +36,11 @@ def decoded(data: bytes) -> Picture:
     title = TITLES[kind]
     if kind.encode() not in [bytes(found.data()) for found in QImageReader.supportedImageFormats()]:
         return Picture(f"{title} pictures cannot be shown here. Save it to look at it.")
+    wrong = _damage(kind, data)
+    if wrong is not None:
+        return Picture(f"This {title} picture is damaged: {wrong}. Save it to look at it.")
+    # What is wrong with a picture is a matter between its sender and the reader, not for the program's log.
+    QLoggingCategory.setFilterRules("qt.gui.imageio*=false")
     kept = QByteArray(data)
     buffer = QBuffer(kept)
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
@@ -67,3 +72,12 @@ def too_long(size: int) -> Picture:
     return Picture(
         f"Too large to preview: more than {size_text(BYTES_MAX)} of {size_text(size)} as sent would be read."
     )
+
+
+def _damage(kind: str, data: bytes) -> str | None:
+    """What a decoder would tell standard error about, in words."""
+    if kind == "png":
+        return png_check.damage(data, PIXELS_MAX)
+    # A bitmap says where its pixels begin.
+    begins_outside = kind == "bmp" and int.from_bytes(data[10:14], "little") > len(data)
+    return "it ends too early" if begins_outside else None

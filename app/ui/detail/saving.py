@@ -1,4 +1,4 @@
-"""Takes a body out: into a file, as it was sent, or onto the clipboard, as text."""
+"""Takes a body out: into a file, as it was sent, or onto the clipboard, as text or picture."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from app.core.bodies.charset import media_type
 from app.core.bodies.reading import body_text
 from app.core.errors import HooklineError
 from app.core.model import PART_SIZE
+from app.ui.detail.picture import BYTES_MAX, decoded
 from app.ui.detail.source import BodySource
+from app.ui.detail.whole import read_plain
 from app.ui.widgets.question import result_of
 
 COPY_MAX = 8 * 1024 * 1024
@@ -26,7 +28,9 @@ class SaveError(HooklineError):
 
 
 def file_name(source: BodySource) -> str:
-    """A name with the ending that the content type stands for."""
+    """Its own name, or one with the ending that the content type stands for."""
+    if source.file_name is not None:
+        return source.file_name
     ending = mimetypes.guess_extension(media_type(source.content_type)) or ".bin"
     return source.name + ending
 
@@ -77,3 +81,17 @@ async def copy_text(source: BodySource) -> str:
     text, whole = await loop.run_in_executor(None, body_text, source.headers, source.content_type, data, COPY_MAX)
     QGuiApplication.clipboard().setText(text)
     return "Body copied." if whole else "Copied the first 8 MiB: the body is larger once unpacked."
+
+
+async def copy_picture(source: BodySource) -> str:
+    """Put the picture that the body is on the clipboard; what to tell the user."""
+    data = await read_plain(source, BYTES_MAX)
+    if data is None or len(data) > BYTES_MAX:
+        return "This picture is too large for the clipboard: save it instead."
+    picture = await asyncio.get_running_loop().run_in_executor(None, decoded, data)
+    if picture.image is None or picture.size is None:
+        return picture.words
+    QGuiApplication.clipboard().setImage(picture.image)
+    smaller = picture.image.width() * picture.image.height() < picture.size.width() * picture.size.height()
+    size = f"{picture.image.width():,} \u00d7 {picture.image.height():,} pixels"
+    return f"Picture copied, made smaller: {size}." if smaller else "Picture copied."

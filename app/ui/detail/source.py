@@ -11,13 +11,15 @@ from app.ui.ports import CapturesPort, DeliveriesPort
 
 @dataclass(frozen=True)
 class BodySource:
-    """`read(offset, length)` gives the bytes as they were sent. `name` is what a saved file would be called."""
+    """`read(offset, length)` gives the bytes as they were sent. A saved file would be called `file_name`, or `name`
+    with the ending of its type where there is none."""
 
     size: int
     headers: Headers
     content_type: str
     name: str
     read: Callable[[int, int], Awaitable[bytes]]
+    file_name: str | None = None
 
 
 def of_capture(capture: Capture, captures: CapturesPort) -> BodySource:

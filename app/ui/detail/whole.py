@@ -10,7 +10,7 @@ from app.ui.detail.latest import Latest
 from app.ui.detail.source import BodySource
 
 
-async def read_plain(source: BodySource, limit: int, latest: Latest) -> bytes | None:
+async def read_plain(source: BodySource, limit: int, latest: Latest | None = None) -> bytes | None:
     """All of it, or somewhat more than `limit` bytes when there are more; None when `latest` has given up."""
     loop = asyncio.get_running_loop()
     names = decoding.codings(source.headers)
@@ -18,14 +18,14 @@ async def read_plain(source: BodySource, limit: int, latest: Latest) -> bytes | 
     plain, offset = bytearray(), 0
     while offset < source.size and len(plain) <= limit:
         data = await source.read(offset, CHUNK)
-        if latest.superseded:
+        if latest is not None and latest.superseded:
             return None
         if not data:
             break
         offset += len(data)
         unpacker.feed(data)
         await loop.run_in_executor(None, _unpack, unpacker, plain, limit)
-    return None if latest.superseded else bytes(plain)
+    return None if latest is not None and latest.superseded else bytes(plain)
 
 
 def _unpack(unpacker: decoding.Unpacker, plain: bytearray, limit: int) -> None:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from app.core.model import Capture
-from app.core.search.query import All, Contains, Either, Filter, Query, Term
+from app.core.search.query import All, Contains, Either, Filter, HeaderTest, Query, Term
 from app.core.search.writing import words
 from app.ui.detail.detail_pane import BODY, DetailPane
 from app.ui.ports import Doors
@@ -131,6 +131,9 @@ class PageFilter(QObject):
         self._list.request_delegate.marked = pattern_of([*found, *paths])
         self._list.viewport().update()
         self._detail.body.find_bar.set_words(pattern_of(found))
+        values = _header_values(query.terms) if query is not None else []
+        self._detail.headers.mark(pattern_of([*found, *values]))
+        self._detail.query.mark(pattern_of(found))
 
     @Slot()
     def _clear_or_go_on(self) -> None:
@@ -181,4 +184,15 @@ def _paths(terms: tuple[Term, ...]) -> list[str]:
             found.append(term.condition.text)
         elif isinstance(term, All | Either):
             found += _paths(term.terms)
+    return found
+
+
+def _header_values(terms: tuple[Term, ...]) -> list[str]:
+    """What `header:` filters look for; where it stands among the headers."""
+    found: list[str] = []
+    for term in terms:
+        if isinstance(term, Filter) and isinstance(term.condition, HeaderTest):
+            found.append(term.condition.value or term.condition.name)
+        elif isinstance(term, All | Either):
+            found += _header_values(term.terms)
     return found

@@ -10,6 +10,8 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter
 
 from app.ui.theme.tokens import Tokens
 
+GROUND_ALPHA = 0.32
+
 
 def pattern_of(words: Iterable[str]) -> re.Pattern[str] | None:
     """What finds any of the words, letter case aside, the longer ones first; None when there are none."""
@@ -36,7 +38,7 @@ def paint_marks(painter: QPainter, rect: QRect, text: str, pattern: re.Pattern[s
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
     colour = QColor(tokens.warning_fill)
-    colour.setAlphaF(0.32)
+    colour.setAlphaF(GROUND_ALPHA)
     painter.setBrush(colour)
     for match in pattern.finditer(text):
         left = rect.left() + fm.horizontalAdvance(text[: match.start()])

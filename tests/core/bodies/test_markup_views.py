@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.core.bodies import html_view, xml_view
 from app.core.bodies.escape import escape
 from app.core.bodies.lines import WIDTH
+from app.core.bodies.markup_scan import STEP_MAX
 from tests.core.bodies.shown import cut, joined, lines_of, read, texts
 
 TOKENS = (
@@ -68,8 +69,7 @@ def test_xml_in_lines() -> None:
         ("text", " "),
         ("number", "x"),
         ("punctuation", "="),
-        ("string", '"'),
-        ("string", '1&amp;2"'),
+        ("string", '"1&amp;2"'),
         ("punctuation", ">"),
     ]
     assert ("literal", "&lt;") in lines[4].runs()
@@ -187,3 +187,22 @@ def test_where_markup_is_the_best_view(content_type: str, body: bytes, name: str
 )
 def test_charsets_declared_written_and_wrong(content_type: str, body: bytes, line: str) -> None:
     assert read(body, content_type)[1][-1] == line
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("<!--", "-->"), ("<pre>", "</pre>"), ("<script>", "</script>"), ("<![CDATA[", "]]>"), ("<pre>\r", "")],
+)
+def test_line_ends_without_end_are_kept_where_they_count(opening: str, closing: str) -> None:
+    """They come in many steps, and none cuts a CR from its LF."""
+    ends = 3 * STEP_MAX
+    shown = texts(html_view.formatter(), opening + "\r\n" * ends + closing)
+    assert len(shown) == ends + 1 - (not closing)
+    assert not any("\\r" in line for line in shown[1:])
+
+
+def test_line_ends_without_end_are_nothing_where_they_do_not_count() -> None:
+    ends = "\r\n \t" * 300_000
+    assert texts(xml_view.formatter(), f"<a>{ends}<b>{ends}x{ends}y{ends}</b>{ends}</a>") == [
+        *("<a>", "  <b>", "    x", "    y", "  </b>", "</a>")
+    ]

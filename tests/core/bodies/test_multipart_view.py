@@ -13,6 +13,7 @@ from app.core.bodies.choice import ranked
 from app.core.bodies.lines import WIDTH
 from app.core.bodies.multipart import Part, Splitter, declared_boundary
 from app.core.bodies.multipart_view import SHOWN_MAX, MultipartFormatter
+from app.core.bodies.reading import BodyReader
 from tests.core.bodies.shown import cut, lines_of, read
 
 TYPE = "multipart/form-data; boundary=b"
@@ -145,3 +146,27 @@ def test_large_and_many_parts_stay_bounded_and_a_large_one_is_shown_before_it_is
 def test_no_content_type_breaks_it(rest: str) -> None:
     declared_boundary(f"multipart/form-data; boundary={rest}")
     read(f"--b\r\nContent-Disposition: form-data; {rest}\r\n\r\nhi\r\n--b--".encode("utf-8", "replace"), TYPE)
+
+
+def test_a_part_is_shown_by_what_its_file_is_called() -> None:
+    """Curl, for one, sends files it does not know as application/octet-stream."""
+    for content_type in ("", "Content-Type: application/octet-stream\r\n"):
+        head = disposition('name="f"; filename="deploy.sql"')
+        body = f"--b\r\n{head}{content_type}\r\nselect 1\r\n--b--".encode()
+        reader = BodyReader((), TYPE)
+        reader.feed(body, True)
+        last = reader.lines(100)[-1]
+        assert ("literal", "select") in last.runs()
+
+
+def test_a_step_ends_when_its_parts_took_long() -> None:
+    """Thousands of small parts, each slow to colour, are not all waited for."""
+    head = disposition('name="f"; filename="a.js"')
+    body = f"--b\r\n{head}\r\n{'/*' * 5_000}\r\n" * 60 + "--b--"
+    formatter = MultipartFormatter(TYPE, ranked)
+    formatter.feed(body, True)
+    assert formatter.take(100_000)
+    assert not formatter.hungry
+    while not formatter.hungry:
+        formatter.take(1_000)
+    assert formatter.error is None

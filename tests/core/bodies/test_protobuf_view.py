@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import struct
+import zlib
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 
 from app.core.bodies import protobuf_view
 from app.core.bodies.choice import HEAD, ranked
+from app.core.bodies.grpc_message import UNPACKED_MAX
+from tests.codings import packed_zstd
 from tests.core.bodies.wire import field, shown, varint
 
 TYPE = "application/x-protobuf"
@@ -121,3 +125,20 @@ def test_it_competes_by_type_and_else_comes_before_bytes_alone() -> None:
 def test_any_bytes_are_borne_and_mean_the_same_in_pieces(data: bytes, kind: str, piece: int) -> None:
     assert lines(data, kind, piece=piece) == lines(data, kind)
     protobuf_view.fit(kind, data, HEAD)
+
+
+def test_a_compressed_grpc_message_is_unpacked_within_a_bound() -> None:
+    def frame(data: bytes) -> bytes:
+        return b"\1" + len(data).to_bytes(4, "big") + data
+
+    message = field(1, 0, b"\x07")
+    after = frame(gzip.compress(message, mtime=0))
+    for packed in (gzip.compress(message, mtime=0), zlib.compress(message), packed_zstd(message)):
+        said = [f"compressed message, {len(packed)} bytes, 2 bytes once unpacked", "  1: varint 7  zigzag -4"]
+        assert lines(frame(packed), "application/grpc") == said
+        assert lines(frame(packed[:-1]) + after, "application/grpc")[-1] == said[-1]
+    bomb = gzip.compress(bytes(UNPACKED_MAX + 1))
+    for unknown in (bomb, zlib.compress(message)[:-1], b"\x78\x9cnot zlib", b"\xff\x06\0\0sNaPpY"):
+        first, *rest = lines(frame(unknown) + after, "application/grpc")
+        assert first.startswith(f"compressed message, {len(unknown):,} bytes: {unknown[:3].hex(' ')}")
+        assert rest[-1] == "  1: varint 7  zigzag -4"

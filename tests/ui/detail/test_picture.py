@@ -6,30 +6,42 @@ import gzip
 import struct
 import zlib
 from collections.abc import Callable, Coroutine
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize
+from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QWidget
 
 from app.ui.detail.picture import PIXELS_MAX, SIDE_MAX, decoded
 from app.ui.detail.segmented import Segmented
 from tests.ui.requests.page_desk import open_body, open_page
-from tests.ui.waiting import until
+from tests.ui.waiting import settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
-# Qt's decoders tell the log what is damaged.
-says_damage = pytest.mark.qt_log_level_fail("CRITICAL")
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><image href="http://127.0.0.1:9/x.png"/></svg>'
 
 
 def picture(kind: str, width: int = 30, height: int = 20) -> bytes:
     image = QImage(width, height, QImage.Format.Format_ARGB32)
     image.fill(QColor(200, 30, 60, 120))
+    data = QByteArray()
+    buffer = QBuffer(data)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    assert image.save(buffer, kind)
+    return bytes(data.data())
+
+
+@cache
+def patterned(kind: str) -> bytes:
+    image = QImage(40, 30, QImage.Format.Format_ARGB32)
+    for x in range(40):
+        for y in range(30):
+            image.setPixelColor(x, y, QColor(x * 6, y * 8, x * y % 255, 200))
     data = QByteArray()
     buffer = QBuffer(data)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -74,7 +86,6 @@ def test_limits_are_told_before_anything_is_decoded() -> None:
     assert (wide.image.width(), wide.words) == (SIDE_MAX, "PNG \u00b7 8,192 \u00d7 3 pixels")
 
 
-@says_damage
 @pytest.mark.parametrize("data", [png(10, 10)[:40], picture("jpeg")[:30], b"\x89PNG\r\n\x1a\n" + SVG, png(0, 0)])
 def test_damage_is_told(data: bytes) -> None:
     found = decoded(data)
@@ -82,12 +93,25 @@ def test_damage_is_told(data: bytes) -> None:
     assert "damaged" in found.words
 
 
+@pytest.mark.parametrize("kind", ["png", "jpeg", "webp", "bmp"])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_nothing_is_written_of_damage(kind: str, data: st.DataObject, capfd: pytest.CaptureFixture[str]) -> None:
+    """Any sender could fill the terminal or the journal with it."""
+    damaged = bytearray(patterned(kind))
+    places = st.integers(12, len(damaged) - 1)
+    for at, byte in data.draw(st.lists(st.tuples(places, st.integers(0, 255)), max_size=4)):
+        damaged[at] = byte
+    assert decoded(bytes(damaged[: data.draw(places)])).words
+    assert decoded(bytes(damaged)).words
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_drawing_made_of_markup_is_never_drawn() -> None:
     assert decoded(SVG).image is None
     assert decoded(gzip.compress(SVG)).image is None
 
 
-@says_damage
 @given(
     st.binary(max_size=300),
     st.sampled_from([b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF89a", b"RIFF....WEBPVP8 "]),
@@ -118,6 +142,33 @@ def test_a_picture_is_previewed_and_other_bodies_offer_none(run: Run, tmp_path: 
             await until(lambda: "megapixels" in body.image.caption.text())
             body.open_find()
             await until(lambda: body.stack.currentWidget() is body.code)
+
+    run(check())
+
+
+def test_copying_a_picture_copies_the_picture(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            body, clipboard = shown.detail.body, QGuiApplication.clipboard()
+            await open_body(shown, picture("png"), "image/png")
+            clipboard.clear()
+            body.copy.click()
+            await until(lambda: clipboard.image().size() == QSize(30, 20))
+            assert not clipboard.text()
+            # Neither the view nor the type decides: it is a picture in hex as well.
+            clipboard.clear()
+            body.views.chosen.emit("hex")
+            await until(lambda: body.stack.currentWidget() is body.hex)
+            body.copy.click()
+            await until(lambda: not clipboard.image().isNull())
+            await open_body(shown, png(10, 10), "image/png")
+            clipboard.setText("before")
+            body.copy.click()
+            await settle()
+            assert clipboard.text() == "before"
+            await open_body(shown, b"words", "image/png")
+            body.copy.click()
+            await until(lambda: clipboard.text() == "words")
 
     run(check())
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFontMetrics, QFontMetricsF
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.ui.detail.detail_pane import BODY, HEADERS
 from app.ui.search.line import FilterLine
 from app.ui.search.marks import elide_around, pattern_of
+from app.ui.search.wrapped_marks import places
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from tests.ui.desk import open_desk
@@ -131,3 +133,41 @@ def test_the_line_counts_characters_whatever_they_are(run: Run, tmp_path: Path) 
             await settle()
 
     run(check())
+
+
+def test_words_are_marked_among_headers_and_query_fields(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            detail, headers = shown.detail, (("X-Topic", "orders/paid"), ("X-Kind", "orders"))
+            await open_body(shown, b"{}", headers=headers, target="/catch/x?a=orders&b=2")
+            for view in (detail.headers, detail.query):
+                assert view.marked is None
+            shown.page.filter.bar.set_text("orders header:x-topic~paid -b")
+            await until(lambda: detail.headers.marked is not None)
+            assert found(detail.headers.marked, "X-Topic: orders/paid") == ["orders", "paid"]
+            assert found(detail.query.marked, "orders paid b") == ["orders"]
+            detail.tabs.setCurrentIndex(HEADERS)
+            view = detail.headers
+            name, value = (view.visualRect(view.pairs.index(1, column)) for column in (0, 1))
+            before = [view.viewport().grab(cell).toImage() for cell in (name, value)]
+            shown.page.filter.bar.clear()
+            assert detail.headers.marked is None
+            after = [view.viewport().grab(cell).toImage() for cell in (name, value)]
+            assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
+
+    run(check())
+
+
+def test_a_match_is_marked_on_each_line_it_is_on(qapp: QApplication) -> None:
+    font = mono_font()
+    width = round(QFontMetricsF(font).horizontalAdvance("0" * 10)) + 1
+    pattern = pattern_of(["needle"])
+    assert pattern is not None
+    first, second = places("\U0001f600" + "a" * 6 + "needle", pattern, font, width)
+    assert first.top() < second.top()
+    assert first.left() > second.left()
+    assert places("a" * 30, pattern, font, width) == []
+
+
+def found(pattern: re.Pattern[str] | None, text: str) -> list[str]:
+    return pattern.findall(text) if pattern is not None else []

@@ -1,0 +1,39 @@
+"""`--samples FOLDER`: every file below it is shown as a body would be, and a table of them ends the test output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Row = list[Any]
+"""File, bytes, view, milliseconds to the first screen: plain values, so that they can come from another process."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the option."""
+    parser.addoption("--samples", metavar="FOLDER", help="show every file below this folder as a body, and list them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse what is no folder."""
+    folder = config.getoption("--samples")
+    if folder and not Path(folder).is_dir():
+        raise pytest.UsageError(f"--samples: {folder} is no folder.")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the table of what the tests of samples noted, in this process or in those of xdist."""
+    reports = (report for found in terminalreporter.stats.values() for report in found)
+    calls = (report for report in reports if getattr(report, "when", None) == "call")
+    noted = (found for report in calls for found in report.user_properties)
+    rows: list[Row] = sorted(list(value) for name, value in noted if name == "sample")
+    if not rows or not config.getoption("--samples"):
+        return
+    width = max(len(row[0]) for row in rows)
+    terminalreporter.section("samples")
+    terminalreporter.line(f"{'file':{width}}  {'bytes':>11}  {'view':11}  {'first ms':>8}")
+    for file, size, view, first in rows:
+        terminalreporter.line(f"{file:{width}}  {size:11,}  {view:11}  {first:8.1f}")
+    terminalreporter.line(f"{len(rows):,} files, slowest first screen {max(row[3] for row in rows):.1f} ms")
