@@ -16,6 +16,7 @@ from app.ui.frame.actions import EndpointActions
 from app.ui.frame.remembered import Remembered
 from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED, Sidebar
 from app.ui.news import News
+from app.ui.pause import Pause
 from app.ui.ports import Doors
 from app.ui.refused.page import RefusedPage
 from app.ui.requests.endpoint_page import EndpointPage
@@ -42,13 +43,14 @@ class MainWindow(QMainWindow):
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
         self.news = News(doors.bus, tasks.messages, self)
+        self.pause = Pause(self)
         endpoints = [endpoint.id for endpoint in doors.endpoints.all()]
         tasks.start(self.news.recall(doors.activity, endpoints), "dashboard: the last hour")
         self.actions_on_endpoints = EndpointActions(doors, theme, tasks, self)
         self.about = AboutOpener(doors, theme, tasks, self)
         self.sidebar = Sidebar(doors, theme, self.news, self.actions_on_endpoints, self)
         self.dashboard = DashboardPage(doors, theme, tasks, self.news, actions=self.actions_on_endpoints, parent=self)
-        self.requests = EndpointPage(doors, theme, tasks, self)
+        self.requests = EndpointPage(doors, theme, tasks, self.pause, self)
         self.refused = RefusedPage(doors, theme, self.news, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.pages = QStackedWidget(self)

@@ -53,6 +53,10 @@ class RequestModel(QAbstractListModel):
             return f"{mark}{summary.method} {told}, mirror: {summary.mirror.value}"
         return None
 
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Rows can be dragged out."""
+        return super().flags(index) | Qt.ItemFlag.ItemIsDragEnabled
+
     def summary(self, row: int) -> Summary:
         """The request of a row."""
         return self._items[len(self._items) - 1 - row]
