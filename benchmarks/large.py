@@ -62,6 +62,8 @@ SEARCHES = (
     ("header:x-github-event=push", "header:x-github-event=push", FILTER_MS),
     ("json:data.object.amount>999000", "json:data.object.amount>999000", FILTER_MS),
     ("size:>100k (1 in 100,000)", "size:>100k", FILTER_MS),
+    ("is:starred (none)", "is:starred", FILTER_MS),
+    ("is:incomplete (none)", "is:incomplete", FILTER_MS),
     ("since:1d is:unread", "since:1d is:unread", FILTER_MS),
     ("path:/orders/4242 method:POST", "path:/orders/4242 method:POST", FILTER_MS),
 )

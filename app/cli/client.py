@@ -12,7 +12,7 @@ import httpx
 
 from app.cli.errors import CliError, Exit
 from app.cli.ports import ApiAddress
-from app.cli.views import EndpointFields, EndpointView, RequestView, StatusView, SummaryView
+from app.cli.views import EndpointFields, EndpointView, RequestMarks, RequestView, StatusView, SummaryView
 
 TIMEOUT = httpx.Timeout(60, connect=5)
 PAGE = 500
@@ -76,6 +76,10 @@ class ApiClient:
         """One request in full."""
         return cast(RequestView, await self._json("GET", _path("requests", request_id)))
 
+    async def mark(self, request_id: str, marks: RequestMarks) -> RequestView:
+        """Change the marks given, and give the request as it is now."""
+        return cast(RequestView, await self._json("PATCH", _path("requests", request_id), marks))
+
     async def body(self, request_id: str) -> AsyncGenerator[bytes, None]:
         """A request's body as it was sent, piece by piece."""
         async with self._answer("GET", _path("requests", request_id) + "/body") as answer:
@@ -97,7 +101,7 @@ class ApiClient:
             count = None if count is None else count - len(page["items"])
 
     async def _json(
-        self, method: str, path: str, content: EndpointFields | None = None, params: dict[str, str] | None = None
+        self, method: str, path: str, content: dict[str, Any] | None = None, params: dict[str, str] | None = None
     ) -> dict[str, Any]:
         async with self._answer(method, path, content, params) as answer:
             await answer.aread()
@@ -105,7 +109,7 @@ class ApiClient:
 
     @asynccontextmanager
     async def _answer(
-        self, method: str, path: str, content: EndpointFields | None = None, params: dict[str, str] | None = None
+        self, method: str, path: str, content: dict[str, Any] | None = None, params: dict[str, str] | None = None
     ) -> AsyncIterator[httpx.Response]:
         try:
             async with self._http.stream(method, path, json=content, params=params) as answer:

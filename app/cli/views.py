@@ -46,6 +46,8 @@ class SummaryView(TypedDict):
     complete: bool
     reply: ReplyView
     mirror: str
+    starred: bool
+    note: str | None
     provider: str | None
     event: str | None
 
@@ -74,6 +76,10 @@ class RequestView(SummaryView):
 
 EndpointFields = dict[str, Any]
 """The settable fields of an endpoint, those given alone."""
+
+
+RequestMarks = dict[str, Any]
+"""What can be changed of a request, those given alone: `read`, `starred`, `note`."""
 
 
 class StatusView(TypedDict):

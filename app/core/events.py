@@ -30,6 +30,22 @@ class RequestsChanged(Event, frozen=True):
     read: bool
 
 
+class RequestsStarred(Event, frozen=True):
+    """Stored requests got a star, or lost it: those whose star changed, and the endpoints they belong to."""
+
+    ids: tuple[str, ...]
+    endpoint_ids: tuple[int, ...]
+    starred: bool
+
+
+class RequestNoted(Event, frozen=True):
+    """A stored request's note is now this; None: it has none any more."""
+
+    id: str
+    endpoint_id: int
+    note: str | None
+
+
 class RequestsIdentified(Event, frozen=True):
     """It was found out who sent these stored requests: id, provider and event of each."""
 

@@ -111,7 +111,8 @@ class Summary(Record, frozen=True):
     """A captured request as lists show it: no headers, no body.
 
     `target` is the raw request target. `reply_ms` is None until the answer has left. `provider` is the id of
-    the service that sent it, `event` what it calls what happened; None where nobody knows.
+    the service that sent it, `event` what it calls what happened; None where nobody knows. `note` is None where
+    there is none.
     """
 
     id: str
@@ -128,6 +129,8 @@ class Summary(Record, frozen=True):
     read: bool
     provider: str | None = None
     event: str | None = None
+    starred: bool = False
+    note: str | None = None
 
 
 class Capture(Record, frozen=True):
@@ -135,7 +138,8 @@ class Capture(Record, frozen=True):
 
     `id` is a UUIDv7 made of `received_at`, so that ids sort by time of arrival. `seq` numbers captures in this store.
     `size` and `sha256` (hex) are of the body as sent: transfer coding removed, content coding kept. `delivery_id` is
-    the provider's own name of this request. Unless `identified`, who sent it is found out after it is stored.
+    the provider's own name of this request. Unless `identified`, who sent it is found out after it is stored. `starred`
+    and `note` are the user's, who can only put them on a request that is stored.
     """
 
     seq: int
@@ -161,6 +165,8 @@ class Capture(Record, frozen=True):
     event: str | None = None
     delivery_id: str | None = None
     identified: bool = True
+    starred: bool = False
+    note: str | None = None
 
     def summary(self) -> Summary:
         """The short form for lists."""
@@ -179,6 +185,8 @@ class Capture(Record, frozen=True):
             read=self.read,
             provider=self.provider,
             event=self.event,
+            starred=self.starred,
+            note=self.note,
         )
 
 

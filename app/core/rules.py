@@ -12,6 +12,7 @@ from app.core.model import Auth, EndpointDraft, Forward, Headers, Plan, Record, 
 
 NAME_MAX = 100
 DESCRIPTION_MAX = 2_000
+NOTE_MAX = 2_000
 SLUG_MIN, SLUG_MAX = 3, 64
 FORWARD_URL_MAX = 2_000
 RETENTION_MIN, RETENTION_MAX, RETENTION_DEFAULT = 1, 90, 7
@@ -55,6 +56,22 @@ def description_error(description: str) -> str | None:
     """A description is at most 2,000 characters."""
     if len(description) > DESCRIPTION_MAX:
         return f"Description may have at most {DESCRIPTION_MAX:,} characters; {len(description):,} were given."
+    return None
+
+
+def trimmed_note(note: str) -> str | None:
+    """A request's note as it is kept; None when nothing is left of it, which removes the note."""
+    return note.strip() or None
+
+
+def note_error(note: str) -> str | None:
+    """A request's note is at most 2,000 characters after trimming, of text that can be stored."""
+    length = len(note.strip())
+    if length > NOTE_MAX:
+        return f"Note may have at most {NOTE_MAX:,} characters; {length:,} were given."
+    broken = next((char for char in note if char == "\0" or "\ud800" <= char <= "\udfff"), None)
+    if broken is not None:
+        return f"Note may not hold the character {broken!a}: it cannot be stored."
     return None
 
 

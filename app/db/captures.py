@@ -11,15 +11,16 @@ from itertools import count
 import msgspec
 from peewee import SqliteDatabase
 
-from app.core.errors import NotFoundError
-from app.core.events import Event, RequestsChanged, RequestsRemoved
+from app.core.errors import InvalidFieldsError, NotFoundError
+from app.core.events import Event, RequestNoted, RequestsChanged, RequestsRemoved, RequestsStarred
 from app.core.model import Capture, Counts, MirrorState, PageKey, Summary
+from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
 from app.db import listing
 from app.db.counts import Removed, Tally
 from app.db.identifying import Identifier
 from app.db.jobs import Pace
-from app.db.marking import START, Marked, Step, mark_ids, mark_next_read
+from app.db.marking import START, Marked, Step, mark_ids, mark_next_read, note_id, star_ids
 from app.db.raw import raw
 from app.db.readers import Readers
 from app.db.removal import Deleted, delete_ids, delete_oldest
@@ -183,6 +184,36 @@ class Captures:
             job = partial(mark_next_read, endpoint_id=endpoint_id, above=place, upto_seq=upto)
             place = (await self._writer.between(job, pace, after)).reached
         self._publish(RequestsChanged(endpoint_ids=(endpoint_id,), ids=None, read=True))
+
+    async def star(self, ids: Sequence[str], starred: bool = True) -> None:
+        """Give requests a star, or take it; publishes RequestsStarred with those that changed.
+
+        A star keeps no request longer than its endpoint's days: retention deletes it as any other.
+        """
+
+        def after(marked: Marked) -> None:
+            if marked.ids:
+                changed = tuple(name for names in marked.ids.values() for name in names)
+                self._publish(RequestsStarred(ids=changed, endpoint_ids=tuple(marked.ids), starred=starred))
+
+        for some in _in_steps(ids):
+            await self._writer.run(partial(star_ids, ids=some, starred=starred), after)
+
+    async def set_note(self, capture_id: str, note: str) -> None:
+        """Make this, trimmed, the request's note; an empty one removes it. Publishes RequestNoted when that changes it.
+
+        InvalidFieldsError for a note that breaks a rule, NotFoundError when the request is not stored (any more).
+        """
+        message = note_error(note)
+        if message:
+            raise InvalidFieldsError([FieldError(field="note", message=message)])
+        kept = trimmed_note(note)
+
+        def after(marked: Marked) -> None:
+            for endpoint_id in marked.ids:
+                self._publish(RequestNoted(id=capture_id, endpoint_id=endpoint_id, note=kept))
+
+        await self._writer.run(partial(note_id, capture_id=capture_id, note=kept), after)
 
     async def delete(self, ids: Sequence[str]) -> None:
         """Delete requests with bodies and deliveries; publishes RequestsRemoved for each endpoint that lost any."""

@@ -10,7 +10,7 @@ from app.core.errors import NotFoundError
 from app.core.model import PART_SIZE, Capture, Counts, PageKey, Summary
 from app.db.raw import raw
 from app.db.rows import CAPTURE, SUMMARY, to_capture, to_summary
-from app.db.schema import PARTS_PER_BODY, BodyRow, CaptureRow, EndpointRow, ReplyRow
+from app.db.schema import PARTS_PER_BODY, BodyRow, CaptureRow, EndpointRow, NoteRow, ReplyRow, StarRow
 
 
 def page(
@@ -18,7 +18,7 @@ def page(
 ) -> list[Summary]:
     """At most `limit` summaries, newest first: those next older than `before`, or next newer than `after`."""
     rising = after is not None
-    query = _with_reply(*SUMMARY).limit(limit)
+    query = _select(*SUMMARY).limit(limit)
     if endpoint_id is None:
         # ids sort as times do, and the index on them serves all endpoints
         query = query.where(_visible()).order_by(CaptureRow.id.asc() if rising else CaptureRow.id.desc())
@@ -41,7 +41,7 @@ def page(
 
 def get(database: SqliteDatabase, capture_id: str) -> Capture | None:
     """One request with its headers."""
-    query = _with_reply(*CAPTURE).where((CaptureRow.id == capture_id) & _visible())
+    query = _select(*CAPTURE).where((CaptureRow.id == capture_id) & _visible())
     return next((to_capture(row) for row in query.tuples().execute(database)), None)
 
 
@@ -72,8 +72,11 @@ def count_all(database: SqliteDatabase) -> dict[int, Counts]:
     return {number: Counts(total=total, unread=unread, last_received_at=last) for number, total, unread, last in rows}
 
 
-def _with_reply(*columns: Any) -> ModelSelect[CaptureRow]:
-    return CaptureRow.select(*columns).join(ReplyRow, JOIN.LEFT_OUTER, on=ReplyRow.capture_seq == CaptureRow.seq)
+def _select(*columns: Any) -> ModelSelect[CaptureRow]:
+    query = CaptureRow.select(*columns)
+    for beside in (ReplyRow, StarRow, NoteRow):
+        query = query.join_from(CaptureRow, beside, JOIN.LEFT_OUTER, on=beside.capture_seq == CaptureRow.seq)
+    return query
 
 
 def _visible() -> Expression:

@@ -140,10 +140,24 @@ def index_outcomes(database: SqliteDatabase) -> None:
     )
 
 
+def add_marks(database: SqliteDatabase) -> None:
+    """Stars and notes, beside the captures, because few ever have one: nothing is read or written for those that have
+    none. A column with a CHECK, and an index on it, would read every row there is, and be looked at by each insert."""
+    for table, column in (
+        ("capture_star", ""),
+        ("capture_note", ", text TEXT NOT NULL CHECK (length(text) BETWEEN 1 AND 2000)"),
+    ):
+        raw(database).execute(
+            f"CREATE TABLE {table} ("
+            f"capture_seq INTEGER PRIMARY KEY REFERENCES capture (seq) ON DELETE CASCADE{column}) STRICT"
+        )
+
+
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0001_create_tables", create_tables),
     ("0002_add_senders", add_senders),
     ("0003_index_outcomes", index_outcomes),
+    ("0004_add_marks", add_marks),
 )
 """In order of application. A name, once released, keeps its meaning for ever."""
 

@@ -8,7 +8,7 @@ import msgspec
 
 from app.core.model import Auth, Capture, Delivery, Endpoint, EndpointDraft, Forward, MirrorState, Reply, Summary
 from app.db.bulk import decode_headers
-from app.db.schema import MIRROR_STATE, CaptureRow, DeliveryRow, EndpointRow, ReplyRow
+from app.db.schema import MIRROR_STATE, CaptureRow, DeliveryRow, EndpointRow, NoteRow, ReplyRow, StarRow
 
 SUMMARY = (
     CaptureRow.id,
@@ -25,6 +25,8 @@ SUMMARY = (
     CaptureRow.is_read,
     CaptureRow.provider,
     CaptureRow.event,
+    StarRow.capture_seq,
+    NoteRow.text,
 )
 """The columns `to_summary` expects."""
 
@@ -76,6 +78,8 @@ def to_summary(row: tuple[Any, ...]) -> Summary:
         read=bool(row[11]),
         provider=row[12] or None,
         event=row[13],
+        starred=row[14] is not None,
+        note=row[15],
     )
 
 
@@ -96,14 +100,16 @@ def to_capture(row: tuple[Any, ...]) -> Capture:
         read=bool(row[11]),
         provider=row[12] or None,
         event=row[13],
-        seq=row[14],
-        http_version=row[15],
-        headers=decode_headers(row[16]),
-        sha256=row[17],
-        source_address=row[18],
-        source_port=row[19],
-        scheme=row[20],
-        delivery_id=row[21],
+        starred=row[14] is not None,
+        note=row[15],
+        seq=row[16],
+        http_version=row[17],
+        headers=decode_headers(row[18]),
+        sha256=row[19],
+        source_address=row[20],
+        source_port=row[21],
+        scheme=row[22],
+        delivery_id=row[23],
         identified=row[12] is not None,
     )
 

@@ -106,6 +106,25 @@ class ReplyRow(Model):
         table_name = "capture_reply"
 
 
+class StarRow(Model):
+    """A capture that has a star."""
+
+    capture_seq = IntegerField(primary_key=True)
+
+    class Meta:
+        table_name = "capture_star"
+
+
+class NoteRow(Model):
+    """What the user wrote about a capture."""
+
+    capture_seq = IntegerField(primary_key=True)
+    text = TextField()
+
+    class Meta:
+        table_name = "capture_note"
+
+
 class BodyRow(Model):
     """One part of a body, see `PARTS_PER_BODY`."""
 
@@ -155,6 +174,8 @@ MODELS: tuple[type[Model], ...] = (
     EndpointRow,
     CaptureRow,
     ReplyRow,
+    StarRow,
+    NoteRow,
     BodyRow,
     LooseBodyRow,
     DeliveryRow,

@@ -126,7 +126,7 @@ def test_a_request_that_broke_off_is_marked(serve: Callable[..., Program], run: 
     program = serve("--tail")
     post(program, "/catch/orders", b"half", announced=8)
     assert program.read_line().endswith("(incomplete: the sender broke off)")
-    identity, *_, size, _, _, _ = run("requests", "orders").out.rstrip("\n").split("\t")
+    identity, *_, size, _, _, _, _ = run("requests", "orders").out.rstrip("\n").split("\t")
     assert size == ">4 B"
     assert "Size: 4 B, then the sender broke off\n" in run("show", identity).out
 

@@ -52,6 +52,22 @@ def test_description_ends_at_2000_characters() -> None:
     assert "2,001" in (rules.description_error("d" * 2001) or "")
 
 
+def test_a_note_ends_at_2000_characters_without_what_surrounds_it() -> None:
+    assert rules.note_error(" " + "n" * 2000 + "\n") is None
+    error = rules.note_error("n" * 2001) or ""
+    assert all(part in error for part in ("Note", "2,000", "2,001"))
+
+
+@pytest.mark.parametrize("char", ["\ud800", "\0"])
+def test_a_note_holds_only_what_can_be_stored(char: str) -> None:
+    assert repr(char) in (rules.note_error(f"a{char}b") or "")
+
+
+def test_a_note_is_kept_trimmed_and_an_empty_one_is_none() -> None:
+    assert rules.trimmed_note("\t two\nlines ") == "two\nlines"
+    assert rules.trimmed_note(" \n ") is None
+
+
 @given(st.integers())
 def test_retention_is_1_to_90_days(days: int) -> None:
     error = rules.retention_error(days)

@@ -57,7 +57,7 @@ async def samples(store: Store, endpoint: Endpoint) -> list[Capture]:
     zipped = (("content-encoding", "gzip"), ("X-GitHub-Event", "push"))
     stripe = {"provider": "stripe", "event": "invoice.paid"}
     deflated = (("Content-Encoding", "deflate"),)
-    return await asyncio.gather(
+    made = await asyncio.gather(
         one("a", 6 * HOUR, invoice, method="PUT", reply_status=503, source_address="203.0.113.7", **stripe),
         one("b", 5 * HOUR, items, path="/Orders/%C3%9Cber/7", source_address="2001:db8::1", read=True),
         one("c", 4 * HOUR, gzip.compress(b"hidden TREASURE here"), headers=zipped, mirror=MirrorState.FAILED),
@@ -65,6 +65,10 @@ async def samples(store: Store, endpoint: Endpoint) -> list[Capture]:
         one("e", 2 * HOUR, "STRASSE Größe".encode("latin-1"), method="DELETE", source_address="10.1.2.3"),
         one("f", 1 * HOUR, b'{"type": broken', reply_status=404, headers=(("X-GitHub-Event", "pull_request"),)),
     )
+    await store.captures.star([made[1].id, made[4].id])
+    for noted in (made[2], made[4]):
+        await store.captures.set_note(noted.id, "a note of no word searched for: broken Treasure")
+    return made
 
 
 @pytest.mark.parametrize(
@@ -116,6 +120,17 @@ async def samples(store: Store, endpoint: Endpoint) -> list[Capture]:
         ("is:read", "b"),
         ("is:unread", "acdef"),
         ("is:incomplete", "d"),
+        ("is:starred", "be"),
+        ("-is:starred", "acdf"),
+        ("is:noted", "ce"),
+        ("IS:Starred is:noted", "e"),
+        ("is:starred -is:noted", "b"),
+        ("is:starred OR is:noted", "bce"),
+        ("is:starred OR treasure", "bcde"),
+        ("is:noted treasure", "c"),
+        ("is:starred is:incomplete", ""),
+        ("is:incomplete OR (is:starred method:DELETE)", "de"),
+        ("is:starred since:150m", "e"),
         ("since:150m", "ef"),
         ("before:150m", "abcd"),
         ("since:330m before:210m", "bc"),
@@ -269,6 +284,9 @@ async def many(store: Store, endpoint: Endpoint, small_index: None) -> list[Capt
         return await add(store, endpoint.id, body, received_at=at, method=method, reply_status=200 + number % 3)
 
     made = list(await asyncio.gather(*map(one, range(200))))
+    await store.captures.star([capture.id for capture in made[::7]])
+    for capture in made[::29]:
+        await store.captures.set_note(capture.id, "note")
     await indexed(store, 190)
     return made
 
@@ -285,6 +303,11 @@ QUERIES = (
     "method:PUT",
     "alpha OR method:PUT",
     "alpha OR is:read",
+    "is:starred",
+    "is:starred alpha",
+    "is:starred -beta method:POST",
+    "is:starred OR is:noted",
+    "is:noted OR nowhere",
     "status:202",
     "status:>=201 beta",
     "json:n>150",
@@ -315,9 +338,11 @@ async def test_the_index_loses_nothing(
             before = PageKey(received_at=page[-1].received_at, id=page[-1].id)
         with monkeypatch.context() as patch:
             patch.setattr("app.db.search.steps.FEW", 2)
+            patch.setattr("app.db.search.rare.FEW", 3)
             by_many = await search(store, text, endpoint_id, limit=1000)
         with monkeypatch.context() as patch:
             patch.setattr(store._index, "contents", Contents())
+            patch.setattr("app.db.search.rare.MOST", 0)
             by_scan = await search(store, text, endpoint_id, limit=1000)
         assert [one.id for one in by_scan] == sorted((one.id for one in by_scan), reverse=True), text
         assert by_index == by_many == paged == by_scan, text

@@ -18,7 +18,7 @@ from app.core.targets import below_slug
 from app.core.wording import size_text
 
 HELP = "list or search what was captured, newest first"
-DETAILS = f"{HELP}. A size such as >12 kB: the sender broke off there."
+DETAILS = f"{HELP}. MARK: * starred, + with a note. A size such as >12 kB: the sender broke off there."
 COLUMNS = (
     Column("ID", 36),
     Column("RECEIVED", 19),
@@ -28,12 +28,13 @@ COLUMNS = (
     Column("SIZE", 7),
     Column("PROVIDER", 8),
     Column("EVENT", 20),
+    Column("MARK", 2),
     Column("TARGET"),
 )
 OF_ALL = (*COLUMNS[:2], Column("ENDPOINT", 24), *COLUMNS[2:])
 QUERY_HELP = (
     "only those with these words, or that filters find: method:POST path:/orders header:x-id=7 status:5xx size:>10k"
-    " json:data.amount>1000 since:2h is:unread; - negates, OR between terms"
+    " json:data.amount>1000 since:2h is:unread is:starred; - negates, OR between terms"
 )
 
 
@@ -106,6 +107,7 @@ def _row(call: Call, table: Table, request: SummaryView) -> None:
         ("" if request["complete"] else ">") + size_text(request["size"]),
         request["provider"] or "-",
         request["event"] or "-",
+        ("*" if request["starred"] else "") + ("+" if request["note"] else "") or "-",
         below_slug(request["target"]) if call.out.terminal else request["target"],
         codes=("", "", "", *("" for _ in endpoint), call.out.status_code(reply)),
     )

@@ -8,11 +8,11 @@ import io
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
-from uuid import UUID
 
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.output import Output
+from app.cli.request_id import request_id
 from app.cli.views import DeliveryView, RequestView
 from app.core.clock import parse_rfc3339
 from app.core.curl import PASTE_MAX, body_file, curl_command
@@ -44,7 +44,7 @@ async def show(call: Call) -> int:
     part = call.options.part
     if part and call.out.as_json:
         raise CliError(f"--json prints the whole request as JSON; leave out --json or --{part}.", Exit.USAGE)
-    request = await call.api.request(_checked(call.options.id))
+    request = await call.api.request(request_id(call.options.id))
     if call.out.as_json:
         call.out.json(request)
     elif part == "headers":
@@ -58,13 +58,6 @@ async def show(call: Call) -> int:
     else:
         await _overview(call, request)
     return Exit.DONE
-
-
-def _checked(text: str) -> str:
-    try:
-        return str(UUID(text))
-    except ValueError:
-        raise CliError(f"No request has the id {text!r}. See hookline requests SLUG.", Exit.NO) from None
 
 
 def head(request: RequestView) -> bytes:
@@ -163,6 +156,13 @@ async def _overview(call: Call, request: RequestView) -> None:
     reply = request["reply"]
     took = "" if reply["ms"] is None else f" after {ms_text(reply['ms'])}"
     out.field("Reply", f"{reply['status']}{took}")
+    if request["starred"]:
+        out.field("Starred", "yes")
+    if request["note"]:
+        first, *rest = request["note"].splitlines()
+        out.field("Note", first)
+        for line in rest:
+            out.line(f"  {line}")
     for delivery in request["deliveries"]:
         out.field("Mirrored to", f"{delivery['url']}: {_outcome(delivery)}")
     out.line()

@@ -89,7 +89,12 @@ FILTERS: dict[str, Kind] = {
             values=("15m", "2h", "today", "yesterday", "7d"),
             read=read_moment,
         ),
-        Kind(name="is", help="a mark on the request", example="is:unread", values=("unread", "read", "incomplete")),
+        Kind(
+            name="is",
+            help="a mark on the request",
+            example="is:unread",
+            values=("unread", "read", "starred", "noted", "incomplete"),
+        ),
     )
 }
 """By name. `app/db/search` has a function for each."""

@@ -13,7 +13,8 @@ from app.db.readers import Readers
 from app.db.search.entries import oldest_above
 from app.db.search.grams import match
 from app.db.search.index import Index
-from app.db.search.statement import plan
+from app.db.search.rare import below, narrowed, rows_of
+from app.db.search.statement import Plan, plan
 from app.db.search.steps import NEWEST, STEP_S, Stretch, Walk, top
 
 FIRST_ROWS, LEAST_ROWS, MOST_ROWS = 100, 20, 20_000
@@ -28,7 +29,7 @@ async def search(
     walk = Walk(plan=plan(query, now_us()), endpoint_id=endpoint_id)
     place = min((before or NEWEST, top(walk.plan.before)), key=lambda key: key.received_at)
     rows, left = FIRST_ROWS, limit
-    async for stretch in _stretches(readers, index, query, place):
+    async for stretch in _stretches(readers, index, walk.plan, place):
         at: PageKey | None = place if stretch.seqs is None or stretch.seqs else stretch.floor
         while at is not None and at != stretch.floor:
             if left <= 0 or at.received_at < walk.plan.since:
@@ -44,9 +45,27 @@ async def search(
         place = stretch.floor
 
 
-async def _stretches(readers: Readers, index: Index, query: Query, place: PageKey) -> AsyncIterator[Stretch]:
-    """The list in stretches, newest first, the last without a floor: what is not indexed is looked at whole."""
-    contents, expression = index.contents, match(query.terms)
+async def _stretches(readers: Readers, index: Index, plan: Plan, place: PageKey) -> AsyncIterator[Stretch]:
+    """The list in stretches, newest first, to where nothing more can be found."""
+    rows = await readers.run(partial(rows_of, selects=plan.rare, place=place)) if plan.rare else None
+    if rows == []:
+        return
+    if rows is not None:
+        place = PageKey(received_at=rows[0][0], id=rows[0][1])
+    async for stretch in _by_index(readers, index, plan, place):
+        if rows is None:
+            yield stretch
+            continue
+        for part in narrowed(stretch, rows):
+            yield part
+        rows = below(stretch, rows)
+        if not rows:
+            return
+
+
+async def _by_index(readers: Readers, index: Index, plan: Plan, place: PageKey) -> AsyncIterator[Stretch]:
+    """Stretches with what the index gives for them, the last without a floor; what is not in it is looked at whole."""
+    contents, expression = index.contents, match(plan.terms)
     behind, oldest = 0, None
     if expression is not None and contents.spans:
         behind, oldest = await readers.run(lambda database: oldest_above(database, contents.upto, MOST_BEHIND))

@@ -14,7 +14,19 @@ Sql = tuple[str, Values]
 TRUE: Sql = ("1", ())
 LAST = 2**63 - 1
 
-_MARKS = {"unread": "capture.is_read = 0", "read": "capture.is_read = 1", "incomplete": "capture.complete = 0"}
+_MARKS = {
+    "unread": "capture.is_read = 0",
+    "read": "capture.is_read = 1",
+    "incomplete": "capture.complete = 0",
+    "starred": "EXISTS (SELECT 1 FROM capture_star WHERE capture_star.capture_seq = capture.seq)",
+    "noted": "EXISTS (SELECT 1 FROM capture_note WHERE capture_note.capture_seq = capture.seq)",
+}
+_RARE = {
+    "incomplete": "SELECT seq FROM capture INDEXED BY capture_incomplete WHERE complete = 0",
+    "starred": "SELECT capture_seq AS seq FROM capture_star",
+    "noted": "SELECT capture_seq AS seq FROM capture_note",
+}
+"""Where the numbers of all requests with a mark stand together."""
 
 
 class Plan(Record, frozen=True):
@@ -27,6 +39,8 @@ class Plan(Record, frozen=True):
     where: Sql
     exact: bool
     leaves: tuple[tuple[int, Sql], ...]
+    rare: tuple[str, ...]
+    """Together they select the number of every request to be found, and maybe of others; empty: nothing does that."""
     since: int
     """Nothing received before this is found."""
     before: int
@@ -43,6 +57,7 @@ def plan(query: Query, now: int) -> Plan:
         where=_join(" AND ", [sql for sql, _ in narrowed]),
         exact=exact,
         leaves=leaves,
+        rare=_rare(query.terms),
         since=max([0, *_times(query, "since", now)]),
         before=min([LAST, *_times(query, "before", now)]),
     )
@@ -52,6 +67,22 @@ def _times(query: Query, name: str, now: int) -> Iterator[int]:
     for term in query.terms:
         if isinstance(term, Filter) and term.name == name and isinstance(term.condition, Moment):
             yield term.condition.us(now)
+
+
+def _rare(terms: tuple[Term, ...]) -> tuple[str, ...]:
+    """Of the first of these terms that has such selects: all must be met, so that one leaves few enough."""
+    return next(filter(None, map(_rare_of, terms)), ())
+
+
+def _rare_of(term: Term) -> tuple[str, ...]:
+    if isinstance(term, Filter) and term.name == "is" and isinstance(term.condition, Choice):
+        return (_RARE[term.condition.value],) if term.condition.value in _RARE else ()
+    if isinstance(term, All):
+        return _rare(term.terms)
+    if isinstance(term, Either):
+        parts = [_rare_of(part) for part in term.terms]
+        return tuple(select for part in parts for select in part) if all(parts) else ()
+    return ()
 
 
 def _choice(column: str) -> Callable[[Filter, int], Sql | None]:

@@ -42,8 +42,9 @@ _ID, _AT, _TARGET, _TYPE = map(
     [column.column_name for column in SUMMARY].index, ("id", "received_at", "target", "content_type")
 )
 _SEQ = len(SUMMARY)
-_WITH_REPLY = "capture LEFT JOIN capture_reply ON capture_reply.capture_seq = capture.seq"
-_WITH_BODY = f"{_WITH_REPLY} LEFT JOIN capture_body ON capture_body.key = capture.seq * {PARTS_PER_BODY}"
+_BESIDE = ("capture_reply", "capture_star", "capture_note")
+_WITH_MARKS = "capture" + "".join(f" LEFT JOIN {table} ON {table}.capture_seq = capture.seq" for table in _BESIDE)
+_WITH_BODY = f"{_WITH_MARKS} LEFT JOIN capture_body ON capture_body.key = capture.seq * {PARTS_PER_BODY}"
 _VISIBLE = "capture.endpoint_id NOT IN (SELECT id FROM endpoint WHERE removed)"
 
 
@@ -125,7 +126,7 @@ class Walk(Record, frozen=True):
 
     def _columns(self) -> str:
         if self.plan.exact:
-            return f"{_SUMMARY}, capture.seq FROM {_WITH_REPLY}"
+            return f"{_SUMMARY}, capture.seq FROM {_WITH_MARKS}"
         told = "".join(f", ({text})" for _, (text, _) in self.plan.leaves)
         return f"{_SUMMARY}, capture.seq, {_DETAILS}{told} FROM {_WITH_BODY}"
 

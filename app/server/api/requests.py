@@ -1,10 +1,11 @@
-"""Calls about captured requests: list, read, body, delete; and their deliveries."""
+"""Calls about captured requests: list, read, mark, body, delete; and their deliveries."""
 
 from __future__ import annotations
 
 from contextlib import aclosing
 
 from aiohttp import web
+from msgspec import UNSET
 
 from app.core.model import Capture, PageKey
 from app.server.api.body import send_body
@@ -19,8 +20,9 @@ from app.server.api.parameters import (
     wrong_cursor,
 )
 from app.server.api.ports import ApiDoors
-from app.server.api.problems import Problem
+from app.server.api.problems import Problem, decoded
 from app.server.api.routes import Page, Route, answer, done, endpoint_named
+from app.server.api.shapes import RequestPatch
 from app.server.api.shaping import delivery_out, request_out, summary_out
 
 
@@ -36,6 +38,7 @@ class RequestCalls:
             Route("GET", "/requests", self.list, ("endpoint", "q", *PAGING)),
             Route("GET", "/requests/{id}", self.read),
             Route("GET", "/requests/{id}/body", self.body, ("decoded",)),
+            Route("PATCH", "/requests/{id}", self.change),
             Route("DELETE", "/requests/{id}", self.delete),
             Route("DELETE", "/endpoints/{slug}/requests", self.clear),
             Route("GET", "/deliveries", self.deliveries, ("request", *PAGING)),
@@ -65,6 +68,19 @@ class RequestCalls:
         capture, slug = await self._find(request.match_info["id"])
         deliveries = await self._doors.deliveries.of_capture(capture.id)
         return answer(request_out(capture, slug, deliveries))
+
+    async def change(self, request: web.Request) -> web.Response:
+        """The marks given are put on the request or taken from it, all others stay."""
+        patch = decoded(await request.read(), RequestPatch)
+        capture, _ = await self._find(request.match_info["id"])
+        captures = self._doors.captures
+        if patch.note is not UNSET:  # first, as it alone may be refused
+            await captures.set_note(capture.id, patch.note or "")
+        if patch.starred is not UNSET:
+            await captures.star([capture.id], patch.starred)
+        if patch.read is not UNSET:
+            await captures.mark_read([capture.id], patch.read)
+        return await self.read(request)
 
     async def body(self, request: web.Request) -> web.StreamResponse:
         """The body's bytes as they were sent; with `decoded=true`, without their content coding."""

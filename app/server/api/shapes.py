@@ -49,6 +49,14 @@ class EndpointPatch(Record, frozen=True, omit_defaults=True):
     auth: AuthPatch | UnsetType = UNSET
 
 
+class RequestPatch(Record, frozen=True, omit_defaults=True):
+    """The body of `PATCH /requests/{id}`: fields left out stay, `"note": null` removes the note."""
+
+    read: bool | UnsetType = UNSET
+    starred: bool | UnsetType = UNSET
+    note: str | UnsetType | None = UNSET
+
+
 class EndpointOut(Record, frozen=True):
     """An endpoint with its capture URL and what it holds."""
 
@@ -83,7 +91,8 @@ class Source(Record, frozen=True):
 
 
 class SummaryOut(Record, frozen=True):
-    """A captured request as lists show it. `provider` and `event` are null where nobody knows who sent it."""
+    """A captured request as lists show it. `provider` and `event` are null where nobody knows who sent it, `note` where
+    there is none."""
 
     id: str
     endpoint: str
@@ -96,6 +105,8 @@ class SummaryOut(Record, frozen=True):
     reply: ReplyOut
     mirror: MirrorState
     read: bool
+    starred: bool
+    note: str | None
     provider: str | None
     event: str | None
 

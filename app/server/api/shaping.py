@@ -59,6 +59,8 @@ def summary_out(row: Summary, slug: str) -> SummaryOut:
         reply=ReplyOut(status=row.reply_status, ms=row.reply_ms),
         mirror=row.mirror,
         read=row.read,
+        starred=row.starred,
+        note=row.note,
         provider=row.provider,
         event=row.event,
     )
@@ -83,6 +85,8 @@ def request_out(capture: Capture, slug: str, deliveries: list[Delivery]) -> Requ
         reply=ReplyOut(status=capture.reply_status, ms=capture.reply_ms),
         mirror=capture.mirror,
         read=capture.read,
+        starred=capture.starred,
+        note=capture.note,
         provider=capture.provider,
         event=capture.event,
         delivery_id=capture.delivery_id,

@@ -124,6 +124,8 @@ def test_words_and_their_grouping(text: str, expected: list[object]) -> None:
         ("since:2026-11-01T09:30Z", Moment(at=1_793_525_400_000_000)),
         ("since:2026-11-01T10:30:00.5+01:00", Moment(at=1_793_525_400_500_000)),
         ("is:Unread", Choice(value="unread")),
+        ("is:STARRED", Choice(value="starred")),
+        ("is:noted", Choice(value="noted")),
     ],
 )
 def test_filters(text: str, expected: object) -> None:
@@ -161,7 +163,7 @@ def test_how_long_ago_counts_from_the_search() -> None:
         ("a xyzzy:1", "xyzzy:", None, "There is no filter xyzzy:."),
         ("a method:PSOT b", "PSOT", "POST", "method:PSOT is not known"),
         ("method:", "", None, "needs a value, as in method:POST"),
-        ("is:unred", "unred", "unread", "It may be unread, read, incomplete"),
+        ("is:unred", "unred", "unread", "It may be unread, read, starred, noted, incomplete"),
         ("status:abc", "abc", None, "no status"),
         ("status:2000", "2000", None, "no status"),
         ("size:>", ">", None, "no size"),

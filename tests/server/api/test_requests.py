@@ -37,6 +37,8 @@ async def test_summaries_newest_first_of_all_or_one(desk: Desk) -> None:
             "reply": {"status": 200, "ms": None},
             "mirror": "none",
             "read": False,
+            "starred": False,
+            "note": None,
             "provider": None,
             "event": None,
         }
@@ -83,6 +85,8 @@ async def test_one_in_full(desk: Desk) -> None:
         "reply": {"status": 200, "ms": None},
         "mirror": "none",
         "read": False,
+        "starred": False,
+        "note": None,
         "provider": None,
         "event": None,
         "delivery_id": None,

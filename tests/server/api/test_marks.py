@@ -1,0 +1,106 @@
+"""Marks on captured requests through the local API: read, starred, a note."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.core.events import Bus, Event, RequestNoted, RequestsChanged, RequestsStarred
+from tests.server.api.conftest import Desk, fields, problem
+
+UNKNOWN = "01938f7e-0000-7000-8000-000000000000"
+
+
+async def test_patch_changes_what_is_given_and_nothing_else(desk: Desk) -> None:
+    capture = await desk.capture(await desk.endpoint(slug="one"))
+    path = f"/requests/{capture.id}"
+    now = (await desk.client.get(path)).json()
+    assert (now["read"], now["starred"], now["note"]) == (False, False, None)
+    steps: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({}, {}),
+        ({"starred": True}, {"starred": True}),
+        ({"note": "  charged twice\n\u00e9 \U0001f600 "}, {"note": "charged twice\n\u00e9 \U0001f600"}),
+        ({"read": True}, {"read": True}),
+        ({"read": True, "starred": False, "note": "new"}, {"starred": False, "note": "new"}),
+        ({"note": None}, {"note": None}),
+        ({"note": "again", "read": False}, {"note": "again", "read": False}),
+        ({"note": " \t"}, {"note": None}),
+    ]
+    for patch, change in steps:
+        response = await desk.client.patch(path, json=patch)
+        assert response.status_code == 200, response.text
+        now = {**now, **change}
+        assert response.json() == now
+        assert (await desk.client.get(path)).json() == now
+    summary = (await desk.client.get("/requests")).json()["items"][0]
+    assert summary == {name: now[name] for name in summary}
+
+
+async def test_marks_are_told_and_counted(desk: Desk, bus: Bus) -> None:
+    told: list[Event] = []
+    for kind in (RequestsChanged, RequestsStarred, RequestNoted):
+        bus.subscribe(kind, told.append)
+    endpoint = await desk.endpoint(slug="one")
+    capture = await desk.capture(endpoint)
+    await desk.client.patch(f"/requests/{capture.id}", json={"read": True, "starred": True, "note": "n"})
+    assert told == [
+        RequestNoted(id=capture.id, endpoint_id=endpoint.id, note="n"),
+        RequestsStarred(ids=(capture.id,), endpoint_ids=(endpoint.id,), starred=True),
+        RequestsChanged(endpoint_ids=(endpoint.id,), ids=(capture.id,), read=True),
+    ]
+    assert (await desk.client.get("/endpoints/one")).json()["unread_count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("patch", "named"),
+    [
+        ({"note": "n" * 2001}, ["note"]),
+        ({"note": "nul \0"}, ["note"]),
+        ({"note": 7}, ["note"]),
+        ({"read": None}, ["read"]),
+        ({"starred": "yes"}, ["starred"]),
+        ({"method": "PUT"}, ["method"]),
+        ({"id": "x"}, ["id"]),
+    ],
+)
+async def test_wrong_patches_change_nothing(desk: Desk, patch: dict[str, Any], named: list[str]) -> None:
+    path = f"/requests/{(await desk.capture(await desk.endpoint())).id}"
+    await desk.client.patch(path, json={"note": "before"})
+    before = (await desk.client.get(path)).json()
+    assert fields(await desk.client.patch(path, json={"read": True, "starred": True, **patch})) == named
+    assert (await desk.client.get(path)).json() == before
+
+
+async def test_half_a_surrogate_pair_is_no_text(desk: Desk) -> None:
+    path = f"/requests/{(await desk.capture(await desk.endpoint())).id}"
+    response = await desk.client.patch(path, content=b'{"note": "half \\ud83d"}')
+    assert response.status_code in (400, 422)
+    assert (await desk.client.get(path)).json()["note"] is None
+
+
+async def test_the_longest_note_is_taken(desk: Desk) -> None:
+    path = f"/requests/{(await desk.capture(await desk.endpoint())).id}"
+    longest = "\U0001f600" * 2000
+    assert (await desk.client.patch(path, json={"note": f" {longest} "})).json()["note"] == longest
+
+
+async def test_what_is_not_stored_takes_no_marks(desk: Desk) -> None:
+    capture = await desk.capture(await desk.endpoint(slug="one"))
+    problem(await desk.client.patch(f"/requests/{UNKNOWN}", json={"starred": True}), 404, "not-found")
+    problem(await desk.client.patch("/requests/nothing", json={"note": "x"}), 404, "not-found")
+    await desk.client.delete(f"/requests/{capture.id}")
+    problem(await desk.client.patch(f"/requests/{capture.id}", json={"read": True}), 404, "not-found")
+    problem(await desk.client.patch(f"/requests/{capture.id}", content=b"{"), 400, "invalid-json")
+    problem(await desk.client.patch(f"/requests/{capture.id}?x=1", json={}), 400, "invalid-parameter")
+
+
+async def test_the_marked_are_found(desk: Desk) -> None:
+    endpoint = await desk.endpoint(slug="one")
+    plain, starred, noted = [(await desk.capture(endpoint)).id for _ in range(3)]
+    await desk.client.patch(f"/requests/{starred}", json={"starred": True})
+    await desk.client.patch(f"/requests/{noted}", json={"note": "n"})
+    for text, found in (("is:starred", [starred]), ("is:noted", [noted]), ("-is:starred -is:noted", [plain])):
+        for query in ({"q": text}, {"q": text, "endpoint": "one"}):
+            page = (await desk.client.get("/requests", params=query)).json()
+            assert [item["id"] for item in page["items"]] == found
