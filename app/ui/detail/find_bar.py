@@ -55,8 +55,8 @@ class FindBar(QFrame):
 
     def event(self, event: QEvent) -> bool:
         """Enter is the search's here, whatever command has it around."""
-        wanted = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if wanted and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        key = event.key() if isinstance(event, QKeyEvent) else None
+        if event.type() == QEvent.Type.ShortcutOverride and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             event.accept()
             return True
         return super().event(event)

@@ -12,6 +12,7 @@ from app.core.model import Capture
 from app.core.wording import ms_text, sender_line
 from app.ui.commands.command import Command
 from app.ui.detail.facts import head_line
+from app.ui.detail.note import NotePanel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -41,6 +42,7 @@ class DetailHead(QFrame):
         self.cut.setToolTip("The sender broke off before the end of the body. What came is kept.")
         self.told_by = ElidedLabel("", "strong", self)
         self.facts = ElidedLabel("", "small", self)
+        self.note = NotePanel(theme, self)
         top = QHBoxLayout()
         top.setSpacing(metrics.SPACE_2)
         top.addWidget(self._badge)
@@ -59,6 +61,7 @@ class DetailHead(QFrame):
         column.addLayout(top)
         column.addWidget(self.told_by)
         column.addLayout(below)
+        column.addWidget(self.note)
 
     def show_commands(self, commands: Iterable[Command]) -> None:
         """A button for each of these, in this order."""

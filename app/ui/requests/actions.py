@@ -62,6 +62,19 @@ class RequestActions:
         if len(summaries) > 1:
             self._tell(f"Marked {count_of(done, 'request')} {'read' if read else 'unread'}.", done, summaries)
 
+    async def star(self, summaries: Sequence[Summary], starred: bool) -> None:
+        """Give these requests a star, or take it."""
+        mark = partial(self._doors.captures.star, starred=starred)
+        done = await self.bulk.run("Starring" if starred else "Taking stars of", _ids(summaries), mark)
+        if len(summaries) > 1:
+            what = f"Starred {count_of(done, 'request')}." if starred else f"{count_of(done, 'star')} removed."
+            self._tell(what, done, summaries)
+
+    async def set_note(self, capture_id: str, note: str) -> None:
+        """Keep this as the request's note; an empty one removes it."""
+        await self._doors.captures.set_note(capture_id, note)
+        self._toast.say("Note saved." if note.strip() else "Note removed.")
+
     async def curl_of(self, capture: Capture) -> tuple[str, bool]:
         """The command that sends this request again, and whether it holds the body or names a file for it."""
         body = await self._doors.captures.body(capture.id) if capture.size <= PASTE_MAX else None

@@ -32,7 +32,13 @@ class BulkBar(QFrame):
         self.told = ElidedLabel("", "strong", self)
         self.stop = Button("Stop", theme, self, kind="link")
         self.stop.clicked.connect(bulk.stop)
-        commands = ((about.mark_read, "Read"), (about.mark_unread, "Unread"), (about.delete, "Delete…"), (clear, ""))
+        commands = (
+            (about.mark_read, "Mark read"),
+            (about.mark_unread, "Mark unread"),
+            (about.star, "Star"),
+            (about.delete, "Delete…"),
+            (clear, ""),
+        )
         self.buttons = [ActionButton(command, theme, self) for command, _ in commands]
         for button, (_, word) in zip(self.buttons, commands, strict=True):
             button.setText(word)

@@ -15,6 +15,7 @@ from app.ui.detail.shown import ShownRequest
 from app.ui.pause import Pause
 from app.ui.requests.actions import RequestActions
 from app.ui.requests.list_commands import ListCommands
+from app.ui.requests.marks import StarClicks
 from app.ui.requests.request_commands import RequestCommands
 from app.ui.requests.view import RequestList
 from app.ui.tasks import Tasks
@@ -40,6 +41,7 @@ class PageCommands(QObject):
     ) -> None:
         super().__init__(page)
         self._actions, self._list, self._page, self._request = actions, rows, page, request
+        self._tasks = tasks
         self._others: list[tuple[Group, QAction, Callable[[], bool]]] = []
         self.selected = RequestCommands(self._selected, actions, tasks, theme, delete=self._delete, parent=self)
         self.shown = RequestCommands(self._shown, actions, tasks, theme, delete=self._delete, parent=self)
@@ -53,6 +55,11 @@ class PageCommands(QObject):
         page.addAction(self.list.pause)
         rows.chosen.connect(self.refresh)
         rows.settled.connect(self.refresh)
+        self.stars = StarClicks(rows)
+        self.stars.toggled.connect(self._toggle_star)
+        self.selected.note_asked.connect(detail.head.note.start)
+        self.shown.note_asked.connect(detail.head.note.start)
+        detail.head.note.saved.connect(self._save_note)
         rows.doubleClicked.connect(self.selected.own_window.trigger)
         rows.model().dataChanged.connect(self._rows_changed)
         request.changed.connect(self.refresh)
@@ -108,6 +115,14 @@ class PageCommands(QObject):
     def _shown(self) -> Sequence[Summary]:
         shown = self._request.summary
         return (shown,) if shown is not None and self._page.isVisible() else ()
+
+    @Slot(object)
+    def _toggle_star(self, summary: Summary) -> None:
+        self._tasks.start(self._actions.star([summary], starred=not summary.starred), "star a request")
+
+    @Slot(str, str)
+    def _save_note(self, capture_id: str, note: str) -> None:
+        self._tasks.start(self._actions.set_note(capture_id, note), "save a note")
 
     @Slot(QModelIndex, QModelIndex)
     def _rows_changed(self, first: QModelIndex, last: QModelIndex) -> None:

@@ -31,6 +31,7 @@ from app.ui.requests.filtering import PageFilter
 from app.ui.requests.foot import Foot
 from app.ui.requests.header import EndpointHeader
 from app.ui.requests.holding import Holding
+from app.ui.requests.marks import FeedMarks
 from app.ui.requests.newest import NewestPill
 from app.ui.requests.own_window import OwnWindows
 from app.ui.requests.selecting import Selecting
@@ -66,6 +67,7 @@ class EndpointPage(QWidget):
         self.filter = PageFilter(doors, theme, tasks, feed=self.feed, rows=self.list, detail=self.detail, parent=self)
         self._toast = Toast(theme, self)
         self._pause = pause
+        self._marks = FeedMarks(self.feed, doors.bus)
         self._holding = Holding(pause, self.feed, self.list)
         self.pill = NewestPill(self.list, self.feed, pause, theme)
         self.request = ShownRequest(self.detail, doors.bus, self)
@@ -102,6 +104,7 @@ class EndpointPage(QWidget):
     def stop(self) -> None:
         """Hear no more of the bus."""
         self.feed.stop()
+        self._marks.stop()
         self.request.stop()
         self.activity.stop()
         self.detail.stop()
@@ -219,12 +222,11 @@ class EndpointPage(QWidget):
         total = sum(self._doors.captures.counts(number).total for number in ids)
         unread = sum(self._doors.captures.counts(number).unread for number in ids)
         note = f" · {unread:,} unread" if unread else ""
-        self.footer.setText(f"{count_of(total, 'request')}{note} · newest on top" if total else "No requests yet")
+        state = "capturing goes on" if self._pause.on else "newest on top"
+        self.footer.setText(f"{count_of(total, 'request')}{note} · {state}" if total else "No requests yet")
         self._stack.setCurrentWidget(self._what_to_see(total))
         self.filter.count(total, self.footer, self._stack)
         self.commands.look()
-        if self._pause.on:
-            self.footer.setText(f"{self.footer.text()} · capturing goes on")
 
     def _what_to_see(self, total: int) -> QWidget:
         if self.feed.model.rowCount():

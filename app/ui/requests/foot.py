@@ -26,6 +26,7 @@ class Foot(QStackedWidget):
         self.text = ElidedLabel("", "small", self)
         self.button = Button("", theme, self, kind="ghost", icon="pause")
         self.button.setProperty("size", "small")
+        restyle(self.button)
         self.button.clicked.connect(pause.toggle)
         self._plain = QFrame(self)
         self._plain.setProperty("part", "footer")

@@ -52,9 +52,10 @@ class ListCommands(QObject):
         menu.setAccessibleName("Request")
         menu.aboutToHide.connect(menu.deleteLater)
         if self._list.selected_count() > 1:
-            groups = [[about.mark_read, about.mark_unread], [about.delete], [self.clear]]
+            groups = [[about.mark_read, about.mark_unread, about.star], [about.delete], [self.clear]]
         else:
-            groups = [[self.open, about.own_window], [about.curl, about.link], [about.toggle_read], [about.delete]]
+            marks = [about.star, about.note, about.toggle_read]
+            groups = [[self.open, about.own_window], [about.curl, about.link], marks, [about.delete]]
         for number, group in enumerate(groups):
             if number:
                 menu.addSeparator()

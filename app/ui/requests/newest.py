@@ -20,7 +20,8 @@ class NewestPill(Button):
     """Floats over the top of `rows`. While the list is paused a click shows what is new once, and it stays paused."""
 
     def __init__(self, rows: RequestList, feed: RequestFeed, pause: Pause, theme: Theme) -> None:
-        super().__init__("", theme, rows.viewport(), kind="primary", icon="up")
+        # Not on the viewport, which takes what lies on it along when it scrolls.
+        super().__init__("", theme, rows, kind="primary", icon="up")
         self._list, self._feed, self._pause = rows, feed, pause
         self.setObjectName("pill")
         self.setStyleSheet("#pill { border-radius: 14px; min-height: 26px; padding: 0 14px 0 10px; }")
@@ -66,4 +67,5 @@ class NewestPill(Button):
 
     def _place(self) -> None:
         self.adjustSize()
-        self.move((self._list.viewport().width() - self.width()) // 2, metrics.SPACE_2)
+        seen = self._list.viewport().geometry()
+        self.move(seen.left() + (seen.width() - self.width()) // 2, seen.top() + metrics.SPACE_2)

@@ -59,6 +59,8 @@ class OwnWindow(QWidget):
         self.request.changed.connect(self.commands.refresh)
         offered = [command for command in self.commands.with_keys() if command is not self.commands.own_window]
         self.detail.head.show_commands(offered)
+        self.commands.note_asked.connect(self.detail.head.note.start)
+        self.detail.head.note.saved.connect(self._save_note)
         find = Command("Find in body", theme, self, does=self.detail.open_find, keys=("Ctrl+F",))
         close = Command("Close", theme, self, does=self.close, keys=("Ctrl+W",))
         self.addActions([*offered, find, close])
@@ -85,6 +87,10 @@ class OwnWindow(QWidget):
         self.detail.stop()
         self.gone.emit(self._summary.id)
         super().closeEvent(event)
+
+    @Slot(str, str)
+    def _save_note(self, capture_id: str, note: str) -> None:
+        self._tasks.start(self._actions.set_note(capture_id, note), "save a note")
 
     def _subject(self) -> Sequence[Summary]:
         shown = self.request.summary
@@ -113,7 +119,7 @@ class OwnWindow(QWidget):
     async def _see_whether_stored(self) -> None:
         if await self._doors.captures.get(self._summary.id) is None and not self._closed:
             self.detail.placeholder.title.setText("This request was deleted")
-            self.detail.placeholder.text.setText("It is not stored any more. This window can be closed.")
+            self.detail.placeholder.text.setText("It is not stored any more.")
             self.detail.clear()
 
 

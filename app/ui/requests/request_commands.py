@@ -24,6 +24,7 @@ class RequestCommands(QObject):
     """
 
     own_window_asked = Signal(object)
+    note_asked = Signal()
 
     def __init__(
         self,
@@ -44,6 +45,8 @@ class RequestCommands(QObject):
         self.curl = Command("Copy as curl", theme, self, does=self._copy_curl, icon="code", keys=("C",))
         self.link = Command("Copy link", theme, self, does=self._copy_link, icon="link", keys=("L",))
         self.toggle_read = Command("Mark as unread", theme, self, does=self._toggle_read, icon="unread", keys=("U",))
+        self.star = Command("Star", theme, self, does=self._toggle_star, icon="star", keys=("S",))
+        self.note = Command("Add note…", theme, self, does=self.note_asked.emit, icon="note", keys=("N",))
         self.mark_read = Command("Mark as read", theme, self, does=self._mark_read, icon="read")
         self.mark_unread = Command("Mark as unread", theme, self, does=self._mark_unread, icon="unread")
         self.delete = Command("Delete…", theme, self, does=self._ask_and_delete, icon="delete", keys=("Del",))
@@ -51,7 +54,7 @@ class RequestCommands(QObject):
 
     def with_keys(self) -> list[Command]:
         """Those that a list, a detail and the palette offer, in their order."""
-        return [self.own_window, self.curl, self.link, self.toggle_read, self.delete]
+        return [self.own_window, self.curl, self.link, self.star, self.note, self.toggle_read, self.delete]
 
     @Slot()
     def refresh(self) -> None:
@@ -60,14 +63,19 @@ class RequestCommands(QObject):
         one, many = len(chosen) == 1, f" {len(chosen):,} requests" if len(chosen) > 1 else ""
         unread = any(not summary.read for summary in chosen)
         read = any(summary.read for summary in chosen)
-        for command in (self.own_window, self.curl, self.link):
+        for command in (self.own_window, self.curl, self.link, self.note):
             command.setEnabled(one)
+        self.note.setText("Edit note…" if one and chosen[0].note else "Add note…")
         free = bool(chosen) and not self._actions.bulk.busy
-        for command in (self.toggle_read, self.delete):
+        for command in (self.toggle_read, self.star, self.delete):
             command.setEnabled(free)
         self.mark_read.setEnabled(free and unread)
         self.mark_unread.setEnabled(free and read)
         self.toggle_read.show_as(f"Mark{many} as {'read' if unread else 'unread'}", "read" if unread else "unread")
+        if chosen and all(summary.starred for summary in chosen):
+            self.star.show_as(f"Remove {f'{len(chosen):,} stars' if many else 'star'}", "starred", "warning_fill")
+        else:
+            self.star.show_as(f"Star{many}", "star")
         self.mark_read.setText(f"Mark{many} as read")
         self.mark_unread.setText(f"Mark{many} as unread")
         self.delete.setText(f"Delete{many}…")
@@ -91,6 +99,14 @@ class RequestCommands(QObject):
     def _toggle_read(self) -> None:
         """Unread becomes read where any is unread, otherwise all become unread."""
         self._set_read(any(not summary.read for summary in self._subject()))
+
+    @Slot()
+    def _toggle_star(self) -> None:
+        """Whatever has no star gets one; where all have one, all lose it."""
+        chosen = self._subject()
+        without = [summary for summary in chosen if not summary.starred]
+        if chosen:
+            self._tasks.start(self._actions.star(without or chosen, starred=bool(without)), "star requests")
 
     @Slot()
     def _mark_read(self) -> None:
