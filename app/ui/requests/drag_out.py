@@ -96,7 +96,7 @@ class DragOut(QObject):
         self._list, self._files, self._actions, self._tasks, self._theme = rows, files, actions, tasks, theme
         self._data: QMimeData | None = None
         self._label = ""
-        self._preparing = False
+        self.preparing = False
         self._held = False
         # Qt moves a drag in a loop of its own, which must not begin inside a coroutine.
         self._begin = QTimer(self)
@@ -121,8 +121,8 @@ class DragOut(QObject):
         refusal = refused(chosen)
         if refusal is not None:
             self._actions.say(refusal)
-        elif chosen and not self._preparing:
-            self._preparing = True
+        elif chosen and not self.preparing:
+            self.preparing = True
             self._tasks.start(self._prepare(chosen), "drag: files")
 
     async def _prepare(self, chosen: Sequence[Summary]) -> None:
@@ -131,7 +131,7 @@ class DragOut(QObject):
             self._label = _label(chosen)
             self._begin.start(0)
         finally:
-            self._preparing = False
+            self.preparing = False
 
     @Slot()
     def _drag(self) -> None:
@@ -143,7 +143,12 @@ class DragOut(QObject):
         drag.setMimeData(data)
         drag.setPixmap(_chip(self._label, self._theme, self._list))
         drag.setHotSpot(QPoint(-12, -12))
-        drag.exec(Qt.DropAction.CopyAction)
+        run_drag(drag, Qt.DropAction.CopyAction)
+
+
+def run_drag(drag: QDrag, action: Qt.DropAction) -> Qt.DropAction:
+    """Qt's own loop until it is dropped, in which ours goes on turning."""
+    return drag.exec(action)
 
 
 def refused(summaries: Sequence[Summary]) -> str | None:

@@ -63,7 +63,11 @@ class OwnWindow(QWidget):
         self.detail.head.note.saved.connect(self._save_note)
         find = Command("Find in body", theme, self, does=self.detail.open_find, keys=("Ctrl+F",))
         close = Command("Close", theme, self, does=self.close, keys=("Ctrl+W",))
-        self.addActions([*offered, find, close])
+        for command in (*offered, find, close):
+            # Until something in it is clicked nothing has the keyboard, and the keys are to work all the same.
+            command.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+            self.addAction(command)
+        self.detail.body.loader.begun.connect(self._focus_body)
         self._ends: list[Callable[[], None]] = [
             doors.bus.subscribe(RequestsRemoved, self._removed),
             doors.bus.subscribe(EndpointRemoved, self._endpoint_removed),
@@ -87,6 +91,12 @@ class OwnWindow(QWidget):
         self.detail.stop()
         self.gone.emit(self._summary.id)
         super().closeEvent(event)
+
+    @Slot()
+    def _focus_body(self) -> None:
+        """The keyboard begins in the body; later it stays where it is."""
+        self.detail.body.loader.begun.disconnect(self._focus_body)
+        self.detail.take_focus()
 
     @Slot(str, str)
     def _save_note(self, capture_id: str, note: str) -> None:
