@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, Slot
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QTimer, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
@@ -20,6 +20,8 @@ from app.ui.requests.request_commands import RequestCommands
 from app.ui.requests.view import RequestList
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
+
+MERGE_MS = 50
 
 
 class PageCommands(QObject):
@@ -53,6 +55,10 @@ class PageCommands(QObject):
         detail.addActions(self.shown.with_keys())
         detail.head.show_commands(self.shown.with_keys())
         page.addAction(self.list.pause)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(MERGE_MS)
+        self._later.timeout.connect(self.refresh)
         rows.chosen.connect(self.refresh)
         rows.settled.connect(self.refresh)
         self.stars = StarClicks(rows)
@@ -126,9 +132,10 @@ class PageCommands(QObject):
 
     @Slot(QModelIndex, QModelIndex)
     def _rows_changed(self, first: QModelIndex, last: QModelIndex) -> None:
-        """Only what is selected matters: under a stream of changes to other rows there is nothing to ask."""
-        if first.row() != last.row() or self._list.selectionModel().isSelected(first):
-            self.refresh()
+        """Only what is selected matters; of many that change one after the other the commands hear once."""
+        waiting = self._later.isActive()
+        if not waiting and (first.row() != last.row() or self._list.selectionModel().isSelected(first)):
+            self._later.start()
 
     async def _delete(self, chosen: Sequence[Summary]) -> None:
         """Delete them, after asking; the cursor goes to what takes their place."""

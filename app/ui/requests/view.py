@@ -78,7 +78,9 @@ class RequestList(QListView):
 
     def selected(self) -> list[Summary]:
         """The selected requests, newest first."""
-        rows = sorted(index.row() for index in self.selectedIndexes())
+        stretches = self.selectionModel().selection()
+        ends = [(stretches.at(number).top(), stretches.at(number).bottom()) for number in range(stretches.count())]
+        rows = sorted({row for first, last in ends for row in range(first, last + 1)})
         return [self._feed.model.summary(row) for row in rows]
 
     def selected_count(self) -> int:
