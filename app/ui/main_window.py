@@ -55,7 +55,7 @@ class MainWindow(QMainWindow):
         self.about = AboutOpener(doors, theme, tasks, self)
         self.sidebar = Sidebar(doors, theme, self.news, self.actions_on_endpoints, self)
         self.dashboard = DashboardPage(doors, theme, tasks, self.news, actions=self.actions_on_endpoints, parent=self)
-        self.requests = EndpointPage(doors, theme, tasks, self)
+        self.requests = EndpointPage(doors, theme, tasks, self.pause, self)
         self.refused = RefusedPage(doors, theme, self.news, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.desktop = self._make_desktop(tray or SystemTray(self))

@@ -113,7 +113,7 @@ def test_a_link_that_comes_while_a_deletion_is_asked_for_keeps_its_request_open(
             *_, linked = [await desk.capture(second) for _ in range(3)]
             wishes.fulfil(RequestLink(id=doomed.id))
             await until(lambda: window.requests.detail.capture == doomed)
-            window.requests.commands.delete_selected()
+            window.requests.commands.selected.delete.trigger()
             await until(lambda: window.findChildren(Question))
             (question,) = window.findChildren(Question)
             wishes.fulfil(RequestLink(id=linked.id))

@@ -18,9 +18,7 @@ class Unnamed(Record, frozen=True):
 UNNAMED = (
     Unnamed(group=Group.LIST, text="Next request", keys=("J", "Down")),
     Unnamed(group=Group.LIST, text="Previous request", keys=("K", "Up")),
-    Unnamed(group=Group.LIST, text="Newest request", keys=("Home",)),
     Unnamed(group=Group.LIST, text="Oldest request", keys=("End",)),
-    Unnamed(group=Group.LIST, text="Into the request", keys=("Return",)),
     Unnamed(group=Group.LIST, text="Back to the list, then show all", keys=("Esc",)),
     Unnamed(group=Group.GO_TO, text="Endpoint 1 to 9", keys=("Ctrl+1", "Ctrl+9"), span=True),
 )

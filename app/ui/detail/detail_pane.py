@@ -35,6 +35,8 @@ class DetailPane(QFrame):
     """`show_request` opens a request and marks it read. The tab is remembered for each content type."""
 
     opened = Signal(str)
+    closed = Signal()
+    """No request is shown any more."""
 
     def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
@@ -106,6 +108,7 @@ class DetailPane(QFrame):
         self.mirror.stop()
         self.tokens.stop()
         self._stack.setCurrentWidget(self.placeholder)
+        self.closed.emit()
 
     @Slot()
     def take_focus(self) -> None:

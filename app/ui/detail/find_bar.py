@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
@@ -52,6 +52,14 @@ class FindBar(QFrame):
         for button in (self.back, self.next, self.close_button):
             row.addWidget(button)
         self.hide()
+
+    def event(self, event: QEvent) -> bool:
+        """Enter is the search's here, whatever command has it around."""
+        key = event.key() if isinstance(event, QKeyEvent) else None
+        if event.type() == QEvent.Type.ShortcutOverride and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
+            return True
+        return super().event(event)
 
     def start(self) -> None:
         """Open, with what was last looked for selected."""

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import Capture
 from app.core.wording import ms_text, sender_line
+from app.ui.commands.command import Command
 from app.ui.detail.facts import head_line
+from app.ui.detail.note import NotePanel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
+from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.badge import MethodBadge, Pill, Tone
-from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.labels import ElidedLabel
 
@@ -26,12 +28,7 @@ def reply_tone(status: int) -> Tone:
 
 
 class DetailHead(QFrame):
-    """Shows one capture's summary."""
-
-    curl_asked = Signal()
-    link_asked = Signal()
-    unread_asked = Signal()
-    delete_asked = Signal()
+    """Shows one capture's summary. `show_commands` gives it its buttons."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -45,6 +42,7 @@ class DetailHead(QFrame):
         self.cut.setToolTip("The sender broke off before the end of the body. What came is kept.")
         self.told_by = ElidedLabel("", "strong", self)
         self.facts = ElidedLabel("", "small", self)
+        self.note = NotePanel(theme, self)
         top = QHBoxLayout()
         top.setSpacing(metrics.SPACE_2)
         top.addWidget(self._badge)
@@ -53,24 +51,22 @@ class DetailHead(QFrame):
         top.addStretch(1)
         top.addWidget(self.cut)
         top.addWidget(self.reply)
-        below = QHBoxLayout()
+        self._theme = theme
+        self._below = below = QHBoxLayout()
         below.setSpacing(metrics.SPACE_1)
         below.addWidget(self.facts, 1)
-        for icon, name, asked in (
-            ("code", "Copy as curl (C)", self.curl_asked),
-            ("link", "Copy link (L)", self.link_asked),
-            ("unread", "Mark as unread (U)", self.unread_asked),
-            ("delete", "Delete… (Del)", self.delete_asked),
-        ):
-            button = IconButton(icon, name, theme, self, small=True)
-            button.clicked.connect(asked)
-            below.addWidget(button)
         column = QVBoxLayout(self)
         column.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_1)
         column.setSpacing(metrics.SPACE_1)
         column.addLayout(top)
         column.addWidget(self.told_by)
         column.addLayout(below)
+        column.addWidget(self.note)
+
+    def show_commands(self, commands: Iterable[Command]) -> None:
+        """A button for each of these, in this order."""
+        for command in commands:
+            self._below.addWidget(ActionButton(command, self._theme, self))
 
     def show_capture(self, capture: Capture, providers: Mapping[str, str]) -> None:
         """Fill it; `providers` gives services' names by id."""

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
 from app.core.curl import PASTE_MAX, body_file, curl_command
-from app.core.model import Endpoint, Summary
+from app.core.model import Capture, Endpoint, Summary
 from app.core.wording import count_of
 from app.ui.ports import Doors
+from app.ui.requests.bulk import Bulk
 from app.ui.requests.title import path_of
 from app.ui.theme.theme import Theme
 from app.ui.widgets.question import ask
 from app.ui.widgets.toast import Toast
 
 FOR_GOOD = "This cannot be undone."
+NAMED = 2
+"""Of many requests that are to go, so many are named."""
 
 
 class RequestActions:
-    """Coroutines for the page's buttons, menus and keys; questions open over `over`, notices go to `toast`."""
+    """Coroutines for the page's buttons, menus and keys; questions open over `over`, notices go to `toast`.
 
-    def __init__(self, doors: Doors, theme: Theme, over: QWidget, toast: Toast) -> None:
-        self._doors, self._theme, self._over, self._toast = doors, theme, over, toast
+    What is done to many goes through `bulk`.
+    """
+
+    def __init__(self, doors: Doors, theme: Theme, over: QWidget, toast: Toast, bulk: Bulk) -> None:
+        self._doors, self._theme, self._over, self._toast, self.bulk = doors, theme, over, toast, bulk
 
     def say(self, text: str) -> None:
         """A short notice."""
@@ -33,22 +40,47 @@ class RequestActions:
     async def agree_to_delete(self, summaries: Sequence[Summary]) -> bool:
         """Whether the user wants these requests to be deleted."""
         if len(summaries) == 1:
-            one = summaries[0]
             title = "Delete this request?"
-            text = f"{one.method} {path_of(one)[:120]} goes, with its body and what its mirroring gave. {FOR_GOOD}"
+            text = f"{_name(summaries[0])} goes, with its body and what its mirroring gave. {FOR_GOOD}"
         else:
             title = f"Delete {count_of(len(summaries), 'request')}?"
-            text = f"They go with their bodies and what their mirroring gave. {FOR_GOOD}"
+            rest = len(summaries) - NAMED
+            named = ", ".join(_name(summary) for summary in summaries[:NAMED])
+            them = f"{named} and {rest:,} more" if rest > 0 else " and ".join(map(_name, summaries))
+            text = f"{them} go with their bodies and what their mirroring gave. {FOR_GOOD}"
         return await ask(self._over, self._theme, title, text, "Delete")
 
     async def delete(self, summaries: Sequence[Summary]) -> None:
         """Delete these requests, as was agreed."""
-        await self._doors.captures.delete([summary.id for summary in summaries])
-        self._toast.say(f"Deleted {count_of(len(summaries), 'request')}.")
+        done = await self.bulk.run("Deleting", _ids(summaries), self._doors.captures.delete)
+        self._tell(f"Deleted {count_of(done, 'request')}.", done, summaries)
 
     async def set_read(self, summaries: Sequence[Summary], read: bool) -> None:
         """Mark these requests read or unread."""
-        await self._doors.captures.mark_read([summary.id for summary in summaries], read)
+        mark = partial(self._doors.captures.mark_read, read=read)
+        done = await self.bulk.run("Marking", _ids(summaries), mark)
+        if len(summaries) > 1:
+            self._tell(f"Marked {count_of(done, 'request')} {'read' if read else 'unread'}.", done, summaries)
+
+    async def star(self, summaries: Sequence[Summary], starred: bool) -> None:
+        """Give these requests a star, or take it."""
+        mark = partial(self._doors.captures.star, starred=starred)
+        done = await self.bulk.run("Starring" if starred else "Taking stars of", _ids(summaries), mark)
+        if len(summaries) > 1:
+            what = f"Starred {count_of(done, 'request')}." if starred else f"{count_of(done, 'star')} removed."
+            self._tell(what, done, summaries)
+
+    async def set_note(self, capture_id: str, note: str) -> None:
+        """Keep this as the request's note; an empty one removes it."""
+        await self._doors.captures.set_note(capture_id, note)
+        self._toast.say("Note saved." if note.strip() else "Note removed.")
+
+    async def curl_of(self, capture: Capture) -> tuple[str, bool]:
+        """The command that sends this request again, and whether it holds the body or names a file for it."""
+        body = await self._doors.captures.body(capture.id) if capture.size <= PASTE_MAX else None
+        endpoint = self._doors.endpoints.by_id(capture.endpoint_id)
+        base = self._doors.capture_url(endpoint).partition("/catch/")[0] if endpoint else ""
+        return curl_command(capture, body, base), body is not None
 
     async def copy_curl(self, summary: Summary) -> None:
         """Put the command that sends this request again on the clipboard."""
@@ -56,14 +88,12 @@ class RequestActions:
         if capture is None:
             self._toast.say("That request is not stored any more.")
             return
-        body = await self._doors.captures.body(capture.id) if capture.size <= PASTE_MAX else None
-        endpoint = self._doors.endpoints.by_id(capture.endpoint_id)
-        base = self._doors.capture_url(endpoint).partition("/catch/")[0] if endpoint else ""
-        QGuiApplication.clipboard().setText(curl_command(capture, body, base))
-        if body is None:
-            self._toast.say(f"Copied. Save the body as {body_file(capture)} first: it is too large for a command.")
-        else:
+        command, whole = await self.curl_of(capture)
+        QGuiApplication.clipboard().setText(command)
+        if whole:
             self._toast.say("Copied as curl.")
+        else:
+            self._toast.say(f"Copied. Save the body as {body_file(capture)} first: it is too large for a command.")
 
     def copy_link(self, link: str) -> None:
         """Put a `hookline:` link on the clipboard."""
@@ -81,3 +111,17 @@ class RequestActions:
         text = f"All that “{escape(endpoint.name)}” holds goes, with bodies. The endpoint and its URL stay. {FOR_GOOD}"
         if total and await ask(self._over, self._theme, title, text, "Delete all"):
             await self._doors.captures.clear(endpoint.id)
+
+    def _tell(self, text: str, done: int, summaries: Sequence[Summary]) -> None:
+        """What was done; of what was stopped, how much is left as it was."""
+        left = len(summaries) - done
+        if done:
+            self._toast.say(f"{text} Stopped: {left:,} are as they were." if left else text)
+
+
+def _ids(summaries: Sequence[Summary]) -> list[str]:
+    return [summary.id for summary in summaries]
+
+
+def _name(summary: Summary) -> str:
+    return f"{escape(summary.method)} {path_of(summary)[:120]}"

@@ -1,176 +1,144 @@
-"""Turns the page's buttons, menu entries and keys into actions in the background."""
+"""Every command of the page: those on what is selected, on the request shown, on the list and on the endpoint."""
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QTimer, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
 
-from app.core.curl import ready_curl
-from app.core.links import link_to_endpoint, link_to_request
-from app.core.model import Endpoint, Summary
+from app.core.model import Summary
+from app.ui.commands.book import Group
 from app.ui.detail.detail_pane import DetailPane
+from app.ui.detail.shown import ShownRequest
+from app.ui.pause import Pause
 from app.ui.requests.actions import RequestActions
-from app.ui.requests.header import EndpointHeader
+from app.ui.requests.list_commands import ListCommands
+from app.ui.requests.marks import StarClicks
+from app.ui.requests.request_commands import RequestCommands
 from app.ui.requests.view import RequestList
 from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+
+MERGE_MS = 50
 
 
 class PageCommands(QObject):
-    """Listens to header, list and detail, and to the keys in the detail. `endpoint` is the one shown, None for all.
-
-    What is done to the endpoint itself is the frame's: it leaves as a signal that carries the endpoint.
+    """`selected` are about what is selected in the list, or about the request shown while none is; `shown` are the
+    same commands about the request shown, for its own buttons and keys. Nothing is offered while the page is hidden.
     """
-
-    edit_requested = Signal(object)
-    test_requested = Signal(object)
-    switch_requested = Signal(object, bool)
-    delete_requested = Signal(object)
 
     def __init__(
         self,
         actions: RequestActions,
         tasks: Tasks,
+        theme: Theme,
+        pause: Pause,
         *,
-        header: EndpointHeader,
         rows: RequestList,
         detail: DetailPane,
-        parent: QObject,
+        request: ShownRequest,
+        page: QWidget,
     ) -> None:
-        super().__init__(parent)
-        self.endpoint: Endpoint | None = None
-        self._actions, self._tasks, self._header, self._list = actions, tasks, header, rows
-        self._detail = detail
-        header.edit_asked.connect(self.edit)
-        header.test_asked.connect(self.send_test)
-        header.curl_asked.connect(self.copy_ready_curl)
-        header.link_asked.connect(self.copy_endpoint_link)
-        header.switch_asked.connect(self.switch)
-        header.read_asked.connect(self.mark_all_read)
-        header.clear_asked.connect(self.clear)
-        header.delete_asked.connect(self.delete_endpoint)
-        rows.delete_asked.connect(self.delete_selected)
-        rows.unread_asked.connect(self.toggle_read)
-        rows.curl_asked.connect(self.copy_curl)
-        rows.link_asked.connect(self.copy_link)
-        detail.head.delete_asked.connect(self.delete_shown)
-        detail.head.unread_asked.connect(self.mark_shown_unread)
-        detail.head.curl_asked.connect(self.copy_shown_curl)
-        detail.head.link_asked.connect(self.copy_shown_link)
-        for key, command in (
-            (Qt.Key.Key_C, self.copy_shown_curl),
-            (Qt.Key.Key_L, self.copy_shown_link),
-            (Qt.Key.Key_U, self.mark_shown_unread),
-            (Qt.Key.Key_Delete, self.delete_shown),
-        ):
-            shortcut = QShortcut(QKeySequence(key), detail)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(command)
+        super().__init__(page)
+        self._actions, self._list, self._page, self._request = actions, rows, page, request
+        self._tasks = tasks
+        self._others: list[tuple[Group, QAction, Callable[[], bool]]] = []
+        self.selected = RequestCommands(self._selected, actions, tasks, theme, delete=self._delete, parent=self)
+        self.shown = RequestCommands(self._shown, actions, tasks, theme, delete=self._delete, parent=self)
+        self.list = ListCommands(
+            rows, self.selected, pause, theme, opens=detail.take_focus, clears=self.clear_selection, parent=self
+        )
+        rows.addActions([*self.selected.with_keys(), self.list.open, self.list.select_all, self.list.newest])
+        rows.addAction(self.list.menu)
+        detail.addActions(self.shown.with_keys())
+        detail.head.show_commands(self.shown.with_keys())
+        page.addAction(self.list.pause)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(MERGE_MS)
+        self._later.timeout.connect(self.refresh)
+        rows.chosen.connect(self.refresh)
+        rows.settled.connect(self.refresh)
+        self.stars = StarClicks(rows)
+        self.stars.toggled.connect(self._toggle_star)
+        self.selected.note_asked.connect(detail.head.note.start)
+        self.shown.note_asked.connect(detail.head.note.start)
+        detail.head.note.saved.connect(self._save_note)
+        rows.doubleClicked.connect(self.selected.own_window.trigger)
+        rows.model().dataChanged.connect(self._rows_changed)
+        request.changed.connect(self.refresh)
+        actions.bulk.changed.connect(self.refresh)
+        page.installEventFilter(self)
+        self.refresh()
+
+    def offer(self, group: Group, command: QAction, when: Callable[[], bool]) -> None:
+        """Offer this one too, whenever the page is shown and `when` agrees."""
+        self._others.append((group, command, when))
+
+    def offered(self) -> Iterable[tuple[Group, QAction]]:
+        """Each command once, with its group."""
+        command: QAction
+        for command in (self.list.open, *self.selected.with_keys(), self.list.menu):
+            yield Group.REQUEST, command
+        for command in (self.list.newest, self.list.pause, self.list.select_all, self.list.clear):
+            yield Group.LIST, command
+        for group, command, _ in self._others:
+            yield group, command
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Hidden, nothing can be done here."""
+        if event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
+            self.refresh()
+        return super().eventFilter(watched, event)
 
     @Slot()
-    def edit(self) -> None:
-        """Ask the frame for the form."""
-        if self.endpoint is not None:
-            self.edit_requested.emit(self.endpoint)
+    def clear_selection(self) -> None:
+        """Select no more than the request shown."""
+        self._list.keep_one(self._request.summary.id if self._request.summary else None)
 
     @Slot()
-    def send_test(self) -> None:
-        """Ask for a test request; it arrives like any other."""
-        if self.endpoint is not None:
-            self.test_requested.emit(self.endpoint)
+    def refresh(self) -> None:
+        """Allow what would do something now."""
+        self.selected.refresh()
+        self.shown.refresh()
+        self.look()
 
     @Slot()
-    def copy_ready_curl(self) -> None:
-        """Put a first command on the clipboard."""
-        QGuiApplication.clipboard().setText(ready_curl(self._header.url.text()))
-        self._actions.say("Copied as curl.")
+    def look(self) -> None:
+        """The same for what is not about requests: cheap, however many are selected."""
+        visible = self._page.isVisible()
+        self.list.refresh(visible, bool(self._shown()))
+        for _, command, when in self._others:
+            command.setEnabled(visible and when())
 
-    @Slot()
-    def copy_endpoint_link(self) -> None:
-        """Put the link that opens the endpoint in Hookline on the clipboard."""
-        if self.endpoint is not None:
-            self._actions.copy_link(link_to_endpoint(self.endpoint.slug))
+    def _selected(self) -> Sequence[Summary]:
+        if not self._page.isVisible():
+            return ()
+        return self._list.selected() or self._shown()
 
-    @Slot()
-    def switch(self) -> None:
-        """On becomes off and off becomes on."""
-        if self.endpoint is not None:
-            self.switch_requested.emit(self.endpoint, not self.endpoint.active)
+    def _shown(self) -> Sequence[Summary]:
+        shown = self._request.summary
+        return (shown,) if shown is not None and self._page.isVisible() else ()
 
-    @Slot()
-    def mark_all_read(self) -> None:
-        """Mark all of the endpoint's requests read."""
-        if self.endpoint is not None:
-            self._start(self._actions.mark_all_read(self.endpoint), "mark all read")
+    @Slot(object)
+    def _toggle_star(self, summary: Summary) -> None:
+        self._tasks.start(self._actions.star([summary], starred=not summary.starred), "star a request")
 
-    @Slot()
-    def clear(self) -> None:
-        """Delete all of the endpoint's requests, after asking."""
-        if self.endpoint is not None:
-            self._start(self._actions.clear(self.endpoint), "delete all requests")
+    @Slot(str, str)
+    def _save_note(self, capture_id: str, note: str) -> None:
+        self._tasks.start(self._actions.set_note(capture_id, note), "save a note")
 
-    @Slot()
-    def delete_endpoint(self) -> None:
-        """Ask for the endpoint to be deleted."""
-        if self.endpoint is not None:
-            self.delete_requested.emit(self.endpoint)
-
-    @Slot()
-    def delete_selected(self) -> None:
-        """Delete the selected requests, after asking; the cursor goes to what takes their place."""
-        chosen = self._list.selected()
-        if chosen:
-            self._start(self._delete(chosen), "delete requests")
-
-    @Slot()
-    def toggle_read(self) -> None:
-        """Unread becomes read where any selected is unread, otherwise all become unread."""
-        chosen = self._list.selected()
-        if chosen:
-            unread = any(not summary.read for summary in chosen)
-            self._start(self._actions.set_read(chosen, read=unread), "mark requests")
-
-    @Slot()
-    def copy_curl(self) -> None:
-        """Copy the request under the cursor as a command."""
-        current = self._list.current()
-        if current is not None:
-            self._start(self._actions.copy_curl(current), "copy as curl")
-
-    @Slot()
-    def delete_shown(self) -> None:
-        """Delete the request in the detail, after asking."""
-        if self._detail.capture is not None:
-            self._start(self._delete([self._detail.capture.summary()]), "delete a request")
-
-    @Slot()
-    def mark_shown_unread(self) -> None:
-        """Make the request in the detail unread again."""
-        if self._detail.capture is not None:
-            self._start(self._actions.set_read([self._detail.capture.summary()], read=False), "mark unread")
-
-    @Slot()
-    def copy_shown_curl(self) -> None:
-        """Copy the request in the detail as a command."""
-        if self._detail.capture is not None:
-            self._start(self._actions.copy_curl(self._detail.capture.summary()), "copy as curl")
-
-    @Slot()
-    def copy_link(self) -> None:
-        """Copy the link to the request under the cursor."""
-        current = self._list.current()
-        if current is not None:
-            self._actions.copy_link(link_to_request(current.id))
-
-    @Slot()
-    def copy_shown_link(self) -> None:
-        """Copy the link to the request in the detail."""
-        if self._detail.capture is not None:
-            self._actions.copy_link(link_to_request(self._detail.capture.id))
+    @Slot(QModelIndex, QModelIndex)
+    def _rows_changed(self, first: QModelIndex, last: QModelIndex) -> None:
+        """Only what is selected matters; of many that change one after the other the commands hear once."""
+        waiting = self._later.isActive()
+        if not waiting and (first.row() != last.row() or self._list.selectionModel().isSelected(first)):
+            self._later.start()
 
     async def _delete(self, chosen: Sequence[Summary]) -> None:
+        """Delete them, after asking; the cursor goes to what takes their place."""
         if not await self._actions.agree_to_delete(chosen):
             return
         # Meanwhile requests may have come in above, or a link may have led elsewhere: then the cursor stays there.
@@ -178,6 +146,3 @@ class PageCommands(QObject):
         await self._actions.delete(chosen)
         if current is not None and current.id in {summary.id for summary in chosen}:
             self._list.select_row(row)
-
-    def _start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
-        self._tasks.start(work, name)

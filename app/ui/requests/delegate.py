@@ -31,7 +31,7 @@ from app.ui.widgets.badge import METHOD_SIZE, paint_method
 from app.ui.widgets.labels import plain_tooltip
 
 ROW = 32
-TIME_WIDTH, SIZE_WIDTH, HINT_WIDTH, STATE_WIDTH = 46, 60, 62, 22
+TIME_WIDTH, SIZE_WIDTH, HINT_WIDTH, STATE_WIDTH, MARK_WIDTH = 46, 60, 62, 22, 24
 MARGIN = 12
 HINT_FROM = 480
 """Narrower lists leave the content type's column out."""
@@ -55,7 +55,7 @@ class RequestDelegate(QStyledItemDelegate):
         self.providers: Mapping[str, str] = {}
         self.marked: re.Pattern[str] | None = None
         self._theme = theme
-        self._pixmaps: dict[MirrorState, QPixmap] = {}
+        self._pixmaps: dict[tuple[str, str], QPixmap] = {}
         self._title_painter = TitlePainter()
         self._small = ui_font(SMALL)
         self._small_metrics = QFontMetrics(self._small)
@@ -68,6 +68,12 @@ class RequestDelegate(QStyledItemDelegate):
     def time_rect(self, row: QRect) -> QRect:
         """Where a row tells its age."""
         return QRect(row.right() - MARGIN - STATE_WIDTH - TIME_WIDTH, row.top(), TIME_WIDTH, row.height())
+
+    def star_rect(self, row: QRect) -> QRect:
+        """Where a row has its star."""
+        hint = HINT_WIDTH if row.width() >= HINT_FROM else 0
+        right = row.right() - MARGIN - STATE_WIDTH - TIME_WIDTH - SIZE_WIDTH - hint
+        return QRect(right - MARK_WIDTH, row.top(), MARK_WIDTH, row.height())
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Ground, dot, method, title, type, size, age, mirror state."""
@@ -82,8 +88,13 @@ class RequestDelegate(QStyledItemDelegate):
             painter.drawEllipse(QRectF(rect.left() + 9, rect.center().y() - 2, 6, 6))
         badge = QRectF(rect.left() + 22, rect.top() + (ROW - METHOD_SIZE.height()) / 2, 52, METHOD_SIZE.height())
         paint_method(painter, badge, escape(summary.method[:20]), tokens, ground)
-        right = self._right_side(painter, rect, summary, tokens)
+        self._right_side(painter, rect, summary, tokens)
+        right = self._marks(painter, rect, summary)
         self._title(painter, QRect(rect.left() + 84, rect.top(), right - rect.left() - 96, ROW), summary, tokens)
+        if not summary.starred and option.state & QStyle.StateFlag.State_MouseOver:
+            # A star can be given here; the title's end makes way without being laid out anew.
+            painter.fillRect(self.star_rect(rect).adjusted(0, 0, 0, -1), QColor(ground))
+            self._icon(painter, self.star_rect(rect), "star", "text_faint")
         painter.restore()
 
     def _ground(self, painter: QPainter, option: QStyleOptionViewItem, tokens: Tokens) -> str:
@@ -99,8 +110,8 @@ class RequestDelegate(QStyledItemDelegate):
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         return colour
 
-    def _right_side(self, painter: QPainter, rect: QRect, summary: Summary, tokens: Tokens) -> int:
-        """Draw from the right edge inwards; where the title must end."""
+    def _right_side(self, painter: QPainter, rect: QRect, summary: Summary, tokens: Tokens) -> None:
+        """Draw from the right edge inwards."""
         right = rect.right() - MARGIN
         self._state(painter, QRect(right - STATE_WIDTH, rect.top(), STATE_WIDTH, ROW), summary.mirror, tokens)
         painter.setFont(self._small)
@@ -121,7 +132,18 @@ class RequestDelegate(QStyledItemDelegate):
             text = escape(type_hint(summary.content_type[:80]))
             text = self._small_metrics.elidedText(text, Qt.TextElideMode.ElideRight, HINT_WIDTH)
             painter.drawText(hint, flags, text)
-            right -= HINT_WIDTH
+
+    def _marks(self, painter: QPainter, rect: QRect, summary: Summary) -> int:
+        """Star and note; where the title must end."""
+        place = self.star_rect(rect)
+        right = place.right()
+        if summary.starred:
+            self._icon(painter, place, "starred", "warning_fill")
+            right = place.left()
+        if summary.note:
+            place = place.translated(-MARK_WIDTH, 0)
+            self._icon(painter, place, "note", "text_muted")
+            right = place.left()
         return right
 
     def _state(self, painter: QPainter, rect: QRect, state: MirrorState, tokens: Tokens) -> None:
@@ -130,12 +152,15 @@ class RequestDelegate(QStyledItemDelegate):
             painter.setFont(self._small)
             painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, "\N{EN DASH}")
             return
-        pixmap = self._pixmaps.get(state)
+        name, colour, _ = STATES[state]
+        self._icon(painter, rect, name, colour)
+
+    def _icon(self, painter: QPainter, rect: QRect, name: str, colour: str) -> None:
+        pixmap = self._pixmaps.get((name, colour))
         if pixmap is None:
-            name, colour, _ = STATES[state]
             ratio = painter.device().devicePixelRatio()
             pixmap = self._theme.icon(name, colour).pixmap(QSize(metrics.ICON, metrics.ICON), ratio)
-            self._pixmaps[state] = pixmap
+            self._pixmaps[name, colour] = pixmap
         painter.drawPixmap(rect.center() - QPoint(metrics.ICON // 2 - 1, metrics.ICON // 2 - 1), pixmap)
 
     def _title(self, painter: QPainter, rect: QRect, summary: Summary, tokens: Tokens) -> None:
@@ -169,6 +194,9 @@ def tooltip(summary: Summary, providers: Mapping[str, str]) -> str:
         lines.insert(0, sender)
     if summary.mirror in STATES:
         lines.append(STATES[summary.mirror][2].capitalize())
+    if summary.note:
+        first, *more = (escape(line) for line in summary.note.split("\n"))
+        lines += [f"Note: {first}", *more]
     if not summary.complete:
         lines.append("The sender broke off before the end of the body.")
     return "\n".join(lines)

@@ -5,28 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged
 from app.core.model import Capture, Endpoint, Summary
 from app.core.wording import count_of
 from app.ui.activity.strip import ActivityStrip
+from app.ui.commands.book import Group
+from app.ui.commands.command import Command
 from app.ui.detail.detail_pane import DetailPane
+from app.ui.detail.shown import ShownRequest
+from app.ui.pause import Pause
 from app.ui.ports import Doors
 from app.ui.requests.actions import RequestActions
+from app.ui.requests.bulk import Bulk
+from app.ui.requests.bulk_bar import BulkBar
 from app.ui.requests.commands import PageCommands
+from app.ui.requests.drag_out import DragFiles, DragOut
 from app.ui.requests.empty import EmptyList, NoneThen
+from app.ui.requests.endpoint_commands import EndpointCommands
 from app.ui.requests.feed import RequestFeed
 from app.ui.requests.filtering import PageFilter
+from app.ui.requests.foot import Foot
 from app.ui.requests.header import EndpointHeader
+from app.ui.requests.holding import Holding
+from app.ui.requests.marks import FeedMarks
+from app.ui.requests.newest import NewestPill
+from app.ui.requests.own_window import OwnWindows
+from app.ui.requests.selecting import Selecting
 from app.ui.requests.view import RequestList
 from app.ui.requests.within import Within
 from app.ui.tasks import Tasks
-from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.toast import Toast
 
 
@@ -38,7 +50,7 @@ class EndpointPage(QWidget):
     switch_requested = Signal(object, bool)
     delete_requested = Signal(object)
 
-    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget | None = None) -> None:
+    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, pause: Pause, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._doors = doors
         self._endpoint: Endpoint | None = None
@@ -49,19 +61,33 @@ class EndpointPage(QWidget):
         self.list.request_delegate.providers = doors.providers
         self.empty = EmptyList(theme, self)
         self.none_then = NoneThen(theme, self)
-        self.footer = ElidedLabel("", "small", self)
         self.detail = DetailPane(doors, theme, tasks, self)
         self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self._stack = QStackedWidget(self)
         self.filter = PageFilter(doors, theme, tasks, feed=self.feed, rows=self.list, detail=self.detail, parent=self)
         self._toast = Toast(theme, self)
-        actions = RequestActions(doors, theme, self, self._toast)
+        self._pause = pause
+        self._marks = FeedMarks(self.feed, doors.bus)
+        self._holding = Holding(pause, self.feed, self.list)
+        self.pill = NewestPill(self.list, self.feed, pause, theme)
+        self.request = ShownRequest(self.detail, doors.bus, self)
+        self.bulk = Bulk(self)
+        actions = RequestActions(doors, theme, self, self._toast, self.bulk)
         self.commands = PageCommands(
-            actions, tasks, header=self.header, rows=self.list, detail=self.detail, parent=self
+            actions, tasks, theme, pause, rows=self.list, detail=self.detail, request=self.request, page=self
         )
-        self.filter.changed.connect(self._count)
-        for name in ("edit_requested", "test_requested", "switch_requested", "delete_requested"):
-            getattr(self.commands, name).connect(getattr(self, name))
+        self.windows = OwnWindows(doors, theme, tasks, self)
+        self.drag_files = DragFiles(doors, actions)
+        self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
+        self.of_endpoint = EndpointCommands(actions, tasks, self.header, self)
+        bar = BulkBar(self.commands.selected, self.commands.list.clear, self.bulk, theme, self)
+        self.foot = Foot(bar, pause, theme, self)
+        self._selecting = Selecting(self.foot, self.list, self.feed, self.bulk)
+        self.footer = self.foot.text
+        self.find_command = Command(
+            "Find in body", theme, self, does=self.detail.open_find, icon="search", keys=("Ctrl+F",)
+        )
+        self._offer()
         self._build_layout()
         self._connect()
         self._ends: list[Callable[[], None]] = [
@@ -78,8 +104,12 @@ class EndpointPage(QWidget):
     def stop(self) -> None:
         """Hear no more of the bus."""
         self.feed.stop()
+        self._marks.stop()
+        self.request.stop()
         self.activity.stop()
         self.detail.stop()
+        self.windows.close_all()
+        self.drag_files.remove()
         for end in self._ends:
             end()
 
@@ -87,7 +117,7 @@ class EndpointPage(QWidget):
         """List an endpoint's requests, or those of all (None), the newest on top."""
         self._endpoint = self._doors.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
         self.detail.clear()
-        self.commands.endpoint = self._endpoint
+        self.of_endpoint.endpoint = self._endpoint
         self.filter.show_endpoint(endpoint_id)
         self.activity.show_endpoint(endpoint_id)
         self._show_head()
@@ -110,10 +140,12 @@ class EndpointPage(QWidget):
         self.list.go_to(capture)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc leads back from the detail to the list, as Enter led there; stops a long search; then leads from the
-        filter, then from the time."""
+        """Esc gives up a selection of many, leads back from the detail as Enter led there, stops a long search; then it
+        leads from the filter, then from the time."""
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
+        elif self.list.selected_count() > 1:
+            self.commands.clear_selection()
         elif self.detail.isAncestorOf(self.focusWidget()):
             self.list.setFocus()
         elif self.filter.outcome.stop():
@@ -125,16 +157,21 @@ class EndpointPage(QWidget):
         else:
             super().keyPressEvent(event)
 
+    def _offer(self) -> None:
+        """What else the palette offers."""
+        offer = self.commands.offer
+        offer(Group.REQUEST, self.find_command, self.request.is_there)
+        offer(Group.REQUEST, self.filter.next_command, self.request.is_there)
+        offer(Group.REQUEST, self.filter.back_command, self.request.is_there)
+        offer(Group.LIST, self.filter.start_command, self.filter.bar.isVisible)
+        for command in self.header.commands():
+            offer(Group.ENDPOINT, command, self.of_endpoint.is_there)
+
     def _build_layout(self) -> None:
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
         self._stack.addWidget(self.none_then)
         self._stack.addWidget(self.filter.nothing)
-        foot = QFrame(self)
-        foot.setProperty("part", "footer")
-        row = QHBoxLayout(foot)
-        row.setContentsMargins(metrics.SPACE_4, 6, metrics.SPACE_4, 6)
-        row.addWidget(self.footer, 1)
         left = QWidget(self)
         left.setMinimumWidth(340)
         column = QVBoxLayout(left)
@@ -144,7 +181,7 @@ class EndpointPage(QWidget):
         column.addWidget(self.activity)
         column.addWidget(self.filter.bar)
         column.addWidget(self._stack, 1)
-        column.addWidget(foot)
+        column.addWidget(self.foot)
         self.splitter.addWidget(left)
         self.splitter.addWidget(self.detail)
         self.splitter.setStretchFactor(0, 2)
@@ -157,16 +194,19 @@ class EndpointPage(QWidget):
         outer.addWidget(self.splitter)
 
     def _connect(self) -> None:
+        self.filter.changed.connect(self._count)
+        for name in ("edit_requested", "test_requested", "switch_requested", "delete_requested"):
+            getattr(self.of_endpoint, name).connect(getattr(self, name))
         self.list.chosen.connect(self._chosen)
-        self.list.open_asked.connect(self.detail.take_focus)
-        self.empty.test_asked.connect(self.commands.send_test)
+        self.empty.test_asked.connect(self.of_endpoint.send_test)
         self.activity.chosen.connect(self._narrow)
         self.none_then.action.connect(self.activity.clear)
         self.feed.loaded.connect(self._count)
         self.feed.counts_changed.connect(self._count)
-        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self.detail.open_find)
+        for commands in (self.commands.selected, self.commands.shown):
+            commands.own_window_asked.connect(self.windows.open)
+        self._pause.changed.connect(self._count)
+        self.addAction(self.find_command)
 
     @Slot(object)
     def _chosen(self, summary: Summary | None) -> None:
@@ -185,9 +225,11 @@ class EndpointPage(QWidget):
         total = sum(self._doors.captures.counts(number).total for number in ids)
         unread = sum(self._doors.captures.counts(number).unread for number in ids)
         note = f" · {unread:,} unread" if unread else ""
-        self.footer.setText(f"{count_of(total, 'request')}{note} · newest on top" if total else "No requests yet")
+        state = "capturing goes on" if self._pause.on else "newest on top"
+        self.footer.setText(f"{count_of(total, 'request')}{note} · {state}" if total else "No requests yet")
         self._stack.setCurrentWidget(self._what_to_see(total))
         self.filter.count(total, self.footer, self._stack)
+        self.commands.look()
 
     def _what_to_see(self, total: int) -> QWidget:
         if self.feed.model.rowCount():
@@ -208,7 +250,7 @@ class EndpointPage(QWidget):
 
     def _endpoint_saved(self, event: EndpointSaved) -> None:
         if event.endpoint.id == self.endpoint_id:
-            self._endpoint = self.commands.endpoint = event.endpoint
+            self._endpoint = self.of_endpoint.endpoint = event.endpoint
         if self.endpoint_id in (None, event.endpoint.id):
             self._show_head()
 

@@ -59,6 +59,8 @@ class RequestFeed(QObject):
         self.held = 0
         self.following = True
         """Whether what is new goes in on top: the reader is there."""
+        self.paused = False
+        """Whether what is new is only counted, wherever the reader is."""
         self._waiting: list[Summary] = []
         self._throttle = Throttle(MERGE_MS, self)
         self._throttle.fired.connect(self._flush)
@@ -128,7 +130,7 @@ class RequestFeed(QObject):
     def follow(self, on: bool) -> None:
         """Insert what is new, because the reader is at the top; or hold it back."""
         if on and (self.held or self.following):
-            if self.held:
+            if self.held and not self.paused:
                 self.head()
         elif not on or self.model.at_head:
             self.following = on
@@ -161,7 +163,7 @@ class RequestFeed(QObject):
     def _take(self, newer: list[Summary]) -> None:
         """These belong on top."""
         fresh = [item for item in newer if self.model.row_of(item.id) is None]
-        if self.following:
+        if self.following and (not self.paused or self.pager.jumping):
             # More than a page is not worth holding: the newest page is read instead.
             self._waiting = (self._waiting + fresh)[-(PAGE + 1) :]
         else:
@@ -175,6 +177,9 @@ class RequestFeed(QObject):
         if not self._waiting or self.pager.jumping:
             return
         waiting, self._waiting = self._waiting, []
+        if self.paused:
+            self._hold(self.held + sum(self.model.row_of(item.id) is None for item in waiting))
+            return
         self._throttle.set_interval(FLOOD_MS if len(waiting) > PAGE else MERGE_MS)
         if len(waiting) > PAGE:
             self.pager.head()

@@ -47,11 +47,16 @@ class RequestModel(QAbstractListModel):
         if role == SUMMARY_ROLE:
             return summary
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            mark = "" if summary.read else "Unread. "
+            marks = (("Unread. ", not summary.read), ("Starred. ", summary.starred), ("Noted. ", bool(summary.note)))
+            mark = "".join(word for word, true in marks if true)
             words = [summary.event or "", f"from {summary.provider}" if summary.provider else "", summary.target]
             told = escape(" ".join(word for word in words if word))
             return f"{mark}{summary.method} {told}, mirror: {summary.mirror.value}"
         return None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Rows can be dragged out."""
+        return super().flags(index) | Qt.ItemFlag.ItemIsDragEnabled
 
     def summary(self, row: int) -> Summary:
         """The request of a row."""
@@ -135,6 +140,15 @@ class RequestModel(QAbstractListModel):
         ]
         if self._items:
             self.dataChanged.emit(self.index(0), self.index(len(self._items) - 1))
+
+    def set_starred(self, ids: Collection[str], starred: bool) -> None:
+        """Show requests with a star, or without."""
+        for name in ids:
+            self._change(name, starred=starred)
+
+    def set_note(self, capture_id: str, note: str | None) -> None:
+        """Show what is noted on a request."""
+        self._change(capture_id, note=note)
 
     def set_mirror(self, capture_id: str, state: MirrorState) -> None:
         """Show what became of a request's mirroring."""

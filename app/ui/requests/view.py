@@ -1,55 +1,64 @@
-"""The list itself: keys, a place kept while rows come and go, ages that tick, and the pill that counts the new."""
+"""The list itself: its selection and keys, a place kept while rows come and go, and ages that tick."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from collections.abc import Iterable
+
+from PySide6.QtCore import (
+    QItemSelection,
+    QItemSelectionModel,
+    QKeyCombination,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
-from app.core.clock import now_us
 from app.core.model import Capture, PageKey, Summary
-from app.core.wording import ago_text
+from app.ui.requests.ages import Ages
 from app.ui.requests.delegate import ROW, RequestDelegate
 from app.ui.requests.feed import RequestFeed
 from app.ui.requests.model import SUMMARY_ROLE
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button
 
-TICK_MS = 1_000
 NEAR_ROWS = 40
 """Pages are read when the end of what is loaded is this near."""
 
 Index = QModelIndex | QPersistentModelIndex
 
 
+_EXTENDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
+
+
 class RequestList(QListView):
-    """Shows a feed. `chosen` carries the summary under the cursor; keys become the other signals."""
+    """Shows a feed. Keys are those of the actions it is given, and those that move."""
 
     chosen = Signal(object)
-    open_asked = Signal()
-    delete_asked = Signal()
-    unread_asked = Signal()
-    curl_asked = Signal()
-    link_asked = Signal()
+    """The request under the cursor, when it is the only one selected."""
+    settled = Signal()
+    """What is selected changed; told once for all that happens in one go."""
+    drag_asked = Signal()
+    """What is selected is being dragged."""
 
     def __init__(self, feed: RequestFeed, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._feed = feed
-        self._ages: dict[str, str] = {}
         self._jumped_by: Qt.Key | None = None
         self._sought: str | None = None
-        self._keys = {
-            Qt.Key.Key_Return: self.open_asked,
-            Qt.Key.Key_Enter: self.open_asked,
-            Qt.Key.Key_Delete: self.delete_asked,
-            Qt.Key.Key_U: self.unread_asked,
-            Qt.Key.Key_C: self.curl_asked,
-            Qt.Key.Key_L: self.link_asked,
-        }
+        self._extending = False
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.timeout.connect(self._settle)
         self.setAccessibleName("Requests")
         self.setUniformItemSizes(True)
         self.setMouseTracking(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setDragEnabled(True)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verticalScrollBar().setSingleStep(ROW)
@@ -57,18 +66,10 @@ class RequestList(QListView):
         self.setItemDelegate(self.request_delegate)
         self.setModel(feed.model)
         feed.model.rowsRemoved.connect(self._rows_gone)
-        self.pill = Button("", theme, self.viewport(), kind="primary", icon="up")
-        self.pill.setStyleSheet("QPushButton { border-radius: 14px; min-height: 26px; padding: 0 14px 0 10px; }")
-        self.pill.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.pill.hide()
-        self.pill.clicked.connect(self.go_to_newest)
-        feed.held_changed.connect(self._show_held)
+        feed.model.modelReset.connect(self._settling.start)
         feed.loaded.connect(self._arrive)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
-        self._clock = QTimer(self)
-        self._clock.setInterval(TICK_MS)
-        self._clock.timeout.connect(self._tick)
-        self._clock.start()
+        self.ages = Ages(self, feed.model)
 
     def current(self) -> Summary | None:
         """The request under the cursor."""
@@ -77,25 +78,41 @@ class RequestList(QListView):
 
     def selected(self) -> list[Summary]:
         """The selected requests, newest first."""
-        rows = sorted(index.row() for index in self.selectedIndexes())
+        stretches = self.selectionModel().selection()
+        ends = [(stretches.at(number).top(), stretches.at(number).bottom()) for number in range(stretches.count())]
+        rows = sorted({row for first, last in ends for row in range(first, last + 1)})
         return [self._feed.model.summary(row) for row in rows]
 
-    def select(self, capture_id: str) -> bool:
-        """Put the cursor on a request, if it is loaded."""
+    def selected_count(self) -> int:
+        """How many requests are selected."""
+        stretches = self.selectionModel().selection()
+        return sum(stretches.at(number).height() for number in range(stretches.count()))
+
+    def keep_one(self, capture_id: str | None = None) -> None:
+        """Select this request alone, if it is loaded, or none; the list does not move for it."""
+        self.setAutoScroll(False)
+        if capture_id is None or not self.select(capture_id):
+            self.clearSelection()
+        self.setAutoScroll(True)
+
+    def select(self, capture_id: str, *, midway: bool = False) -> bool:
+        """Put the cursor on a request, if it is loaded; `midway` brings it to the middle."""
         row = self._feed.model.row_of(capture_id)
         if row is None:
             return False
-        self.setCurrentIndex(self._feed.model.index(row))
+        self.select_row(row)
+        if midway:
+            self.scrollTo(self.currentIndex(), QAbstractItemView.ScrollHint.PositionAtCenter)
         return True
 
     def go_to(self, capture: Capture | Summary) -> None:
         """Put the cursor on a request and bring it to the middle, once it is loaded if it is not."""
-        if self._feed.pager.jumping or not self._select_midway(capture.id):
+        if self._feed.pager.jumping or not self.select(capture.id, midway=True):
             self._jumped_by, self._sought = None, capture.id
             self._feed.around(PageKey(received_at=capture.received_at, id=capture.id))
 
     def select_row(self, row: int) -> None:
-        """Put the cursor on a row, or on the last one."""
+        """Put the cursor on a row, or on the last one, and select it alone, even while Ctrl is held."""
         last = self._feed.model.rowCount() - 1
         if last >= 0:
             flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
@@ -103,15 +120,31 @@ class RequestList(QListView):
 
     @Slot()
     def go_to_newest(self) -> None:
-        """Scroll to the top, and follow what comes."""
+        """Scroll to the top, and show what is held back."""
         self.scrollToTop()
         if self._feed.held or not self._feed.model.at_head:
             self._feed.head()
 
+    @Slot()
+    def go_home(self) -> None:
+        """Put the cursor on the newest request stored."""
+        if self._feed.held or not self._feed.model.at_head:
+            self._jumped_by = Qt.Key.Key_Home
+            self._feed.head()
+        else:
+            self.select_row(0)
+
     def currentChanged(self, current: Index, previous: Index) -> None:
-        """Tell which request is under the cursor now."""
+        """Tell which request is under the cursor now, unless more are being selected."""
         super().currentChanged(current, previous)
-        self.chosen.emit(current.data(SUMMARY_ROLE) if current.isValid() else None)
+        self._settling.start()
+        if current.isValid() and not self._extending and self.selected_count() <= 1:
+            self.chosen.emit(current.data(SUMMARY_ROLE))
+
+    def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
+        """Tell it once the event is over: the cursor moves before the selection does."""
+        super().selectionChanged(selected, deselected)
+        self._settling.start()
 
     def rowsInserted(self, parent: Index, start: int, end: int) -> None:
         """Rows that come in above what is seen move nothing of it, unless the reader follows at the top."""
@@ -121,41 +154,38 @@ class RequestList(QListView):
             self.executeDelayedItemsLayout()
             self.verticalScrollBar().setValue(value + (end - start + 1) * ROW)
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """With Shift or Ctrl more are selected, and nothing is opened."""
+        self._extending = bool(event.modifiers() & _EXTENDING)
+        super().mousePressEvent(event)
+        self._extending = False
+
+    def startDrag(self, actions: Qt.DropAction) -> None:
+        """Its files have to be written first."""
+        self.drag_asked.emit()
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """j and k move as the arrows do; Home and End go to the newest and the oldest stored request."""
+        """j and k move as the arrows do; End goes to the oldest stored request."""
         key = Qt.Key(event.key())
-        if event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier):
-            super().keyPressEvent(event)
-        elif key in (Qt.Key.Key_J, Qt.Key.Key_K):
+        plain = not event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier)
+        if act(self.actions(), event):
+            return
+        if plain and key in (Qt.Key.Key_J, Qt.Key.Key_K):
             self.select_row(self.currentIndex().row() + (1 if key == Qt.Key.Key_J else -1))
-        elif key in self._keys:
-            self._keys[key].emit()
-        elif key == Qt.Key.Key_Home and not self._feed.model.at_head:
-            self._jumped_by = key
-            self._feed.head()
-        elif key == Qt.Key.Key_End and not self._feed.model.at_tail:
+        elif plain and key == Qt.Key.Key_End and not self._feed.model.at_tail:
             self._jumped_by = key
             self._feed.tail()
         else:
+            self._extending = bool(event.modifiers() & _EXTENDING)
             super().keyPressEvent(event)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the pill in the middle."""
-        super().resizeEvent(event)
-        self._place_pill()
-
-    def _select_midway(self, capture_id: str) -> bool:
-        if not self.select(capture_id):
-            return False
-        self.scrollTo(self.currentIndex(), QAbstractItemView.ScrollHint.PositionAtCenter)
-        return True
+            self._extending = False
 
     @Slot()
     def _arrive(self) -> None:
         """What was jumped to is there: the cursor goes to the request, or to the end that Home or End asked for."""
         sought, self._sought = self._sought, None
         if sought is not None:
-            self._select_midway(sought)
+            self.select(sought, midway=True)
         key, self._jumped_by = self._jumped_by, None
         if key is not None:
             self.select_row(0 if key == Qt.Key.Key_Home else self._feed.model.rowCount() - 1)
@@ -177,29 +207,18 @@ class RequestList(QListView):
             self._feed.pager.newer()
 
     @Slot()
-    def _tick(self) -> None:
-        """Repaint only the ages that changed, and only of rows that are seen."""
-        if not self.isVisible():
-            return
-        first = self.indexAt(self.viewport().rect().topLeft())
-        ages: dict[str, str] = {}
-        now = now_us()
-        for row in range(max(0, first.row()), self._feed.model.rowCount()):
-            rect = self.visualRect(self._feed.model.index(row))
-            if rect.top() > self.viewport().height():
-                break
-            summary = self._feed.model.summary(row)
-            ages[summary.id] = ago_text(summary.received_at, now)
-            if self._ages.get(summary.id) != ages[summary.id]:
-                self.viewport().update(self.request_delegate.time_rect(rect))
-        self._ages = ages
+    def _settle(self) -> None:
+        self.settled.emit()
+        current = self.currentIndex()
+        if self.selected_count() == 1 and self.selectionModel().isSelected(current):
+            self.chosen.emit(current.data(SUMMARY_ROLE))
 
-    @Slot(int)
-    def _show_held(self, held: int) -> None:
-        self.pill.setText(f"{held:,} new")
-        self.pill.setVisible(held > 0)
-        self._place_pill()
 
-    def _place_pill(self) -> None:
-        self.pill.adjustSize()
-        self.pill.move((self.viewport().width() - self.pill.width()) // 2, 8)
+def act(actions: Iterable[QAction], event: QKeyEvent) -> bool:
+    """Whether the key is an action's: then it does nothing else, even while the action would do nothing."""
+    modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+    keys = QKeySequence(QKeyCombination(modifiers, Qt.Key(event.key())))
+    action = next((action for action in actions if keys in action.shortcuts()), None)
+    if action is not None:
+        action.trigger()
+    return action is not None

@@ -8,6 +8,10 @@ QWidget[part="page"] { background: $bg; }
 QFrame[part="line"] { background: $border; border: none; }
 QFrame[part="header"] { background: $surface; border: none; border-bottom: 1px solid $border; }
 QFrame[part="footer"] { background: $bg; border: none; border-top: 1px solid $border; }
+QFrame[part="footer"][tone="warning"] { background: $warning_soft; }
+QFrame[part="note"] { background: $warning_soft; border: none; border-radius: ${radius}px; }
+QFrame[part="note"][writing="true"] { background: transparent; }
+QFrame[part="selection"] { background: $accent_soft; border: none; border-top: 1px solid $border; }
 QFrame[part="sidebar"] { background: $sidebar; border: none; }
 QFrame[part="toast"], QFrame[part="popup"] {
     background: $surface_raised; border: 1px solid $border_strong; border-radius: ${radius_card}px;

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.labels import plain_tooltip, restyle
 
 Kind = Literal["primary", "secondary", "ghost", "danger", "link"]
 _ICON_COLOURS = {"primary": "on_accent", "danger": "on_danger", "link": "accent_text"}
@@ -39,6 +39,13 @@ class Button(QPushButton):
     def set_icon_name(self, name: str | None) -> None:
         """Show another icon."""
         self._icon_name = name
+        self._recolour()
+
+    def set_kind(self, kind: Kind) -> None:
+        """Become a button of another kind."""
+        self._kind = kind
+        self.setProperty("kind", kind)
+        restyle(self)
         self._recolour()
 
     def set_refusal(self, reason: str | None) -> None:

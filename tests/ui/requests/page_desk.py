@@ -11,6 +11,7 @@ from typing import Any
 from app.core.clock import now_us
 from app.core.model import PART_SIZE, Capture, Endpoint
 from app.ui.frame.actions import EndpointActions
+from app.ui.pause import Pause
 from app.ui.requests.endpoint_page import EndpointPage
 from tests import factories
 from tests.ui.desk import Desk, open_desk
@@ -57,7 +58,7 @@ async def open_page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
     """A shown page of 1000 by 700 pixels."""
     async with open_desk(folder) as desk:
         made = await desk.endpoint(**endpoint)
-        page = EndpointPage(desk.doors, desk.theme, desk.tasks)
+        page = EndpointPage(desk.doors, desk.theme, desk.tasks, Pause())
         actions = EndpointActions(desk.doors, desk.theme, desk.tasks, page)
         page.test_requested.connect(actions.send_test)
         page.switch_requested.connect(actions.set_active)

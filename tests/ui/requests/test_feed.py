@@ -40,7 +40,7 @@ def test_live_batches_keep_selection_and_order(run: Run, tmp_path: Path) -> None
             assert current.id == first.id
             assert [summary.id for summary in shown.list.selected()] == [first.id]
             assert shown.list.verticalScrollBar().value() == 0
-            assert not shown.list.pill.isVisible()
+            assert not shown.page.pill.isVisible()
 
     run(check())
 
@@ -71,15 +71,15 @@ def test_a_reader_who_scrolled_away_is_not_disturbed(run: Run, tmp_path: Path) -
             for _ in range(12):
                 await shown.add()
             await until(lambda: shown.feed.held == 12)
-            assert shown.list.pill.isVisible()
-            assert shown.list.pill.text() == "12 new"
+            assert shown.page.pill.isVisible()
+            assert shown.page.pill.text() == "12 new"
             assert bar.value() == 20 * ROW + 7
             now = shown.list.indexAt(shown.list.viewport().rect().center()).data(model_module.SUMMARY_ROLE).id
             assert now == seen
-            QTest.mouseClick(shown.list.pill, Qt.MouseButton.LeftButton)
+            QTest.mouseClick(shown.page.pill, Qt.MouseButton.LeftButton)
             await until(lambda: shown.model.rowCount() == 162)
             assert bar.value() == 0
-            assert not shown.list.pill.isVisible()
+            assert not shown.page.pill.isVisible()
             assert ordered(shown)
             await shown.add()
             await until(lambda: shown.model.rowCount() == 163)
@@ -269,7 +269,7 @@ def test_a_request_far_down_is_gone_to_and_the_list_goes_on_both_ways(run: Run, 
             await until(lambda: shown.list.selected()[0].read)
             assert (shown.model.at_head, shown.feed.following) == (False, False)
             came = await shown.add()
-            await until(shown.list.pill.isVisible)
+            await until(shown.page.pill.isVisible)
             assert came.id not in shown.ids()
             shown.list.verticalScrollBar().setValue(ROW)
             await until(lambda: len(shown.ids()) > 2 * PAGE)
@@ -294,7 +294,7 @@ def test_a_request_near_an_end_is_gone_to_while_the_page_is_being_read(run: Run,
             if place == -1:
                 came = await shown.add()
                 await until(lambda: shown.ids()[0] == came.id)
-                assert not shown.list.pill.isVisible()
+                assert not shown.page.pill.isVisible()
                 assert shown.list.selected()[0].id == sent[place].id
             assert ordered(shown)
 

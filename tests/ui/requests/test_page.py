@@ -113,7 +113,7 @@ def test_copy_as_curl_from_list_and_detail(run: Run, tmp_path: Path) -> None:
             assert QGuiApplication.clipboard().text().startswith("curl 'http://127.0.0.1:8787/catch/sample/orders?x=1'")
             QGuiApplication.clipboard().clear()
             await until(lambda: shown.detail.capture is not None)
-            shown.detail.head.curl_asked.emit()
+            shown.page.commands.shown.curl.trigger()
             await until(lambda: "curl" in QGuiApplication.clipboard().text())
 
     run(check())
@@ -130,7 +130,7 @@ def test_copy_a_link_from_list_detail_and_header(run: Run, tmp_path: Path) -> No
             assert clipboard.text() == f"hookline://request/{sent.id}"
             clipboard.clear()
             await until(lambda: shown.detail.capture is not None)
-            shown.detail.head.link_asked.emit()
+            shown.page.commands.shown.link.trigger()
             assert clipboard.text() == f"hookline://request/{sent.id}"
             shown.page.header.link_asked.emit()
             assert clipboard.text() == f"hookline://endpoint/{shown.endpoint.slug}"
@@ -232,8 +232,8 @@ def test_ages_tick_for_what_is_seen_only(run: Run, tmp_path: Path) -> None:
         async with open_page(tmp_path) as shown:
             await shown.fill(150)
             await shown.reload()
-            shown.list._tick()
-            assert 0 < len(shown.list._ages) < 40
+            shown.list.ages.tick()
+            assert 0 < len(shown.list.ages.told) < 40
 
     run(check())
 

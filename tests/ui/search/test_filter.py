@@ -198,8 +198,8 @@ def test_a_reader_further_down_is_told_and_not_moved(run: Run, tmp_path: Path) -
                 await shown.add(method="POST")
             await until(lambda: shown.feed.held == 3)
             assert bar.value() == 20 * ROW
-            assert shown.list.pill.text() == "3 new"
-            QTest.mouseClick(shown.list.pill, Qt.MouseButton.LeftButton)
+            assert shown.page.pill.text() == "3 new"
+            QTest.mouseClick(shown.page.pill, Qt.MouseButton.LeftButton)
             await until(lambda: shown.model.rowCount() == 103)
             assert shown.feed.held == 0
 

@@ -1,0 +1,210 @@
+"""The note on a request, under the head of its detail: read there, and written there."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent, QTextCursor
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from app.core.rules import NOTE_MAX, note_error
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.labels import label, restyle
+
+LINES = 5
+"""Of a longer note the rest is scrolled to: it must not push the request away."""
+PADDING, BORDER = 4, 2
+"""As the style sheet has them."""
+
+
+class NotePanel(QFrame):
+    """`show_note` shows one; `start` writes it. `saved` carries the request's id and the new text.
+
+    Who goes on to another request while writing has it saved; what may not be saved is kept for coming back.
+    """
+
+    saved = Signal(str, str)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "note")
+        self._capture_id: str | None = None
+        self._note = ""
+        self._drafts: dict[str, str] = {}
+        self._came_from: QWidget | None = None
+        self.writing = False
+        self.text = _NoteEdit(self)
+        self.text.done.connect(self.save)
+        self.text.given_up.connect(self.cancel)
+        self.text.textChanged.connect(self._check)
+        self.edit = IconButton("edit", "Edit note (N)", theme, self, small=True)
+        self.edit.clicked.connect(self.start)
+        self._foot = QWidget(self)
+        self.hint = label("", "small", self._foot)
+        self.cancel_button = Button("Cancel", theme, self._foot, kind="ghost")
+        self.save_button = Button("Save", theme, self._foot, kind="primary")
+        for button, act in ((self.cancel_button, self.cancel), (self.save_button, self.save)):
+            button.setProperty("size", "small")
+            restyle(button)
+            button.clicked.connect(act)
+        self._build_layout()
+        self._show()
+
+    def show_note(self, capture_id: str | None, note: str | None) -> None:
+        """Show the note of this request, if it has one; None for no request."""
+        if capture_id != self._capture_id:
+            self._leave()
+            self._capture_id, self._note = capture_id, note or ""
+            if capture_id in self._drafts:
+                self._write(self._drafts.pop(capture_id))
+            else:
+                self._show()
+        elif note != self._note:
+            self._note = note or ""
+            if not self.writing:
+                self._show()
+
+    @Slot()
+    def start(self) -> None:
+        """Write the note of the request shown."""
+        if self._capture_id is not None and not self.writing:
+            self._came_from = self.window().focusWidget()
+            self._write(self._note)
+
+    @Slot()
+    def save(self) -> None:
+        """Keep what is written, unless a rule is against it."""
+        if self.writing and note_error(self.text.toPlainText()) is None:
+            self._tell()
+            self._end()
+
+    @Slot()
+    def cancel(self) -> None:
+        """Leave the note as it was."""
+        if self.writing:
+            self._end()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Lines wrap anew."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Only now is it known how wide it is."""
+        super().showEvent(event)
+        self._fit()
+
+    def _build_layout(self) -> None:
+        top = QHBoxLayout()
+        top.setSpacing(metrics.SPACE_1)
+        top.addWidget(self.text, 1)
+        top.addWidget(self.edit, 0, Qt.AlignmentFlag.AlignTop)
+        foot = QHBoxLayout(self._foot)
+        foot.setContentsMargins(metrics.SPACE_1, 0, 0, 0)
+        foot.setSpacing(metrics.SPACE_2)
+        foot.addWidget(self.hint, 1)
+        foot.addWidget(self.cancel_button)
+        foot.addWidget(self.save_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(metrics.SPACE_1, metrics.SPACE_1, metrics.SPACE_1, metrics.SPACE_1)
+        column.setSpacing(metrics.SPACE_1)
+        column.addLayout(top)
+        column.addWidget(self._foot)
+
+    def _write(self, text: str) -> None:
+        self.writing = True
+        self._dress()
+        self.text.setPlainText(text)
+        self.text.moveCursor(QTextCursor.MoveOperation.End)
+        self.text.setFocus()
+
+    def _show(self) -> None:
+        self.writing = False
+        self.text.setPlainText(self._note)
+        self._dress()
+
+    def _dress(self) -> None:
+        self.setProperty("writing", self.writing)
+        restyle(self)
+        self.text.setReadOnly(not self.writing)
+        self.text.setProperty("frameless", not self.writing)
+        restyle(self.text)
+        self.edit.setVisible(not self.writing)
+        self._foot.setVisible(self.writing)
+        self.setVisible(self.writing or bool(self._note))
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as its lines, up to a few."""
+        line = self.text.fontMetrics().lineSpacing()
+        lines = LINES if self.writing else min(LINES, max(1, int(self.text.document().size().height())))
+        around = 2 * (int(self.text.document().documentMargin()) + PADDING + (BORDER if self.writing else 0))
+        self.text.setFixedHeight(lines * line + around)
+
+    @Slot()
+    def _check(self) -> None:
+        text = self.text.toPlainText()
+        error = note_error(text)
+        self.save_button.setEnabled(error is None)
+        self.hint.setProperty("kind", "error" if error else "small")
+        restyle(self.hint)
+        self.hint.setText(error or f"{len(text.strip()):,} of {NOTE_MAX:,} · Ctrl+Enter saves, Esc cancels")
+
+    def _leave(self) -> None:
+        text = self.text.toPlainText()
+        if not self.writing or self._capture_id is None or text.strip() == self._note:
+            return
+        if note_error(text) is None:
+            self._tell()
+        else:
+            self._drafts[self._capture_id] = text
+
+    def _tell(self) -> None:
+        text = self.text.toPlainText().strip()
+        if self._capture_id is not None and text != self._note:
+            self._note = text
+            self.saved.emit(self._capture_id, text)
+
+    def _end(self) -> None:
+        """Back to reading; the keyboard goes back to where it came from."""
+        self._show()
+        if self._came_from is not None and isValid(self._came_from):
+            self._came_from.setFocus()
+        self._came_from = None
+
+
+class _NoteEdit(QPlainTextEdit):
+    """Plain text. Ctrl+Enter ends it, Esc gives it up; while it is read it takes no key that is a command."""
+
+    done = Signal()
+    given_up = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Note")
+        self.setPlaceholderText("What is there to know about this request?")
+        self.setTabChangesFocus(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    def event(self, event: QEvent) -> bool:
+        """While one writes, Enter and Esc are for the note, whatever command has them around."""
+        key = event.key() if isinstance(event, QKeyEvent) else None
+        keys = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape)
+        if event.type() == QEvent.Type.ShortcutOverride and key in keys and not self.isReadOnly():
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Write."""
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if self.isReadOnly():
+            super().keyPressEvent(event)
+        elif enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self.done.emit()
+        elif event.key() == Qt.Key.Key_Escape:
+            self.given_up.emit()
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,69 @@
+"""The request in a detail, kept true: what was marked since it was opened is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.core.events import Bus, RequestNoted, RequestsChanged, RequestsStarred
+from app.core.model import Summary
+from app.ui.detail.detail_pane import DetailPane
+
+
+class ShownRequest(QObject):
+    """`summary` is what `detail` shows, None while it shows nothing; its note is shown under the detail's head."""
+
+    changed = Signal()
+
+    def __init__(self, detail: DetailPane, bus: Bus, parent: QObject) -> None:
+        super().__init__(parent)
+        self.summary: Summary | None = None
+        self._detail = detail
+        detail.opened.connect(self._opened)
+        detail.closed.connect(self._closed)
+        self._ends: list[Callable[[], None]] = [
+            bus.subscribe(RequestsChanged, self._marked),
+            bus.subscribe(RequestsStarred, self._starred),
+            bus.subscribe(RequestNoted, self._noted),
+        ]
+
+    def is_there(self) -> bool:
+        """Whether a request is shown."""
+        return self.summary is not None
+
+    def stop(self) -> None:
+        """Hear no more."""
+        for end in self._ends:
+            end()
+
+    @Slot()
+    def _opened(self) -> None:
+        capture = self._detail.capture
+        self._take(capture.summary() if capture else None)
+
+    @Slot()
+    def _closed(self) -> None:
+        self._take(None)
+
+    def _marked(self, event: RequestsChanged) -> None:
+        shown = self.summary
+        if shown is None or shown.endpoint_id not in event.endpoint_ids:
+            return
+        if event.ids is None or shown.id in event.ids:
+            self._take(replace(shown, read=event.read))
+
+    def _starred(self, event: RequestsStarred) -> None:
+        if self.summary is not None and self.summary.id in event.ids:
+            self._take(replace(self.summary, starred=event.starred))
+
+    def _noted(self, event: RequestNoted) -> None:
+        if self.summary is not None and self.summary.id == event.id:
+            self._take(replace(self.summary, note=event.note))
+
+    def _take(self, summary: Summary | None) -> None:
+        if summary != self.summary:
+            self.summary = summary
+            self._detail.head.note.show_note(summary.id if summary else None, summary.note if summary else None)
+            self.changed.emit()

@@ -1,0 +1,95 @@
+"""What can be done with the list itself: open, select all, the newest, pause, its menu."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QPoint, Slot
+from PySide6.QtWidgets import QMenu
+
+from app.ui.commands.command import Command
+from app.ui.pause import Pause
+from app.ui.requests.request_commands import RequestCommands
+from app.ui.requests.view import RequestList
+from app.ui.theme.theme import Theme
+
+MENU_INSET = 84
+"""Pixels from the left at which a menu opened by a key begins: where the titles do."""
+
+
+class ListCommands(QObject):
+    """Commands of `rows`; `about` are those on what is selected in it. `opens` puts the keyboard into the detail,
+    `clears` ends a selection of many.
+    """
+
+    def __init__(
+        self,
+        rows: RequestList,
+        about: RequestCommands,
+        pause: Pause,
+        theme: Theme,
+        *,
+        opens: Callable[[], None],
+        clears: Callable[[], None],
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._list, self._about, self._pause = rows, about, pause
+        self.open = Command("Open", theme, self, does=opens, icon="body", keys=("Return", "Enter"))
+        self.select_all = Command("Select all", theme, self, does=rows.selectAll, icon="select-all", keys=("Ctrl+A",))
+        self.clear = Command("Clear selection", theme, self, does=clears, icon="close")
+        self.newest = Command("Go to newest", theme, self, does=rows.go_home, icon="newest", keys=("Home",))
+        self.pause = Command("Pause the list", theme, self, does=pause.toggle, icon="pause", keys=("P",))
+        self.menu = Command("Show the request's menu", theme, self, does=self._show_menu, icon="more", keys=("F4",))
+        pause.changed.connect(self._say_pause)
+        rows.customContextMenuRequested.connect(self._show_menu_at)
+        self._say_pause()
+
+    def menu_of_selected(self) -> QMenu:
+        """The menu of one request, or of the many that are selected; it deletes itself when closed."""
+        about = self._about
+        menu = QMenu(self._list)
+        menu.setAccessibleName("Request")
+        menu.aboutToHide.connect(menu.deleteLater)
+        if self._list.selected_count() > 1:
+            groups = [[about.mark_read, about.mark_unread, about.star], [about.delete], [self.clear]]
+        else:
+            marks = [about.star, about.note, about.toggle_read]
+            groups = [[self.open, about.own_window], [about.curl, about.link], marks, [about.delete]]
+        for number, group in enumerate(groups):
+            if number:
+                menu.addSeparator()
+            menu.addActions(group)
+        return menu
+
+    def refresh(self, visible: bool, here: bool) -> None:
+        """Allow what would do something: `here` tells whether there is a request to open."""
+        rows = self._list.model().rowCount() if visible else 0
+        self.open.setEnabled(here)
+        self.menu.setEnabled(bool(rows) and self._list.selected_count() > 0)
+        self.select_all.setEnabled(rows > 1)
+        self.clear.setEnabled(bool(rows) and self._list.selected_count() > 1)
+        self.newest.setEnabled(bool(rows))
+        self.pause.setEnabled(visible)
+
+    @Slot()
+    def _show_menu(self) -> None:
+        """Below the cursor's row, or in the middle when that is out of sight."""
+        rect, inside = self._list.visualRect(self._list.currentIndex()), self._list.viewport().rect()
+        self._open_menu(QPoint(MENU_INSET, rect.bottom()) if inside.contains(rect.bottomLeft()) else inside.center())
+
+    @Slot(QPoint)
+    def _show_menu_at(self, place: QPoint) -> None:
+        if self._list.indexAt(place).isValid():
+            self._open_menu(place)
+
+    def _open_menu(self, place: QPoint) -> None:
+        if self._list.selected_count():
+            self.menu_of_selected().popup(self._list.viewport().mapToGlobal(place))
+
+    @Slot()
+    def _say_pause(self) -> None:
+        if self._pause.on:
+            self.pause.show_as("Go on with the list", "play")
+        else:
+            self.pause.show_as("Pause the list", "pause")

@@ -1,0 +1,178 @@
+"""One request in a window of its own, beside the others: what it shows stays, whatever the list goes on to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QObject, QSettings, Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QKeyEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.events import EndpointRemoved, Purged, RequestsRemoved
+from app.core.model import Summary
+from app.ui.commands.command import Command
+from app.ui.detail.detail_pane import DetailPane
+from app.ui.detail.shown import ShownRequest
+from app.ui.ports import Doors
+from app.ui.requests.actions import RequestActions
+from app.ui.requests.bulk import Bulk
+from app.ui.requests.request_commands import RequestCommands
+from app.ui.requests.title import path_of
+from app.ui.tasks import Tasks
+from app.ui.theme.icons import app_icon
+from app.ui.theme.theme import Theme
+from app.ui.widgets.toast import Toast
+
+SIZE, MINIMUM = (720, 640), (420, 320)
+CASCADE = 32
+"""Pixels by which a window is moved from the one opened before."""
+TITLE_MAX = 80
+KEY = "request/geometry"
+
+
+class OwnWindow(QWidget):
+    """A plain window with the detail of one request, and its keys. `gone` is told as it closes."""
+
+    gone = Signal(str)
+
+    def __init__(self, summary: Summary, doors: Doors, theme: Theme, tasks: Tasks) -> None:
+        super().__init__(None, Qt.WindowType.Window)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setProperty("part", "surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setWindowIcon(app_icon())
+        self.setMinimumSize(*MINIMUM)
+        self._summary, self._doors, self._tasks = summary, doors, tasks
+        self._closed = False
+        endpoint = doors.endpoints.by_id(summary.endpoint_id)
+        of = f" · {escape(endpoint.name)}" if endpoint else ""
+        self.setWindowTitle(f"{escape(summary.method[:20])} {path_of(summary)[:TITLE_MAX]}{of}")
+        self.detail = DetailPane(doors, theme, tasks, self)
+        self.request = ShownRequest(self.detail, doors.bus, self)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.detail)
+        self._actions = RequestActions(doors, theme, self, Toast(theme, self), Bulk(self))
+        self.commands = RequestCommands(self._subject, self._actions, tasks, theme, delete=self._delete, parent=self)
+        self.request.changed.connect(self.commands.refresh)
+        offered = [command for command in self.commands.with_keys() if command is not self.commands.own_window]
+        self.detail.head.show_commands(offered)
+        self.commands.note_asked.connect(self.detail.head.note.start)
+        self.detail.head.note.saved.connect(self._save_note)
+        find = Command("Find in body", theme, self, does=self.detail.open_find, keys=("Ctrl+F",))
+        close = Command("Close", theme, self, does=self.close, keys=("Ctrl+W",))
+        for command in (*offered, find, close):
+            # Until something in it is clicked nothing has the keyboard, and the keys are to work all the same.
+            command.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+            self.addAction(command)
+        self.detail.body.loader.begun.connect(self._focus_body)
+        self._ends: list[Callable[[], None]] = [
+            doors.bus.subscribe(RequestsRemoved, self._removed),
+            doors.bus.subscribe(EndpointRemoved, self._endpoint_removed),
+            doors.bus.subscribe(Purged, self._purged),
+        ]
+        self.detail.show_request(summary.id)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc closes it, once nothing inside had a use for it."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            super().keyPressEvent(event)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Load no more and hear no more."""
+        self._closed = True
+        for end in self._ends:
+            end()
+        self.request.stop()
+        self.detail.stop()
+        self.gone.emit(self._summary.id)
+        super().closeEvent(event)
+
+    @Slot()
+    def _focus_body(self) -> None:
+        """The keyboard begins in the body; later it stays where it is."""
+        self.detail.body.loader.begun.disconnect(self._focus_body)
+        self.detail.take_focus()
+
+    @Slot(str, str)
+    def _save_note(self, capture_id: str, note: str) -> None:
+        self._tasks.start(self._actions.set_note(capture_id, note), "save a note")
+
+    def _subject(self) -> Sequence[Summary]:
+        shown = self.request.summary
+        return (shown,) if shown is not None else ()
+
+    async def _delete(self, chosen: Sequence[Summary]) -> None:
+        if await self._actions.agree_to_delete(chosen):
+            await self._actions.delete(chosen)
+
+    def _removed(self, event: RequestsRemoved) -> None:
+        if event.endpoint_id == self._summary.endpoint_id and (event.ids is None or self._summary.id in event.ids):
+            # Where all of an endpoint's went, some may have come meanwhile: the store knows.
+            self._look()
+
+    def _endpoint_removed(self, event: EndpointRemoved) -> None:
+        if event.endpoint.id == self._summary.endpoint_id:
+            self._look()
+
+    def _purged(self, event: Purged) -> None:
+        if self._summary.endpoint_id in event.report.deleted:
+            self._look()
+
+    def _look(self) -> None:
+        self._tasks.start(self._see_whether_stored(), "own window: is it stored")
+
+    async def _see_whether_stored(self) -> None:
+        if await self._doors.captures.get(self._summary.id) is None and not self._closed:
+            self.detail.placeholder.title.setText("This request was deleted")
+            self.detail.placeholder.text.setText("It is not stored any more.")
+            self.detail.clear()
+
+
+class OwnWindows(QObject):
+    """Opens them, one for each request, where the last one was left; `close_all` before the program ends."""
+
+    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._doors, self._theme, self._tasks = doors, theme, tasks
+        self._file = QSettings(str(Path(doors.data_folder) / "window.ini"), QSettings.Format.IniFormat)
+        self.open_now: dict[str, OwnWindow] = {}
+
+    @Slot(object)
+    def open(self, summary: Summary) -> None:
+        """Show a request in a window of its own; one that has one already comes to the front."""
+        window = self.open_now.get(summary.id)
+        if window is None:
+            window = OwnWindow(summary, self._doors, self._theme, self._tasks)
+            self._place(window)
+            self.open_now[summary.id] = window
+            window.gone.connect(self._gone)
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+        window.show()
+        window.raise_()
+        window.activateWindow()
+
+    def close_all(self) -> None:
+        """Close them all."""
+        for window in tuple(self.open_now.values()):
+            window.close()
+
+    def _place(self, window: OwnWindow) -> None:
+        last = next(reversed(self.open_now.values()), None)
+        if last is not None:
+            window.resize(last.size())
+            window.move(last.x() + CASCADE, last.y() + CASCADE)
+            return
+        geometry = self._file.value(KEY, QByteArray(), type=QByteArray)
+        if not (isinstance(geometry, QByteArray) and not geometry.isEmpty() and window.restoreGeometry(geometry)):
+            window.resize(*SIZE)
+
+    @Slot(str)
+    def _gone(self, capture_id: str) -> None:
+        window = self.open_now.pop(capture_id, None)
+        if window is not None:
+            self._file.setValue(KEY, window.saveGeometry())

@@ -1,0 +1,132 @@
+"""What can be done with requests, one command each: for those selected in a list, or for the one in a detail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.core.links import link_to_request
+from app.core.model import Summary
+from app.ui.commands.command import Command
+from app.ui.requests.actions import RequestActions
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+
+Subject = Callable[[], Sequence[Summary]]
+
+
+class RequestCommands(QObject):
+    """Commands about what `subject` gives; `refresh` after it changed. Each is enabled only when it would do something.
+
+    `delete` is what deletes, with its question: who knows of a list also moves its cursor.
+    """
+
+    own_window_asked = Signal(object)
+    note_asked = Signal()
+
+    def __init__(
+        self,
+        subject: Subject,
+        actions: RequestActions,
+        tasks: Tasks,
+        theme: Theme,
+        *,
+        delete: Callable[[Sequence[Summary]], Coroutine[Any, Any, None]],
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._subject, self._actions, self._tasks, self._delete = subject, actions, tasks, delete
+        keys = ("Shift+Return", "Shift+Enter")
+        self.own_window = Command(
+            "Open in own window", theme, self, does=self._open_window, icon="own-window", keys=keys
+        )
+        self.curl = Command("Copy as curl", theme, self, does=self._copy_curl, icon="code", keys=("C",))
+        self.link = Command("Copy link", theme, self, does=self._copy_link, icon="link", keys=("L",))
+        self.toggle_read = Command("Mark as unread", theme, self, does=self._toggle_read, icon="unread", keys=("U",))
+        self.star = Command("Star", theme, self, does=self._toggle_star, icon="star", keys=("S",))
+        self.note = Command("Add note…", theme, self, does=self.note_asked.emit, icon="note", keys=("N",))
+        self.mark_read = Command("Mark as read", theme, self, does=self._mark_read, icon="read")
+        self.mark_unread = Command("Mark as unread", theme, self, does=self._mark_unread, icon="unread")
+        self.delete = Command("Delete…", theme, self, does=self._ask_and_delete, icon="delete", keys=("Del",))
+        self.refresh()
+
+    def with_keys(self) -> list[Command]:
+        """Those that a list, a detail and the palette offer, in their order."""
+        return [self.own_window, self.curl, self.link, self.star, self.note, self.toggle_read, self.delete]
+
+    @Slot()
+    def refresh(self) -> None:
+        """Say and allow what fits those that are meant now."""
+        chosen = self._subject()
+        one, many = len(chosen) == 1, f" {len(chosen):,} requests" if len(chosen) > 1 else ""
+        unread = any(not summary.read for summary in chosen)
+        read = any(summary.read for summary in chosen)
+        for command in (self.own_window, self.curl, self.link, self.note):
+            command.setEnabled(one)
+        self.note.setText("Edit note…" if one and chosen[0].note else "Add note…")
+        free = bool(chosen) and not self._actions.bulk.busy
+        for command in (self.toggle_read, self.star, self.delete):
+            command.setEnabled(free)
+        self.mark_read.setEnabled(free and unread)
+        self.mark_unread.setEnabled(free and read)
+        self.toggle_read.show_as(f"Mark{many} as {'read' if unread else 'unread'}", "read" if unread else "unread")
+        if chosen and all(summary.starred for summary in chosen):
+            self.star.show_as(f"Remove {f'{len(chosen):,} stars' if many else 'star'}", "starred", "warning_fill")
+        else:
+            self.star.show_as(f"Star{many}", "star")
+        self.mark_read.setText(f"Mark{many} as read")
+        self.mark_unread.setText(f"Mark{many} as unread")
+        self.delete.setText(f"Delete{many}…")
+
+    @Slot()
+    def _open_window(self) -> None:
+        for summary in self._one():
+            self.own_window_asked.emit(summary)
+
+    @Slot()
+    def _copy_curl(self) -> None:
+        for summary in self._one():
+            self._tasks.start(self._actions.copy_curl(summary), "copy as curl")
+
+    @Slot()
+    def _copy_link(self) -> None:
+        for summary in self._one():
+            self._actions.copy_link(link_to_request(summary.id))
+
+    @Slot()
+    def _toggle_read(self) -> None:
+        """Unread becomes read where any is unread, otherwise all become unread."""
+        self._set_read(any(not summary.read for summary in self._subject()))
+
+    @Slot()
+    def _toggle_star(self) -> None:
+        """Whatever has no star gets one; where all have one, all lose it."""
+        chosen = self._subject()
+        without = [summary for summary in chosen if not summary.starred]
+        if chosen:
+            self._tasks.start(self._actions.star(without or chosen, starred=bool(without)), "star requests")
+
+    @Slot()
+    def _mark_read(self) -> None:
+        self._set_read(True)
+
+    @Slot()
+    def _mark_unread(self) -> None:
+        self._set_read(False)
+
+    @Slot()
+    def _ask_and_delete(self) -> None:
+        chosen = self._subject()
+        if chosen:
+            self._tasks.start(self._delete(chosen), "delete requests")
+
+    def _set_read(self, read: bool) -> None:
+        chosen = [summary for summary in self._subject() if summary.read != read]
+        if chosen:
+            self._tasks.start(self._actions.set_read(chosen, read=read), "mark requests")
+
+    def _one(self) -> Sequence[Summary]:
+        chosen = self._subject()
+        return chosen if len(chosen) == 1 else ()

@@ -1,0 +1,215 @@
+"""One command behind each key, button and menu entry: what it is called, when it is there, what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
+
+from app.ui.commands.book import Group
+from app.ui.widgets.action_button import ActionButton
+from app.ui.widgets.question import Question
+from tests.ui.desk import shown as shown_window
+from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.waiting import settle, until
+
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+
+
+async def filled(shown: PageDesk, count: int) -> list[str]:
+    await shown.fill(count)
+    await shown.reload()
+    shown.page.activateWindow()
+    shown.list.setFocus()
+    return shown.ids()
+
+
+def click_row(shown: PageDesk, row: int, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    place = shown.list.visualRect(shown.model.index(row)).center()
+    QTest.mouseClick(shown.list.viewport(), Qt.MouseButton.LeftButton, modifier, place)
+
+
+async def menu_of(shown: PageDesk, row: int) -> QMenu:
+    place = shown.list.visualRect(shown.model.index(row)).center()
+    QTest.mouseClick(shown.list.viewport(), Qt.MouseButton.RightButton, pos=place)
+    glob = shown.list.viewport().mapToGlobal(place)
+    asked = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, glob)
+    QApplication.sendEvent(shown.list.viewport(), asked)
+    await until(lambda: any(menu.isVisible() for menu in shown.list.findChildren(QMenu)))
+    return next(menu for menu in shown.list.findChildren(QMenu) if menu.isVisible())
+
+
+def texts(menu: QMenu) -> list[str]:
+    return [action.text() for action in menu.actions() if not action.isSeparator()]
+
+
+def test_the_menu_of_a_row_holds_the_commands_themselves(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = await filled(shown, 3)
+            commands = shown.page.commands
+            menu = await menu_of(shown, 1)
+            assert [one.id for one in shown.list.selected()] == [ids[1]]
+            assert set(commands.selected.with_keys()) <= set(menu.actions())
+            assert commands.list.open in menu.actions()
+            await until(lambda: all(action.isEnabled() for action in menu.actions()))
+            commands.selected.link.trigger()
+            assert QGuiApplication.clipboard().text() == f"hookline://request/{ids[1]}"
+            menu.close()
+            await settle()
+            assert not shown.list.findChildren(QMenu)
+
+    run(check())
+
+
+def test_the_menu_of_many_names_how_many_and_keeps_them_selected(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = await filled(shown, 5)
+            click_row(shown, 0)
+            click_row(shown, 2, SHIFT)
+            await until(shown.page.foot.bar.isVisible)
+            menu = await menu_of(shown, 1)
+            assert "Delete 3 requests…" in texts(menu)
+            assert "Mark 3 requests as read" in texts(menu)
+            assert "Copy link" not in texts(menu)
+            shown.page.commands.selected.mark_read.trigger()
+            await until(lambda: all(shown.model.summary(row).read for row in range(3)))
+            assert not shown.model.summary(3).read
+            assert [one.id for one in shown.list.selected()] == ids[:3]
+            menu.close()
+
+    run(check())
+
+
+def test_f4_and_the_menu_key_open_it_at_the_cursor(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await filled(shown, 3)
+            QTest.keyClick(shown.list, Qt.Key.Key_J)
+            QTest.keyClick(shown.list, Qt.Key.Key_F4)
+            await until(lambda: shown.list.findChildren(QMenu))
+            shown.list.findChildren(QMenu)[0].close()
+            await until(lambda: not shown.list.findChildren(QMenu))
+            row = shown.list.visualRect(shown.list.currentIndex()).center()
+            by_key = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, row, shown.list.mapToGlobal(row))
+            QApplication.sendEvent(shown.list.viewport(), by_key)
+            await until(lambda: shown.list.findChildren(QMenu))
+            shown.list.findChildren(QMenu)[0].close()
+            below = QPoint(10, shown.list.viewport().height() - 4)
+            nowhere = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, below, shown.list.mapToGlobal(below))
+            await until(lambda: not shown.list.findChildren(QMenu))
+            QApplication.sendEvent(shown.list.viewport(), nowhere)
+            await settle()
+            assert not shown.list.findChildren(QMenu)
+
+    run(check())
+
+
+def test_commands_are_there_only_when_they_would_do_something(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            commands = shown.page.commands
+            offered = {action.text(): group for group, action in commands.offered()}
+            assert offered["Copy as curl"] is Group.REQUEST
+            assert offered["Filter requests"] is Group.LIST
+            assert offered["Delete endpoint…"] is Group.ENDPOINT
+            assert len(list(commands.offered())) == len({action for _, action in commands.offered()})
+            assert not any(action.isEnabled() for group, action in commands.offered() if group is Group.REQUEST)
+            await filled(shown, 2)
+            assert not commands.selected.delete.isEnabled()
+            assert commands.list.select_all.isEnabled()
+            shown.list.select_row(0)
+            await until(lambda: shown.detail.capture is not None)
+            assert all(action.isEnabled() for group, action in commands.offered() if group is Group.REQUEST)
+            shown.list.selectAll()
+            await until(lambda: not commands.selected.curl.isEnabled())
+            assert commands.selected.delete.text() == "Delete 2 requests…"
+            assert commands.shown.curl.isEnabled()
+            shown.page.hide()
+            assert not any(action.isEnabled() for _, action in commands.offered())
+            shown.page.show()
+            assert commands.selected.delete.isEnabled()
+
+    run(check())
+
+
+def test_the_heads_buttons_are_the_commands_with_their_keys(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = await filled(shown, 2)
+            shown.list.select_row(0)
+            await until(lambda: shown.detail.capture is not None and shown.model.summary(0).read)
+            buttons = {button.command.text(): button for button in shown.detail.head.findChildren(ActionButton)}
+            assert buttons["Copy link"].accessibleName() == "Copy link (L)"
+            QTest.mouseClick(buttons["Copy link"], Qt.MouseButton.LeftButton)
+            assert QGuiApplication.clipboard().text() == f"hookline://request/{ids[0]}"
+            QTest.mouseClick(buttons["Mark as unread"], Qt.MouseButton.LeftButton)
+            await until(lambda: not shown.model.summary(0).read)
+            assert buttons["Mark as unread"].accessibleName() == "Mark as read (U)"
+            shown.list.selectAll()
+            await settle()
+            QTest.mouseClick(buttons["Delete…"], Qt.MouseButton.LeftButton)
+            await until(lambda: shown.page.findChildren(Question))
+            assert shown.page.findChildren(Question)[0].windowTitle() == "Delete this request?"
+
+    run(check())
+
+
+def test_typing_stays_typing_in_the_filter_and_the_search(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await filled(shown, 3)
+            shown.list.select_row(0)
+            await until(lambda: shown.detail.capture is not None)
+            QGuiApplication.clipboard().clear()
+            line = shown.page.filter.bar.line
+            QTest.keyClick(shown.list, "/")
+            await until(line.hasFocus)
+            line.suggestions.hide()
+            QTest.keyClicks(line, "clusp")
+            QTest.keyClick(line, Qt.Key.Key_A, CTRL)
+            assert line.selectedText() == "clusp"
+            QTest.keyClick(line, Qt.Key.Key_Delete)
+            assert line.text() == ""
+            shown.detail.open_find()
+            field = shown.detail.body.find_bar.field
+            await until(field.hasFocus)
+            QTest.keyClicks(field, "clusp")
+            QTest.keyClick(field, Qt.Key.Key_Return, SHIFT)
+            await settle()
+            assert field.text() == "clusp"
+            assert not shown.page.findChildren(Question)
+            assert not shown.page.windows.open_now
+            assert shown.page.foot.button.text() == "Pause"
+            assert QGuiApplication.clipboard().text() == ""
+            assert shown.list.selected_count() <= 1
+
+    run(check())
+
+
+def test_the_windows_other_pages_are_offered_none_of_it(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with shown_window(tmp_path, endpoints=1) as (desk, window):
+            endpoint = desk.store.endpoints.all()[0]
+            await desk.capture(endpoint)
+            window.show_endpoint(endpoint.id)
+            await until(lambda: window.requests.feed.model.rowCount() == 1)
+            header = window.requests.header
+            assert header.edit_command.isEnabled()
+            window.show_page("dashboard")
+            assert not header.edit_command.isEnabled()
+            assert not window.requests.commands.list.pause.isEnabled()
+            window.show_page("all")
+            await until(window.requests.commands.list.pause.isEnabled)
+            assert not header.edit_command.isEnabled()
+
+    run(check())

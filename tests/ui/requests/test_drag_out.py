@@ -1,0 +1,158 @@
+"""Requests dragged out of the window: the very bytes as files, and what is to be pasted as text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt
+from PySide6.QtGui import QDrag, QMouseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.core.model import PART_SIZE
+from app.ui.requests import drag_out
+from tests.factories import capture
+from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+BODIES = (b'{"a": 1}\n', bytes(range(256)) * 5_000, b"\xff\xfe\x00" + b"x" * PART_SIZE)
+
+
+def files(data: QMimeData) -> list[Path]:
+    return [Path(url.toLocalFile()) for url in data.urls()]
+
+
+def test_each_body_becomes_a_file_byte_for_byte(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            kinds = ("application/json", "application/octet-stream", "text/plain; charset=latin-1")
+            made = [await shown.add(body, content_type=kind) for body, kind in zip(BODIES, kinds, strict=True)]
+            data = await shown.page.drag_files.mime([one.summary() for one in made])
+            written = files(data)
+            assert [path.read_bytes() for path in written] == list(BODIES)
+            assert [path.suffix for path in written] == [".json", ".bin", ".txt"]
+            assert written[0].name == f"request-{made[0].id[:13]}.json"
+            assert data.text().splitlines() == ["http://127.0.0.1:8787/catch/sample/orders?x=1"] * 3
+            folder = written[0].parent.parent
+            assert folder.stat().st_mode & 0o077 == 0
+            shown.page.stop()
+            assert not folder.exists()
+
+    run(check())
+
+
+def test_requests_of_one_moment_and_kind_get_names_of_their_own(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            at = 1_800_000_000_000_000
+            made = [await shown.add(f"{n}".encode(), received_at=at) for n in range(3)]
+            first = files(await shown.page.drag_files.mime([one.summary() for one in made]))
+            again = files(await shown.page.drag_files.mime([made[0].summary()]))
+            assert len({path.name for path in first}) == 3
+            assert [path.read_bytes() for path in first] == [b"0", b"1", b"2"]
+            assert again[0].name == first[0].name
+            assert again[0].read_bytes() == b"0"
+
+    run(check())
+
+
+def test_one_request_is_also_its_curl_command_and_one_without_a_body_is_only_that(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            full, empty = await shown.add(b"a=1"), await shown.add(b"", method="GET")
+            data = await shown.page.drag_files.mime([full.summary()])
+            assert data.text().startswith("curl ")
+            assert "--data-raw a=1" in data.text()
+            data = await shown.page.drag_files.mime([empty.summary()])
+            assert not data.hasUrls()
+            assert data.text().startswith("curl ")
+
+    run(check())
+
+
+def test_too_much_to_drag_is_said() -> None:
+    big, half = capture(size=drag_out.BYTES_MAX + 1).summary(), capture(size=drag_out.BYTES_MAX // 2 + 1).summary()
+    assert drag_out.refused([half]) is None
+    assert "too large to drag out" in (drag_out.refused([big]) or "")
+    assert "one by one" in (drag_out.refused([half, half]) or "")
+    assert "At most 100" in (drag_out.refused([capture().summary()] * 101) or "")
+
+
+def move(shown: PageDesk, place: QPoint) -> None:
+    """As the system tells of a mouse that moves with its button held."""
+    glob = QPointF(shown.list.viewport().mapToGlobal(place))
+    left, no_keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    event = QMouseEvent(QEvent.Type.MouseMove, QPointF(place), glob, Qt.MouseButton.NoButton, left, no_keys)
+    QApplication.sendEvent(shown.list.viewport(), event)
+
+
+class Seen:
+    """Stands for the system's own part of a drag, which needs a display: notes what is dragged."""
+
+    def __init__(self) -> None:
+        self.data: list[tuple[list[Path], str]] = []
+        self.inside_a_task = False
+
+    def drag(self, drag: QDrag, action: Qt.DropAction) -> Qt.DropAction:
+        self.inside_a_task |= asyncio.current_task() is not None
+        data = drag.mimeData()
+        assert not drag.pixmap().isNull()
+        self.data.append((files(data), data.text()))
+        return action
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    seen = Seen()
+    monkeypatch.setattr(drag_out, "run_drag", seen.drag)
+    return seen
+
+
+def test_the_mouse_drags_what_is_selected_once_its_files_are_there(run: Run, tmp_path: Path, seen: Seen) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(5)
+            await shown.add(b"newest")
+            await shown.reload()
+            viewport = shown.list.viewport()
+            rows = [shown.list.visualRect(shown.model.index(row)).center() for row in range(5)]
+            QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=rows[0])
+            move(shown, rows[0] + QPoint(30, 0))
+            move(shown, rows[2])
+            await until(lambda: seen.data)
+            assert not seen.inside_a_task
+            paths, text = seen.data[0]
+            assert [path.read_bytes() for path in paths] == [b"newest"]
+            assert text.startswith("curl ")
+            assert [summary.id for summary in shown.list.selected()] == [shown.ids()[0]]
+            QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=rows[2])
+            QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=rows[1])
+            QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier, rows[3])
+            QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=rows[2])
+            move(shown, rows[2] + QPoint(30, 0))
+            await until(lambda: len(seen.data) == 2)
+            assert len(seen.data[1][0]) == 3
+            QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=rows[2])
+
+    run(check())
+
+
+def test_who_lets_go_meanwhile_drags_nothing(run: Run, tmp_path: Path, seen: Seen) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.add(b"body")
+            await until(lambda: shown.model.rowCount() == 1)
+            place = shown.list.visualRect(shown.model.index(0)).center()
+            QTest.mousePress(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+            move(shown, place + QPoint(30, 0))
+            QTest.mouseRelease(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+            await until(lambda: not shown.page.drag_out.preparing)
+            await settle()
+            assert not seen.data
+
+    run(check())

@@ -1,0 +1,197 @@
+"""Stars and notes in the window: given, taken, written, and true wherever they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+
+from app.core.rules import NOTE_MAX
+from app.ui.requests.delegate import tooltip
+from app.ui.widgets.action_button import ActionButton
+from tests import factories
+from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+async def opened(shown: PageDesk, count: int = 4, row: int = 1) -> list[str]:
+    await shown.fill(count)
+    await shown.reload()
+    shown.page.activateWindow()
+    shown.list.select_row(row)
+    shown.list.setFocus()
+    ids = shown.ids()
+    await until(lambda: shown.page.request.summary is not None and shown.page.request.summary.id == ids[row])
+    return ids
+
+
+def star_of(shown: PageDesk, row: int) -> QPoint:
+    rect = shown.list.visualRect(shown.model.index(row))
+    return shown.list.request_delegate.star_rect(rect).center()
+
+
+def test_a_click_on_a_star_toggles_it_and_chooses_nothing(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = await opened(shown)
+            viewport = shown.list.viewport()
+            QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
+            await until(lambda: shown.model.summary(3).starred)
+            assert [summary.id for summary in shown.list.selected()] == [ids[1]]
+            assert not shown.model.summary(3).read
+            QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
+            await until(lambda: not shown.model.summary(3).starred)
+            QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3) + QPoint(60, 0))
+            await until(lambda: shown.detail.wanted == ids[3])
+            stored = await shown.desk.store.captures.get(ids[3])
+            assert stored is not None
+            assert not stored.starred
+
+    run(check())
+
+
+def test_s_and_the_heads_star_are_the_same(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await opened(shown)
+            command = shown.page.commands.shown.star
+            button = next(b for b in shown.detail.head.findChildren(ActionButton) if b.command is command)
+            assert button.accessibleName() == "Star (S)"
+            QTest.keyClick(shown.list, Qt.Key.Key_S)
+            await until(lambda: shown.model.summary(1).starred)
+            assert button.accessibleName() == "Remove star (S)"
+            QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+            await until(lambda: not shown.model.summary(1).starred)
+            shown.detail.tabs.setFocus()
+            QTest.keyClick(shown.detail.tabs, Qt.Key.Key_S)
+            await until(lambda: shown.model.summary(1).starred)
+
+    run(check())
+
+
+def test_a_list_of_the_starred_and_the_noted_follows(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = await opened(shown, 6)
+            captures = shown.desk.store.captures
+            shown.page.filter.bar.set_text("is:starred")
+            await until(lambda: shown.page.filter.found_nothing)
+            await captures.star([ids[2], ids[4]])
+            await until(lambda: shown.ids() == [ids[2], ids[4]])
+            shown.page.filter.bar.set_text("is:noted")
+            await until(lambda: shown.page.filter.found_nothing)
+            await captures.set_note(ids[5], "look")
+            await until(lambda: shown.ids() == [ids[5]])
+            assert shown.model.summary(0).note == "look"
+
+    run(check())
+
+
+def test_a_note_is_written_under_the_head_and_shown_everywhere(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = await opened(shown)
+            note = shown.detail.head.note
+            assert not note.isVisible()
+            QGuiApplication.clipboard().clear()
+            QTest.keyClick(shown.list, Qt.Key.Key_N)
+            await until(note.text.hasFocus)
+            QTest.keyClicks(note.text, "cluspn")
+            QTest.keyClick(note.text, Qt.Key.Key_Return)
+            QTest.keyClicks(note.text, "two")
+            assert note.text.toPlainText() == "cluspn\ntwo"
+            assert note.hint.text().startswith("10 of 2,000")
+            QTest.keyClick(note.text, Qt.Key.Key_Return, CTRL)
+            await until(lambda: shown.model.summary(1).note == "cluspn\ntwo")
+            assert not note.writing
+            assert note.isVisible()
+            assert note.text.isReadOnly()
+            assert shown.page.focusWidget() is shown.list
+            assert shown.page.commands.selected.note.text() == "Edit note…"
+            assert not shown.model.summary(1).starred
+            assert QGuiApplication.clipboard().text() == ""
+            assert "Note: cluspn\ntwo" in tooltip(shown.model.summary(1), {})
+            shown.list.select_row(0)
+            await until(lambda: not note.isVisible())
+            stored = await shown.desk.store.captures.get(ids[1])
+            assert stored is not None
+            assert stored.note == "cluspn\ntwo"
+
+    run(check())
+
+
+def test_esc_leaves_a_note_as_it_was_and_an_empty_one_removes_it(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = await opened(shown)
+            await shown.desk.store.captures.set_note(ids[1], "before")
+            note = shown.detail.head.note
+            await until(note.isVisible)
+            QTest.mouseClick(note.edit, Qt.MouseButton.LeftButton)
+            QTest.keyClicks(note.text, " and after")
+            QTest.keyClick(note.text, Qt.Key.Key_Escape)
+            assert note.text.toPlainText() == "before"
+            assert shown.detail.wanted == ids[1]
+            note.start()
+            QTest.keyClick(note.text, Qt.Key.Key_A, CTRL)
+            QTest.keyClick(note.text, Qt.Key.Key_Delete)
+            QTest.mouseClick(note.save_button, Qt.MouseButton.LeftButton)
+            await until(lambda: shown.model.summary(1).note is None)
+            assert not note.isVisible()
+
+    run(check())
+
+
+def test_too_long_a_note_says_so_and_is_kept_for_coming_back(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await opened(shown)
+            note = shown.detail.head.note
+            note.start()
+            note.text.setPlainText("x" * (NOTE_MAX + 1))
+            assert "at most 2,000 characters" in note.hint.text()
+            assert not note.save_button.isEnabled()
+            QTest.keyClick(note.text, Qt.Key.Key_Return, CTRL)
+            assert note.writing
+            shown.list.select_row(2)
+            await until(lambda: not note.writing)
+            shown.list.select_row(1)
+            await until(lambda: note.writing)
+            assert len(note.text.toPlainText()) == NOTE_MAX + 1
+            note.text.setPlainText("short")
+            shown.list.select_row(2)
+            await until(lambda: shown.model.summary(1).note == "short")
+            await settle()
+            assert not note.writing
+
+    run(check())
+
+
+def test_a_note_written_elsewhere_shows_but_not_over_what_is_being_written(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = await opened(shown)
+            note, captures = shown.detail.head.note, shown.desk.store.captures
+            await captures.set_note(ids[1], "from a script")
+            await until(lambda: note.text.toPlainText() == "from a script")
+            note.start()
+            QTest.keyClicks(note.text, "!")
+            await captures.set_note(ids[1], "another")
+            assert note.text.toPlainText() == "from a script!"
+            note.cancel()
+            assert note.text.toPlainText() == "another"
+
+    run(check())
+
+
+def test_a_notes_hidden_characters_are_named_in_the_tooltip() -> None:
+    hostile = "a\u202eb\nc"
+    summary = factories.capture(note=hostile, starred=True).summary()
+    assert "Note: a\\u202eb\nc" in tooltip(summary, {})

@@ -1,0 +1,170 @@
+"""A request in a window of its own: its keys, its marks, its end."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.ui.requests.own_window import OwnWindow
+from app.ui.widgets.question import Question
+from tests.ui.desk import shown as shown_window
+from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.waiting import settle, until
+
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+
+
+async def own(shown: PageDesk, row: int = 1) -> OwnWindow:
+    """The window of a row's request, once it shows it."""
+    shown.page.activateWindow()
+    shown.list.setFocus()
+    shown.list.select_row(row)
+    await until(lambda: shown.page.request.summary is not None)
+    QTest.keyClick(shown.list, Qt.Key.Key_Return, SHIFT)
+    window = shown.page.windows.open_now[shown.ids()[row]]
+    await until(lambda: window.request.summary is not None and window.request.summary.read)
+    await until(lambda: QApplication.activeWindow() is window and window.focusWidget() is window.detail.body.code)
+    return window
+
+
+def test_it_shows_its_request_with_its_keys_whatever_the_list_shows(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path, name="Stripe test") as shown:
+            await shown.fill(3)
+            await shown.reload()
+            ids, clipboard = shown.ids(), QGuiApplication.clipboard()
+            window = await own(shown)
+            assert window.windowTitle() == "POST /1 · Stripe test"
+            shown.list.select_row(0)
+            await until(lambda: shown.detail.wanted == ids[0])
+            assert window.detail.wanted == ids[1]
+            QTest.keyClick(window, Qt.Key.Key_L)
+            assert clipboard.text() == f"hookline://request/{ids[1]}"
+            QTest.keyClick(window, Qt.Key.Key_C)
+            await until(lambda: clipboard.text().startswith("curl "))
+            QTest.keyClick(window, Qt.Key.Key_S)
+            await until(lambda: shown.model.summary(1).starred)
+            QTest.keyClick(window, Qt.Key.Key_U)
+            await until(lambda: not shown.model.summary(1).read)
+            QTest.keyClick(window, Qt.Key.Key_N)
+            note = window.detail.head.note
+            await until(note.text.hasFocus)
+            QTest.keyClicks(note.text, "cls")
+            QTest.keyClick(note.text, Qt.Key.Key_Return, CTRL)
+            await until(lambda: shown.model.summary(1).note == "cls")
+
+    run(check())
+
+
+def test_opening_it_twice_raises_the_first_and_a_double_click_opens_it_too(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(3)
+            await shown.reload()
+            window = await own(shown)
+            place = shown.list.visualRect(shown.model.index(1)).center()
+            QTest.mouseDClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+            assert list(shown.page.windows.open_now.values()) == [window]
+            place = shown.list.visualRect(shown.model.index(2)).center()
+            QTest.mouseClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+            QTest.mouseDClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+            assert len(shown.page.windows.open_now) == 2
+
+    run(check())
+
+
+def test_esc_closes_what_is_open_inside_first(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(2)
+            await shown.reload()
+            window = await own(shown)
+            QTest.keyClick(window, Qt.Key.Key_F, CTRL)
+            bar = window.detail.body.find_bar
+            await until(bar.field.hasFocus)
+            QTest.keyClick(bar.field, Qt.Key.Key_Escape)
+            assert not bar.isVisible()
+            window.detail.head.note.start()
+            QTest.keyClick(window.detail.head.note.text, Qt.Key.Key_Escape)
+            assert window.isVisible()
+            QTest.keyClick(window, Qt.Key.Key_Escape)
+            await until(lambda: not shown.page.windows.open_now)
+            window = await own(shown)
+            QTest.keyClick(window.focusWidget(), Qt.Key.Key_W, CTRL)
+            await until(lambda: not shown.page.windows.open_now)
+
+    run(check())
+
+
+def test_it_says_that_its_request_was_deleted(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(4)
+            await shown.reload()
+            store, ids = shown.desk.store, shown.ids()
+            window = await own(shown)
+            await store.captures.delete([ids[0]])
+            await settle()
+            assert window.detail.capture is not None
+            QTest.keyClick(window, Qt.Key.Key_Delete)
+            await until(lambda: window.findChildren(Question))
+            QTest.mouseClick(window.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
+            await until(window.detail.placeholder.isVisible)
+            await until(lambda: window.detail.placeholder.title.text() == "This request was deleted")
+            assert not window.commands.delete.isEnabled()
+            other = await own(shown, 0)
+            await store.endpoints.delete(shown.endpoint.id)
+            await until(lambda: other.detail.placeholder.title.text() == "This request was deleted")
+
+    run(check())
+
+
+def test_it_comes_back_where_it_was_left_and_goes_with_the_program(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with shown_window(tmp_path, endpoints=1) as (desk, window):
+            endpoint = desk.store.endpoints.all()[0]
+            first, second = await desk.capture(endpoint), await desk.capture(endpoint)
+            windows = window.requests.windows
+            windows.open(first.summary())
+            windows.open_now[first.id].resize(555, 444)
+            windows.open_now[first.id].close()
+            windows.open(second.summary())
+            assert windows.open_now[second.id].size().toTuple() == (555, 444)
+            windows.open(first.summary())
+            assert windows.open_now[first.id].pos() != windows.open_now[second.id].pos()
+            window.close()
+            await until(lambda: not windows.open_now)
+            await settle()
+            assert not [one for one in QApplication.topLevelWidgets() if isinstance(one, OwnWindow)]
+
+    run(check())
+
+
+def test_windows_that_were_closed_leave_nothing_behind(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            made = await shown.add()
+            handlers = {kind: len(held) for kind, held in shown.desk.bus._handlers.items()}
+            for _ in range(3):
+                shown.page.windows.open(made.summary())
+                window = shown.page.windows.open_now[made.id]
+                await until(lambda window=window: window.detail.capture is not None)  # type: ignore[misc]
+                window.close()
+                await settle()
+            del window
+            gc.collect()
+            await settle()
+            assert {kind: len(held) for kind, held in shown.desk.bus._handlers.items()} == handlers
+            assert not [one for one in QApplication.allWidgets() if isinstance(one, OwnWindow)]
+
+    run(check())

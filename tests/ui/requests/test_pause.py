@@ -1,0 +1,150 @@
+"""The list held still while capturing goes on, and the ways back to the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.ui.requests.delegate import ROW
+from tests.ui.desk import shown as shown_window
+from tests.ui.requests.page_desk import open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def test_while_paused_new_requests_are_only_counted(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(5)
+            await shown.reload()
+            ids, page = shown.ids(), shown.page
+            page.activateWindow()
+            shown.list.setFocus()
+            QTest.keyClick(shown.list, Qt.Key.Key_P)
+            assert page.foot.button.text() == "Paused · Go on"
+            for _ in range(4):
+                await shown.add()
+            await until(lambda: shown.feed.held == 4)
+            await until(lambda: page.footer.text() == "9 requests · 8 unread · capturing goes on")
+            assert shown.ids() == ids
+            assert page.pill.isVisible()
+            assert page.pill.text() == "4 new"
+            assert "stays paused" in page.pill.toolTip()
+            QTest.mouseClick(page.pill, Qt.MouseButton.LeftButton)
+            await until(lambda: shown.model.rowCount() == 9)
+            assert not page.pill.isVisible()
+            await shown.add()
+            await until(lambda: page.pill.text() == "1 new")
+            assert page.pill.isVisible()
+            assert shown.model.rowCount() == 9
+            QTest.mouseClick(page.foot.button, Qt.MouseButton.LeftButton)
+            await until(lambda: shown.model.rowCount() == 10)
+            assert not page.pill.isVisible()
+            assert page.foot.button.text() == "Pause"
+            await shown.add()
+            await until(lambda: shown.model.rowCount() == 11)
+
+    run(check())
+
+
+def test_scrolling_to_the_top_of_a_paused_list_brings_nothing_in(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(100)
+            await shown.reload()
+            bar, pause = shown.list.verticalScrollBar(), shown.page._pause
+            pause.set(True)
+            bar.setValue(40 * ROW)
+            await shown.add()
+            await until(lambda: shown.feed.held == 1)
+            place = shown.page.pill.pos()
+            bar.setValue(0)
+            await settle()
+            assert shown.model.rowCount() == 100
+            assert shown.page.pill.isVisible()
+            assert shown.page.pill.pos() == place
+            bar.setValue(40 * ROW)
+            pause.set(False)
+            await settle()
+            # The reader is elsewhere: the pill goes on counting, as for anybody who has scrolled away.
+            assert shown.model.rowCount() == 100
+            assert shown.page.pill.text() == "1 new"
+            bar.setValue(0)
+            await until(lambda: shown.model.rowCount() == 101)
+
+    run(check())
+
+
+def test_a_filtered_list_is_held_too(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(3)
+            await shown.reload()
+            shown.page.filter.bar.set_text("method:PUT")
+            await until(lambda: shown.page.filter.found_nothing)
+            shown.page._pause.set(True)
+            await shown.add(method="PUT")
+            await until(lambda: shown.feed.held == 1)
+            assert not shown.model.rowCount()
+            shown.page._pause.set(False)
+            await until(lambda: shown.model.rowCount() == 1)
+
+    run(check())
+
+
+def test_far_from_the_newest_there_is_a_way_back(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(150)
+            await shown.reload()
+            pill, bar = shown.page.pill, shown.list.verticalScrollBar()
+            shown.list.select_row(3)
+            assert not pill.isVisible()
+            bar.setValue(100 * ROW)
+            assert pill.isVisible()
+            assert pill.text() == "Newest"
+            await shown.add()
+            await until(lambda: pill.text() == "1 new")
+            QTest.mouseClick(pill, Qt.MouseButton.LeftButton)
+            await until(lambda: shown.model.rowCount() == 151)
+            assert bar.value() == 0
+            await until(lambda: not pill.isVisible())
+            # The way back does not choose another request.
+            assert [summary.id for summary in shown.list.selected()] == [shown.ids()[4]]
+
+    run(check())
+
+
+def test_home_of_a_paused_list_shows_the_newest_and_chooses_it(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(20)
+            await shown.reload()
+            shown.page._pause.set(True)
+            newest = await shown.add()
+            await until(lambda: shown.feed.held == 1)
+            QTest.keyClick(shown.list, Qt.Key.Key_Home)
+            await until(lambda: shown.list.selected() and shown.list.selected()[0].id == newest.id)
+            assert shown.feed.held == 0
+            assert shown.page._pause.on
+
+    run(check())
+
+
+def test_the_windows_switch_and_the_lists_are_the_same(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with shown_window(tmp_path, endpoints=1) as (desk, window):
+            endpoint = desk.store.endpoints.all()[0]
+            await desk.capture(endpoint)
+            window.show_endpoint(endpoint.id)
+            window.pause.set(True)
+            assert window.requests.foot.button.text() == "Paused · Go on"
+            window.requests.commands.list.pause.trigger()
+            assert not window.pause.on
+
+    run(check())
