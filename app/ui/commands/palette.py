@@ -98,7 +98,7 @@ class Palette(QWidget):
         """Close, with the keyboard where it was."""
         before = self._before
         # The focus goes first: hidden with it, the line would hand it on to whatever comes next.
-        if before is not None and isValid(before) and before.isVisible():
+        if before is not None and isValid(before) and before.isVisibleTo(self.window()):
             # By a key, so that its ring is seen; a line of text would select all for that.
             is_line = isinstance(before, QLineEdit)
             before.setFocus(Qt.FocusReason.OtherFocusReason if is_line else Qt.FocusReason.ShortcutFocusReason)
@@ -116,6 +116,8 @@ class Palette(QWidget):
         super().hideEvent(event)
         self._known = ()
         self.model.show(())
+        if not self.isHidden():
+            self.leave()  # the window was hidden: it comes back without the palette
         QApplication.instance().removeEventFilter(self)  # type: ignore[union-attr]
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -131,6 +131,21 @@ class TestKeys:
 
         run(scene())
 
+    def test_a_window_that_was_hidden_comes_back_without_it(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=1) as (desk, window):
+                await with_requests(desk, window)
+                palette = press_open(window)
+                window.hide()
+                window.show()
+                await settle()
+                assert palette.isHidden()
+                assert window.focusWidget() is window.requests.list
+                palette.open()
+                assert texts(palette)
+
+        run(scene())
+
     def test_another_key_of_the_window_leaves_it(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=2) as (desk, window):
