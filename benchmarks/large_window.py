@@ -82,8 +82,9 @@ class Walk:
             painted = FirstPaint(window)
             await _until(lambda: painted.done)
             await self._answer()
-            self._add("from the start of the process to painted and answering", self._began, START_MS)
-            self.lines.append(Line("  processor time of that", time.process_time() * 1000, "ms"))
+            took, busy = (time.monotonic() - self._began) * 1000, time.process_time() * 1000
+            name = "from the start of the process to painted and answering"
+            self.lines.append(Line(name, took, "ms", START_MS, busy_ms=busy))
             self._remember("memory then")
             await self._lists()
             await self._scroll()

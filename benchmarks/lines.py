@@ -14,8 +14,14 @@ class Line:
     unit: str = ""
     bar: float | None = None
     least: bool = False
+    busy_ms: float | None = None
+    """Of a time, what processors worked on it: the rest was waited for, on a loaded machine for other programs."""
 
     def __str__(self) -> str:
+        busy = "" if self.busy_ms is None else f"  {self.busy_ms:,.1f} ms on the processor"
+        return f"{self._measured()}{busy}"
+
+    def _measured(self) -> str:
         text = f"{self.name:<62}{self.value:>12,.{0 if not self.unit else 2 if self.least else 1}f} {self.unit:<5}"
         if self.bar is None:
             return text.rstrip()
