@@ -24,8 +24,8 @@ bench: set-up-dev ## measure the numbers Hookline promises
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.bench $(ARGS)
 	$(BIN)/python -m benchmarks.retention
 
-bench-large: set-up-dev ## search among a million requests (make bench-large ARGS="--rows 200000 --folder /var/tmp/hookline")
-	$(BIN)/python -m benchmarks.large $(ARGS)
+bench-large: set-up-dev ## search among a million requests, and the window on them (make bench-large ARGS="--rows 200000 --folder /var/tmp/hookline")
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.large $(ARGS)
 
 screenshots: ## draw the pictures of the documentation anew
 	@$(PYTHON) packaging/environment.py dev --fonts

@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks.large import SEARCHES, main
+from benchmarks.large import main
+from benchmarks.large_search import SEARCHES
+from benchmarks.lines import Line
 
 
-def test_it_measures_every_search_and_keeps_the_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--rows", "2500", "--folder", str(tmp_path)]
-    assert main(arguments) == 0
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read from /proc")
+def test_it_measures_every_search_and_the_window_and_keeps_the_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--rows", "2500", "--folder", str(tmp_path), "--seconds", "0.2"]
+    assert main([*arguments, "--rounds", "1"]) == 0
     first = capsys.readouterr().out
     assert "2,500 requests made" in first
-    assert all(name in first for name, _, _ in SEARCHES)
+    assert all(name in first for name, _ in SEARCHES)
     for name in ("new request", "halfway", "oldest request"):
         assert f"{name}: first of 1 " in first
     assert "a word nowhere: first of 0 " in first
-    assert main(arguments) == 0
-    assert "requests made" not in capsys.readouterr().out
+    for name in ("painted and answering", "Billing, first page", "jump to the oldest", "needle-halfway, found 1 "):
+        assert name in first
+    assert "ratio" in first
+    assert main([*arguments, "--searches"]) == 0
+    second = capsys.readouterr().out
+    assert "requests made" not in second
+    assert "painted" not in second
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (Line("first", 12.34, "ms", 100.0), "12.3 ms    ok (at most 100)"),
+        (Line("first", 112.0, "ms", 100.0), "112.0 ms    MISSED (at most 100)"),
+        (Line("ratio", 0.89, " ", 0.9, least=True), "0.89       MISSED (at least 0.9)"),
+        (Line("ratio", 0.95, " ", 0.9, least=True), "0.95       ok (at least 0.9)"),
+        (Line("requests", 2500), "2,500"),
+    ],
+)
+def test_a_line_says_whether_its_bar_is_met(line: Line, text: str) -> None:
+    assert str(line).endswith(" " + text)

@@ -381,7 +381,7 @@ async def test_the_index_is_there_again_after_a_stop(tmp_path: Path, small_index
     await store.close()
 
 
-@pytest.mark.parametrize("harm", ["other", "noise", "older", "gone"])
+@pytest.mark.parametrize("harm", ["other", "noise", "older", "form", "gone"])
 async def test_an_index_that_does_not_fit_is_made_anew(tmp_path: Path, small_index: None, harm: str) -> None:
     store = await Store.open(tmp_path, lambda _: None)
     endpoint = await store.endpoints.create(factories.draft())
@@ -396,7 +396,7 @@ async def test_an_index_that_does_not_fit_is_made_anew(tmp_path: Path, small_ind
         file.unlink()
     else:
         with closing(sqlite3.connect(file)) as connection:
-            change = "instance = 'another'" if harm == "other" else "upto = 4000"
+            change = {"other": "instance = 'another'", "older": "upto = 4000", "form": "form = 1"}[harm]
             connection.execute(f"UPDATE state SET {change}")
             connection.commit()
     store = await Store.open(tmp_path, lambda _: None)

@@ -187,6 +187,12 @@ def test_what_most_requests_have_is_not_asked_for(file: IndexFile, monkeypatch: 
     assert find(file, word("/"), word("zz")) == []
 
 
+def test_what_is_followed_by_very_much_is_not_asked_for(file: IndexFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MOST_RUNS", 5)
+    assert find(file, word("!")) == list(range(24))
+    assert find(file, word("/")) is None
+
+
 def test_a_dropped_group_names_nothing(file: IndexFile) -> None:
     assert find(file, word("bc")) == [1]
     file.drop([0])

@@ -16,7 +16,7 @@ from app.db.search.wanted import LAST_RUN
 
 INDEXED = 200_000
 """Characters of a request that are indexed; one that has more is looked at in each search."""
-MOST_BITS = 40
+MOST_BITS = 32
 """Larger sizes count as this one."""
 _ASIDE = {sign: 0xF0000 + sign for sign in range(128)}
 """Tags are written in characters of their own, for private use: no word finds them."""

@@ -14,6 +14,8 @@ MOST_SAMPLES = 8_192
 """Of more the sample is begun anew: it never forgets what is deleted."""
 MOST_ROWS = 8_192
 """What more requests of a group have, counted once for each run, leaves too few of them out."""
+MOST_RUNS = 1_000
+"""To ask for more at once takes long; and that many are in enough requests to be met soon."""
 ALWAYS_ASKED, MOST_ASKED = 3, 8
 """Of a text's runs the rarest few are asked for, and more only if rare: a common one takes more than it spares."""
 RARE, COMMON = 1 / 16, 1 / 2
@@ -70,7 +72,7 @@ class Runs:
         )
 
     def beginning_with(self, text: str) -> list[str] | None:
-        """All that begin with `text`; None when too many requests have them."""
+        """All that begin with `text`; None when they are too many, or too many requests have them."""
         found: list[str] = []
         count = 0
         query = f"SELECT term, doc FROM {self._name} WHERE term >= ? AND term <= ?"
@@ -78,6 +80,6 @@ class Runs:
             for run, requests in runs:
                 found.append(run)
                 count += requests
-                if count > MOST_ROWS:
+                if count > MOST_ROWS or len(found) > MOST_RUNS:
                     return None
         return found

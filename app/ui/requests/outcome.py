@@ -44,12 +44,15 @@ class Outcome:
 
     def found(self, total: int) -> str:
         """The footer."""
-        search, found = self._feed.search, self._feed.model.rowCount()
+        search = self._feed.search
+        found = 0 if search.stale.isActive() else self._feed.model.rowCount()
         then, known = ("", total) if search.within is None else (" in this time", None)
         if self.stopped:
-            return f"Stopped: {found:,} found in {search.reach.where(known)}{then} · Enter searches on"
-        matches = f"{found:,}{'' if search.done else '+'} match{then}"
-        return f"{matches} · {search.reach.going(known) if search.busy else count_of(total, 'request')}"
+            return f"Stopped: {_number(found, 'none')} found in {search.reach.where(known)}{then} · Enter searches on"
+        if self.long:
+            return f"{_number(found, 'None')} found so far{then} · {search.reach.going(known)}"
+        matches = f"{found:,}{'' if search.done else '+'} match{then} · {count_of(total, 'request')}"
+        return f"{matches} · searching…" if search.busy else matches
 
     def tell_nothing(self, state: EmptyState, total: int) -> None:
         """Say that there is nothing to show, and why."""
@@ -64,3 +67,7 @@ class Outcome:
         else:
             every = "The one request here does not" if total == 1 else f"None of the {total:,} requests here"
             state.text.setText(f"{every} match. A new one that does will appear here.")
+
+
+def _number(count: int, none: str) -> str:
+    return f"{count:,}" if count else none

@@ -33,8 +33,6 @@ class Reach(QObject):
 
     def going(self, total: int | None) -> str:
         """While it goes on among so many requests; None: it is not known among how many."""
-        if not self.searched:
-            return "searching…"
         of = "" if total is None else f" of {total:,}"
         return f"{self._at_most(total):,}{of} searched · Esc stops"
 

@@ -45,10 +45,11 @@ class SearchPager(QObject):
         self.reach.changed.connect(self.progressed)
         self.jumping = False
         self._model, self._captures, self._tasks = model, captures, tasks
-        self._stale = QTimer(self)
-        self._stale.setSingleShot(True)
-        self._stale.setInterval(STALE_MS)
-        self._stale.timeout.connect(self._forget)
+        self.stale = QTimer(self)
+        self.stale.setSingleShot(True)
+        self.stale.setInterval(STALE_MS)
+        self.stale.timeout.connect(self._forget)
+        """Active while the rows are still those of the filter before."""
         self._generation = 0
         self._running: asyncio.Task[Any] | None = None
         self._looking = False
@@ -69,7 +70,7 @@ class SearchPager(QObject):
         """End the search in hand."""
         self._generation += 1
         self.jumping, self._unseen = False, None
-        self._stale.stop()
+        self.stale.stop()
         if self._running is not None:
             self._running.cancel()
             self._running = None
@@ -79,7 +80,7 @@ class SearchPager(QObject):
         """End the search in hand, as the reader asks: nothing older is searched while `reach.stopped` is so."""
         if self._running is None:
             return
-        if self._stale.isActive():
+        if self.stale.isActive():
             self._forget()
         self.reach.stopped = True
         self.give_up()
@@ -89,7 +90,7 @@ class SearchPager(QObject):
         self.give_up()
         self.reach.begin()
         self.jumping = True
-        self._stale.start()
+        self.stale.start()
         self._running = self._tasks.start(self._run(self._read_head, self._generation), "search: newest")
         self.progressed.emit()
 
@@ -142,7 +143,7 @@ class SearchPager(QObject):
         finally:
             if generation == self._generation:
                 self._running, self.jumping = None, False
-                self._stale.stop()
+                self.stale.stop()
                 self.progressed.emit()
         if jumped:
             self.loaded.emit()
@@ -155,7 +156,7 @@ class SearchPager(QObject):
             else:
                 self._model.reset(rows, at_head=True, at_tail=False)
             found += len(rows)
-            self._stale.stop()
+            self.stale.stop()
             self.progressed.emit()
         if not found:
             self._forget()

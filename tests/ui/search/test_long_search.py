@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
+from app.ui.requests.within import Within
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 
@@ -27,9 +28,10 @@ def _slow_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.db.search.meter.EVERY_S", 0.0)
 
 
-async def begin(shown: PageDesk, text: str) -> None:
+async def begin(shown: PageDesk, text: str, *, reload: bool = True) -> None:
     """Filter by this, and wait until the search counts as a long one."""
-    await shown.reload()
+    if reload:
+        await shown.reload()
     shown.page.filter.bar.line.setFocus()
     shown.page.filter.bar.set_text(text)
     await until(lambda: shown.feed.search.reach.searched > 5)
@@ -42,6 +44,7 @@ def test_it_says_how_far_it_is(run: Run, tmp_path: Path) -> None:
             await shown.fill(ROWS)
             await begin(shown, "needle")
             page = shown.page
+            assert page.footer.text().startswith("None found so far · ")
             assert page.footer.text().endswith(f" of {ROWS + 1:,} searched · Esc stops")
             before = page.filter.outcome.share(ROWS + 1)
             await until(page.filter.bar.progress.seen)
@@ -87,6 +90,7 @@ def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(run: Run, tmp_pa
             nothing = shown.page.filter.nothing
             QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
             assert nothing.isVisible()
+            assert shown.page.footer.text().startswith("Stopped: none found in the newest ")
             searched = shown.feed.search.reach.searched
             assert nothing.title.text() == "Nothing found so far"
             assert nothing.text.text() == f"Stopped: nothing matches among the newest {searched:,} requests."
@@ -116,5 +120,21 @@ def test_another_filter_begins_anew(run: Run, tmp_path: Path) -> None:
             shown.page.filter.bar.clear()
             await until(lambda: shown.model.rowCount() > 1)
             assert not shown.page.filter.outcome.stopped
+
+    run(check())
+
+
+def test_in_a_chosen_time_it_does_not_say_of_how_many(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(ROWS)
+            await shown.reload()
+            shown.feed.narrow(Within(start=now_us() - HOUR, end=now_us() + HOUR))
+            await begin(shown, "needle", reload=False)
+            assert " found so far in this time · " in shown.page.footer.text()
+            assert shown.page.footer.text().endswith(" searched · Esc stops")
+            assert " of " not in shown.page.footer.text()
+            QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
+            assert " requests in this time · " in shown.page.footer.text()
 
     run(check())
