@@ -13,6 +13,10 @@ UNSAID = frozenset({"", "text/plain", "application/octet-stream"})
 """Types that name no language."""
 
 
+_OFTEN_JSON = frozenset({"javascript", "yaml"})
+"""JSON is sent under these types as well; the others may begin with a bracket that is none of JSON's."""
+
+
 @dataclass(frozen=True)
 class Language:
     """`lexer` is a module and the class in it that cuts the language into tokens. `begins` is for bodies of no type."""
@@ -25,12 +29,12 @@ class Language:
     begins: re.Pattern[bytes] | None = None
 
     def fit(self, media_type: str, head: bytes) -> float:
-        """Sure by type (JSON sent under it is shown as JSON all the same); likely where the first characters tell."""
+        """Sure by type, unless what begins like JSON may be that; likely where the first characters tell."""
         if text_view.fit("", head) < 0.5:
             return 0.0
         if media_type in self.types:
-            return 0.85
-        return 0.65 if media_type in UNSAID and self.begins and self.begins.match(head) else 0.0
+            return 0.85 if self.name in _OFTEN_JSON else 0.95
+        return 0.92 if media_type in UNSAID and self.begins and self.begins.match(head) else 0.0
 
 
 def _language(
@@ -97,7 +101,7 @@ LANGUAGES = (
         "pygments.lexers.sql.SqlLexer",
         types="sql x-sql",
         endings="sql",
-        begins=rb"\s*(?:SELECT\b[^;]+\bFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\S+\s+SET|DELETE\s+FROM)\b",
+        begins=rb"(?:\s|--[^\n]*\n)*(?:SELECT\b[^;]+\bFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\S+\s+SET|DELETE\s+FROM)\b",
     ),
     _language(
         "markdown", "Markdown", "pygments.lexers.markup.MarkdownLexer", types="markdown x-markdown", endings="md"

@@ -16,6 +16,7 @@ PIXELS_MAX = 50_000_000
 SIDE_MAX = 4_096
 """Pixels of a side of what is kept for showing; the larger picture is scaled to it."""
 ALLOCATION_MIB = 256
+_JPEG_END, _GIF_END = b"\xff\xd9", b";"
 TITLES = {"png": "PNG", "jpeg": "JPEG", "gif": "GIF", "webp": "WebP", "bmp": "BMP"}
 
 
@@ -63,8 +64,10 @@ def decoded(data: bytes) -> Picture:
     image = reader.read()
     if image.isNull():
         return Picture(f"This {title} picture ({said}) is damaged or needs too much memory. Save it to look at it.")
-    more = " · animated, its first frame is shown" if reader.supportsAnimation() and reader.canRead() else ""
-    return Picture(f"{title} · {said}{more}", image, size)
+    animated = reader.supportsAnimation() and reader.canRead()
+    more = " · animated, its first frame is shown" if animated else ""
+    cut = " · it ends too early, so that a part is missing" if _is_cut(kind, data) else ""
+    return Picture(f"{title} · {said}{more}{cut}", image, size)
 
 
 def too_long(size: int) -> Picture:
@@ -81,3 +84,10 @@ def _damage(kind: str, data: bytes) -> str | None:
     # A bitmap says where its pixels begin.
     begins_outside = kind == "bmp" and int.from_bytes(data[10:14], "little") > len(data)
     return "it ends too early" if begins_outside else None
+
+
+def _is_cut(kind: str, data: bytes) -> bool:
+    """Whether the mark of its end is missing from a picture whose beginning is decoded all the same."""
+    if kind == "jpeg":
+        return _JPEG_END not in data[-4_096:]
+    return kind == "gif" and not data.rstrip(b"\0").endswith(_GIF_END)

@@ -112,6 +112,9 @@ def test_no_match_looks_further_than_its_bound() -> None:
         ("text/yaml", b'{"a": 1}', "JSON"),
         ("text/csv", b"a,b\n1,2\n", "CSV"),
         ("text/css", bytes(range(20)), "Hex"),
+        ("application/toml", b"[a]\nb = 1\n", "TOML"),
+        ("text/markdown", b"[a](b)", "Markdown"),
+        ("", b"-- why\n-- so\nSELECT 1 FROM b", "SQL"),
         ("text/plain", b"---\nname: x\n", "YAML"),
         ("text/plain", b"--- a\n+++ b\n", "Diff"),
         ("", b"#!/bin/sh\necho\n", "Shell"),
@@ -126,7 +129,7 @@ def test_no_match_looks_further_than_its_bound() -> None:
 def test_a_language_is_known_by_type_or_by_how_it_begins(content_type: str, body: bytes, title: str) -> None:
     reader, _ = read(body, content_type)
     assert reader.view is not None
-    assert reader.view.title == title
+    assert (reader.view.title, reader.notes) == (title, [])
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import struct
 import zlib
 from collections.abc import Callable, Coroutine
@@ -105,6 +106,20 @@ def test_nothing_is_written_of_damage(kind: str, data: st.DataObject, capfd: pyt
     assert decoded(bytes(damaged[: data.draw(places)])).words
     assert decoded(bytes(damaged)).words
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_picture_that_breaks_off_says_so() -> None:
+    noise = QImage(random.Random(1).randbytes(4 * 200 * 200), 200, 200, QImage.Format.Format_RGB32)
+    data = QByteArray()
+    buffer = QBuffer(data)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    assert noise.save(buffer, "jpeg")
+    whole = bytes(data.data())
+    assert decoded(whole).words == "JPEG \u00b7 200 \u00d7 200 pixels"
+    cut = decoded(whole[: len(whole) // 2])
+    assert cut.image is not None
+    assert "ends too early" in cut.words
+    assert "ends too early" not in decoded(GIF + b"\0").words
 
 
 def test_a_drawing_made_of_markup_is_never_drawn() -> None:
