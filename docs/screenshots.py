@@ -13,7 +13,7 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TypeVar
@@ -26,7 +26,9 @@ sys.path.insert(0, str(ROOT))
 # The platform has to be chosen before Qt is imported.
 # ruff: noqa: E402
 from msgspec.structs import replace
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QPainter, QPixmap
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QWidget
 
 from app.cli.options import WindowOptions
@@ -125,6 +127,7 @@ class PictureBook:
         await self._lists(stripe, shopify, deploy)
         await self._bodies(partner)
         await self._commands(stripe)
+        await self._hand(stripe)
         await self._dialogs(stripe)
 
     async def _commands(self, stripe: Endpoint) -> None:
@@ -170,6 +173,50 @@ class PictureBook:
             await self._open(path)
             window.requests.detail.tabs.setCurrentIndex(BODY)
             await self._save(f"body-{name}")
+
+    async def _hand(self, stripe: Endpoint) -> None:
+        """What one does with requests: a note, the menu, many at once, the list held still, one in its own window."""
+        window, page, captures = self._ready.window, self._ready.window.requests, self._ready.application.store.captures
+        window.show_endpoint(stripe.id)
+        await self._open("POST")
+        rows = [page.feed.model.summary(row) for row in range(12)]
+        await captures.star([rows[0].id, rows[4].id, rows[5].id])
+        await captures.set_note(
+            rows[0].id, "Arrived twice: see the ticket about retries.\nAsk billing before replaying it."
+        )
+        await captures.set_note(rows[7].id, "A good example for the tests.")
+        page.detail.tabs.setCurrentIndex(BODY)
+        await self._save("note")
+        page.detail.head.note.start()
+        await self._save("note-writing")
+        page.detail.head.note.cancel()
+        await self._save("request-menu", self._draw_menu)
+        page.list.select_row(1)
+        for _ in range(6):
+            QTest.keyClick(page.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+        await self._save("selected")
+        page.commands.clear_selection()
+        window.pause.set(True)
+        await self._fill(stripe, [picture_data.stripe(self._rng) for _ in range(7)])
+        await self._save("paused")
+        window.pause.set(False)
+        page.windows.open(rows[0])
+        own = page.windows.open_now[rows[0].id]
+        await asyncio.sleep(0.5)
+        for scheme in ("light", "dark"):
+            self._ready.theme.set_choice(scheme)
+            await asyncio.sleep(0.35)
+            _write(own.grab(), OUT / f"own-window-{scheme}.png")
+        own.close()
+
+    def _draw_menu(self, picture: QPixmap) -> None:
+        page = self._ready.window.requests
+        menu = page.commands.list.menu_of_selected()
+        place = page.list.visualRect(page.list.currentIndex()).bottomLeft() + QPoint(84, 0)
+        painter = QPainter(picture)
+        painter.drawPixmap(page.list.viewport().mapTo(self._ready.window, place), menu.grab())
+        painter.end()
+        menu.deleteLater()
 
     async def _dialogs(self, stripe: Endpoint) -> None:
         window, actions = self._ready.window, self._ready.window.actions_on_endpoints
@@ -247,7 +294,7 @@ class PictureBook:
 
     # -- saving ---------------------------------------------------------------------------------------------------
 
-    async def _save(self, name: str) -> None:
+    async def _save(self, name: str, over: Callable[[QPixmap], None] | None = None) -> None:
         window, theme = self._ready.window, self._ready.theme
         for scheme in ("light", "dark"):
             theme.set_choice(scheme)
@@ -260,9 +307,15 @@ class PictureBook:
                 for dialog in window.findChildren(QDialog):
                     if dialog.isVisible():
                         _place(dialog, window, picture)
-                if not picture.save(str(path), "PNG"):
-                    raise OSError(f"{path} could not be written")
+                if over is not None:
+                    over(picture)
+                _write(picture, path)
         window.resize(*SIZES[0])
+
+
+def _write(picture: QPixmap, path: Path) -> None:
+    if not picture.save(str(path), "PNG"):
+        raise OSError(f"{path} could not be written")
 
 
 def _place(dialog: QDialog, window: QWidget, picture: QPixmap) -> None:

@@ -47,4 +47,5 @@ class Command(QAction):
     @Slot()
     def _recolour(self) -> None:
         if self.icon_name is not None:
+            self.setProperty("glyph", self.icon_name)
             self.setIcon(self._theme.icon(self.icon_name, self.colour))

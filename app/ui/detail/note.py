@@ -46,7 +46,7 @@ class NotePanel(QFrame):
         self.cancel_button = Button("Cancel", theme, self._foot, kind="ghost")
         self.save_button = Button("Save", theme, self._foot, kind="primary")
         for button, act in ((self.cancel_button, self.cancel), (self.save_button, self.save)):
-            button.setProperty("size", "small")
+            button.setProperty("compact", True)
             restyle(button)
             button.clicked.connect(act)
         self._build_layout()
@@ -108,7 +108,7 @@ class NotePanel(QFrame):
         foot.addWidget(self.cancel_button)
         foot.addWidget(self.save_button)
         column = QVBoxLayout(self)
-        column.setContentsMargins(metrics.SPACE_1, metrics.SPACE_1, metrics.SPACE_1, metrics.SPACE_1)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(metrics.SPACE_1)
         column.addLayout(top)
         column.addWidget(self._foot)
@@ -128,6 +128,8 @@ class NotePanel(QFrame):
     def _dress(self) -> None:
         self.setProperty("writing", self.writing)
         restyle(self)
+        margin = 0 if self.writing else metrics.SPACE_1
+        self.setContentsMargins(margin, metrics.SPACE_1, margin, metrics.SPACE_1)
         self.text.setReadOnly(not self.writing)
         self.text.setProperty("frameless", not self.writing)
         restyle(self.text)
@@ -139,7 +141,10 @@ class NotePanel(QFrame):
     def _fit(self) -> None:
         """As high as its lines, up to a few."""
         line = self.text.fontMetrics().lineSpacing()
-        lines = LINES if self.writing else min(LINES, max(1, int(self.text.document().size().height())))
+        whole = max(1, int(self.text.document().size().height()))
+        bar = Qt.ScrollBarPolicy.ScrollBarAsNeeded if whole > LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self.text.setVerticalScrollBarPolicy(bar)
+        lines = LINES if self.writing else min(LINES, whole)
         around = 2 * (int(self.text.document().documentMargin()) + PADDING + (BORDER if self.writing else 0))
         self.text.setFixedHeight(lines * line + around)
 
@@ -150,6 +155,7 @@ class NotePanel(QFrame):
         self.save_button.setEnabled(error is None)
         self.hint.setProperty("kind", "error" if error else "small")
         restyle(self.hint)
+        self._fit()
         self.hint.setText(error or f"{len(text.strip()):,} of {NOTE_MAX:,} · Ctrl+Enter saves, Esc cancels")
 
     def _leave(self) -> None:

@@ -29,10 +29,6 @@ class ShownRequest(QObject):
             bus.subscribe(RequestNoted, self._noted),
         ]
 
-    def is_there(self) -> bool:
-        """Whether a request is shown."""
-        return self.summary is not None
-
     def stop(self) -> None:
         """Hear no more."""
         for end in self._ends:

@@ -13,8 +13,9 @@ from app.ui.commands.palette import Palette
 from app.ui.commands.recent import Recent
 from app.ui.commands.sources import NUMBERED, PALETTE, number_keys
 from app.ui.frame.actions import EndpointActions
-from app.ui.frame.chart_command import ChartCommand
+from app.ui.frame.endpoint_commands import EndpointCommands
 from app.ui.frame.finding import PaletteSources
+from app.ui.frame.page_commands import PageWays
 from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from app.ui.frame.themes import ThemeCommands
 from app.ui.ports import Doors
@@ -45,7 +46,6 @@ class FrameCommands(QObject):
         super().__init__(window)
         self._doors, self._window = doors, window
         self._page: str | None = None
-        self._endpoint_id: int | None = None
         self.book = CommandBook()
         self.sheet = SheetOpener(self.book, theme, window)
         self.palette = Palette(Recent(doors.data_folder), theme, window)
@@ -53,8 +53,9 @@ class FrameCommands(QObject):
         self.sources.page_wanted.connect(self.page_wanted)
         self.sources.endpoint_wanted.connect(self.endpoint_wanted)
         self.palette.entries, self.palette.typed = self.sources.entries, self.sources.typed
+        self.endpoint = EndpointCommands(doors, actions, page, self)
         self._requests = page
-        self._chart = ChartCommand(page, theme, self)
+        self._page_ways = PageWays(page, self)
         self._themes = ThemeCommands(doors, theme, tasks, self)
         self._add_places(actions)
         self._add_program(about)
@@ -64,13 +65,15 @@ class FrameCommands(QObject):
 
     def show(self, page: str | None, endpoint_id: int | None = None) -> None:
         """The window shows this page now, or (None) the requests of this endpoint."""
-        self._page, self._endpoint_id = page, endpoint_id
+        self._page = page
+        self.endpoint.show(endpoint_id)
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
         """Offer what can be done now."""
-        self._chart.refresh()
+        self.endpoint.refresh()
+        self._page_ways.refresh()
         self._themes.refresh()
         some = bool(self._doors.endpoints.all())
         for name, action in self._pages.items():
@@ -82,10 +85,11 @@ class FrameCommands(QObject):
         new = command("New endpoint", "add", actions.create, self, "Ctrl+N")
         self._next = command("Next endpoint", "down", self._go_down, self, "Ctrl+PgDown")
         self._previous = command("Previous endpoint", "up", self._go_up, self, "Ctrl+PgUp")
-        self.book.add(Group.ENDPOINT, new)
         for group, action in self._requests.commands.offered():
             self.book.add(group, action)
-        self.book.add(Group.LIST, self._chart)
+        self.book.add(Group.REQUEST, *self._page_ways.of_request)
+        self.book.add(Group.LIST, *self._page_ways.of_list)
+        self.book.add(Group.ENDPOINT, new, *self.endpoint.actions)
         self._pages = {
             DASHBOARD: command("Dashboard", "dashboard", self._go_to_dashboard, self),
             ALL_REQUESTS: command("All requests", "all", self._go_to_all, self),
@@ -134,8 +138,9 @@ class FrameCommands(QObject):
     def _step(self, by: int) -> None:
         """To the neighbour of the endpoint shown, and round; from elsewhere to the first or the last."""
         ids = [endpoint.id for endpoint in self._doors.endpoints.all()]
-        if self._endpoint_id in ids:
-            self.endpoint_wanted.emit(ids[(ids.index(self._endpoint_id) + by) % len(ids)])
+        shown = self.endpoint.shown
+        if shown is not None and shown.id in ids:
+            self.endpoint_wanted.emit(ids[(ids.index(shown.id) + by) % len(ids)])
         elif ids:
             self.endpoint_wanted.emit(ids[0 if by > 0 else -1])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QTimer, Slot
 from PySide6.QtGui import QAction
@@ -44,7 +44,6 @@ class PageCommands(QObject):
         super().__init__(page)
         self._actions, self._list, self._page, self._request = actions, rows, page, request
         self._tasks = tasks
-        self._others: list[tuple[Group, QAction, Callable[[], bool]]] = []
         self.selected = RequestCommands(self._selected, actions, tasks, theme, delete=self._delete, parent=self)
         self.shown = RequestCommands(self._shown, actions, tasks, theme, delete=self._delete, parent=self)
         self.list = ListCommands(
@@ -73,10 +72,6 @@ class PageCommands(QObject):
         page.installEventFilter(self)
         self.refresh()
 
-    def offer(self, group: Group, command: QAction, when: Callable[[], bool]) -> None:
-        """Offer this one too, whenever the page is shown and `when` agrees."""
-        self._others.append((group, command, when))
-
     def offered(self) -> Iterable[tuple[Group, QAction]]:
         """Each command once, with its group."""
         command: QAction
@@ -84,8 +79,6 @@ class PageCommands(QObject):
             yield Group.REQUEST, command
         for command in (self.list.newest, self.list.pause, self.list.select_all, self.list.clear):
             yield Group.LIST, command
-        for group, command, _ in self._others:
-            yield group, command
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Hidden, nothing can be done here."""
@@ -107,11 +100,8 @@ class PageCommands(QObject):
 
     @Slot()
     def look(self) -> None:
-        """The same for what is not about requests: cheap, however many are selected."""
-        visible = self._page.isVisible()
-        self.list.refresh(visible, bool(self._shown()))
-        for _, command, when in self._others:
-            command.setEnabled(visible and when())
+        """The same for what is about the list: cheap, however many are selected."""
+        self.list.refresh(self._page.isVisible(), bool(self._shown()))
 
     def _selected(self) -> Sequence[Summary]:
         if not self._page.isVisible():

@@ -40,10 +40,6 @@ class EndpointCommands(QObject):
         header.clear_asked.connect(self.clear)
         header.delete_asked.connect(self.delete)
 
-    def is_there(self) -> bool:
-        """Whether an endpoint's own page is shown."""
-        return self.endpoint is not None
-
     @Slot()
     def edit(self) -> None:
         """Ask the frame for the form."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
@@ -13,8 +13,6 @@ from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged
 from app.core.model import Capture, Endpoint, Summary
 from app.core.wording import count_of
 from app.ui.activity.strip import ActivityStrip
-from app.ui.commands.book import Group
-from app.ui.commands.command import Command
 from app.ui.detail.detail_pane import DetailPane
 from app.ui.detail.shown import ShownRequest
 from app.ui.pause import Pause
@@ -84,10 +82,6 @@ class EndpointPage(QWidget):
         self.foot = Foot(bar, pause, theme, self)
         self._selecting = Selecting(self.foot, self.list, self.feed, self.bulk)
         self.footer = self.foot.text
-        self.find_command = Command(
-            "Find in body", theme, self, does=self.detail.open_find, icon="search", keys=("Ctrl+F",)
-        )
-        self._offer()
         self._build_layout()
         self._connect()
         self._ends: list[Callable[[], None]] = [
@@ -157,16 +151,6 @@ class EndpointPage(QWidget):
         else:
             super().keyPressEvent(event)
 
-    def _offer(self) -> None:
-        """What else the palette offers."""
-        offer = self.commands.offer
-        offer(Group.REQUEST, self.find_command, self.request.is_there)
-        offer(Group.REQUEST, self.filter.next_command, self.request.is_there)
-        offer(Group.REQUEST, self.filter.back_command, self.request.is_there)
-        offer(Group.LIST, self.filter.start_command, self.filter.bar.isVisible)
-        for command in self.header.commands():
-            offer(Group.ENDPOINT, command, self.of_endpoint.is_there)
-
     def _build_layout(self) -> None:
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
@@ -206,7 +190,9 @@ class EndpointPage(QWidget):
         for commands in (self.commands.selected, self.commands.shown):
             commands.own_window_asked.connect(self.windows.open)
         self._pause.changed.connect(self._count)
-        self.addAction(self.find_command)
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self.detail.open_find)
 
     @Slot(object)
     def _chosen(self, summary: Summary | None) -> None:

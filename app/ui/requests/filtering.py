@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from app.core.model import Capture
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, Query, Term
 from app.core.search.writing import words
-from app.ui.commands.command import Command
 from app.ui.detail.detail_pane import BODY, DetailPane
 from app.ui.ports import Doors
 from app.ui.requests.feed import RequestFeed
@@ -60,12 +60,10 @@ class PageFilter(QObject):
         self.bar.saved.save_asked.connect(self._save)
         self._feed.search.progressed.connect(self._progress)
         self._feed.loaded.connect(self._keep_choice)
-        self.start_command = Command("Filter requests", theme, self, does=self.start, icon="search", keys=("/",))
-        self.next_command = Command("Next match in body", theme, self, does=self.next_mark, icon="search", keys=("F3",))
-        self.back_command = Command(
-            "Previous match in body", theme, self, does=self.previous_mark, icon="search", keys=("Shift+F3",)
-        )
-        parent.addActions([self.start_command, self.next_command, self.back_command])
+        for keys, slot in (("/", self.start), ("F3", self.next_mark), ("Shift+F3", self.previous_mark)):
+            shortcut = QShortcut(QKeySequence(keys), parent)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(slot)
 
     @property
     def active(self) -> bool:

@@ -25,7 +25,7 @@ class Foot(QStackedWidget):
         self.bar = bar
         self.text = ElidedLabel("", "small", self)
         self.button = Button("", theme, self, kind="ghost", icon="pause")
-        self.button.setProperty("size", "small")
+        self.button.setProperty("compact", True)
         restyle(self.button)
         self.button.clicked.connect(pause.toggle)
         self._plain = QFrame(self)

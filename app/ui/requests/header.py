@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import Endpoint
-from app.ui.commands.command import Command
 from app.ui.desktop.choices import NotifyChoices, NotifyMenu
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -41,19 +40,7 @@ class EndpointHeader(QFrame):
         self.banner = _Banner(theme, self)
         self._menu = QMenu(self)
         self.notify: NotifyMenu | None = None
-        self.edit_command = Command("Edit endpoint…", theme, self, does=self.edit_asked.emit, icon="edit")
-        self.test_command = Command("Send a test request", theme, self, does=self.test_asked.emit, icon="send")
-        self.switch_command = Command("Switch endpoint off", theme, self, does=self.switch_asked.emit, icon="pause")
-        self.clear_command = Command("Delete all requests…", theme, self, does=self.clear_asked.emit, icon="delete")
-        self._of_menu = (
-            self.switch_command,
-            Command("Copy endpoint URL", theme, self, does=self.url.copy, icon="copy"),
-            Command("Copy a ready curl command", theme, self, does=self.curl_asked.emit, icon="code"),
-            Command("Copy link to endpoint", theme, self, does=self.link_asked.emit, icon="link"),
-            Command("Mark all as read", theme, self, does=self.read_asked.emit, icon="read"),
-            self.clear_command,
-            Command("Delete endpoint…", theme, self, does=self.delete_asked.emit, icon="delete"),
-        )
+        self._switch = self._menu.addAction("Switch off")
         self._build_menu()
         self._build_layout()
         self.edit.clicked.connect(self.edit_asked)
@@ -64,7 +51,7 @@ class EndpointHeader(QFrame):
     def offer_notifications(self, choices: NotifyChoices) -> None:
         """Put the choice of notifications into the menu."""
         self.notify = NotifyMenu(choices, self._menu)
-        self._menu.insertMenu(self.switch_command, self.notify)
+        self._menu.insertMenu(self._switch, self.notify)
 
     def show_endpoint(self, endpoint: Endpoint | None, url: str) -> None:
         """Show `endpoint` with its capture URL; None stands for all requests."""
@@ -80,17 +67,16 @@ class EndpointHeader(QFrame):
             widget.setVisible(own)
         active = endpoint is None or endpoint.active
         self.banner.setVisible(not active)
-        self.switch_command.show_as(f"Switch endpoint {'off' if active else 'on'}", "pause" if active else "play")
-
-    def commands(self) -> tuple[Command, ...]:
-        """What can be done with the endpoint, for the palette: the very actions of the menu, and the two buttons'."""
-        return (self.edit_command, self.test_command, *self._of_menu)
+        self._switch.setText("Switch off" if active else "Switch on")
 
     def _build_menu(self) -> None:
-        for command in self._of_menu:
-            if command is self.clear_command:
-                self._menu.addSeparator()
-            self._menu.addAction(command)
+        self._switch.triggered.connect(self.switch_asked)
+        self._menu.addAction("Copy a ready curl command").triggered.connect(self.curl_asked)
+        self._menu.addAction("Copy link").triggered.connect(self.link_asked)
+        self._menu.addAction("Mark all as read").triggered.connect(self.read_asked)
+        self._menu.addSeparator()
+        self._menu.addAction("Delete all requests…").triggered.connect(self.clear_asked)
+        self._menu.addAction("Delete endpoint…").triggered.connect(self.delete_asked)
 
     def _build_layout(self) -> None:
         top = QHBoxLayout()

@@ -33,11 +33,12 @@ class FeedMarks:
             end()
 
     def _starred(self, event: RequestsStarred) -> None:
-        self._feed.model.set_starred(event.ids, event.starred)
+        for capture_id in event.ids:
+            self._feed.model.change(capture_id, starred=event.starred)
         self._look_again(event.ids, event.endpoint_ids)
 
     def _noted(self, event: RequestNoted) -> None:
-        self._feed.model.set_note(event.id, event.note)
+        self._feed.model.change(event.id, note=event.note)
         self._look_again((event.id,), (event.endpoint_id,))
 
     def _look_again(self, ids: Sequence[str], endpoint_ids: Sequence[int]) -> None:

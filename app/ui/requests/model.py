@@ -129,7 +129,7 @@ class RequestModel(QAbstractListModel):
     def set_read(self, ids: Collection[str], read: bool) -> None:
         """Show requests as read or unread."""
         for name in ids:
-            self._change(name, read=read)
+            self.change(name, read=read)
 
     def set_all_read(self, endpoint_ids: Collection[int], read: bool) -> None:
         """Show all of these endpoints' requests as read or unread."""
@@ -141,24 +141,16 @@ class RequestModel(QAbstractListModel):
         if self._items:
             self.dataChanged.emit(self.index(0), self.index(len(self._items) - 1))
 
-    def set_starred(self, ids: Collection[str], starred: bool) -> None:
-        """Show requests with a star, or without."""
-        for name in ids:
-            self._change(name, starred=starred)
-
-    def set_note(self, capture_id: str, note: str | None) -> None:
-        """Show what is noted on a request."""
-        self._change(capture_id, note=note)
-
     def set_mirror(self, capture_id: str, state: MirrorState) -> None:
         """Show what became of a request's mirroring."""
-        self._change(capture_id, mirror=state)
+        self.change(capture_id, mirror=state)
 
     def set_sender(self, capture_id: str, provider: str, event: str | None) -> None:
         """Show who sent a request."""
-        self._change(capture_id, provider=provider, event=event)
+        self.change(capture_id, provider=provider, event=event)
 
-    def _change(self, capture_id: str, **fields: Any) -> None:
+    def change(self, capture_id: str, **fields: Any) -> None:
+        """Show a request with these fields of its `Summary` changed."""
         row = self.row_of(capture_id)
         if row is not None:
             at = len(self._items) - 1 - row

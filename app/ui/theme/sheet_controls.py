@@ -58,8 +58,8 @@ QPushButton[kind="link"] {
 }
 QPushButton[kind="link"]:hover { text-decoration: underline; }
 QPushButton[kind="link"]:focus { border: 1px solid $accent; padding: 0 4px; min-height: 22px; }
-QPushButton[size="small"] { min-height: 26px; padding: 0 8px; }
-QPushButton[size="small"]:focus { min-height: 24px; padding: 0 7px; }
+QPushButton[compact="true"] { min-height: 26px; padding: 0 8px; }
+QPushButton[compact="true"]:focus { min-height: 24px; padding: 0 7px; }
 
 QToolButton {
     background: transparent; border: 1px solid transparent; border-radius: ${radius}px; padding: 5px;

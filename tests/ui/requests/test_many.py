@@ -117,7 +117,7 @@ def test_the_bars_buttons_mark_star_and_clear(run: Run, tmp_path: Path) -> None:
             read, unread, star, delete, clear = shown.page.foot.bar.buttons
             QTest.mouseClick(read, Qt.MouseButton.LeftButton)
             await until(lambda: all(shown.model.summary(row).read for row in range(3)))
-            assert not read.isEnabled()
+            await until(lambda: unread.isEnabled() and not read.isEnabled())
             QTest.mouseClick(unread, Qt.MouseButton.LeftButton)
             await until(lambda: not any(shown.model.summary(row).read for row in range(3)))
             QTest.mouseClick(star, Qt.MouseButton.LeftButton)
