@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
@@ -17,6 +18,7 @@ from app.ui.commands.book import name_of
 from app.ui.commands.unnamed import UNNAMED
 from app.ui.main_window import MainWindow
 from tests.ui.desk import Desk, shown
+from tests.ui.desktop.recording import with_tray
 from tests.ui.waiting import settle, until
 
 Scene = Callable[..., Any]
@@ -119,7 +121,7 @@ class TestNoneTwice:
 
 
 class TestAllThere:
-    NAMED = ("Ctrl+N", "Ctrl+K", "Ctrl+F", "/", "J", "K", "Up", "Down", "Return", "Ctrl+1", "Ctrl+9")
+    NAMED = ("Ctrl+N", "Ctrl+K", "Ctrl+F", "/", "J", "K", "Up", "Down", "Return", "C", "U", "Del", "Ctrl+1", "Ctrl+9")
     """The keys that the window's design names, of features that are there."""
 
     def test_every_key_that_is_promised(self, run: Scene, tmp_path: Path) -> None:
@@ -175,11 +177,14 @@ class TestSteps:
 
         run(scene())
 
-    def test_quit_closes_the_window(self, run: Scene, tmp_path: Path) -> None:
+    def test_quit_ends_the_program_though_closing_would_not(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
-            async with shown(tmp_path) as (_, window):
-                window.activateWindow()
-                QTest.keySequence(window, QKeySequence("Ctrl+Q"))
-                assert not window.isVisible()
+            async with with_tray(tmp_path) as there:
+                await there.desk.apply(replace(there.desk.settings, on_close="tray"))
+                there.window.close()
+                assert not there.ended
+                there.window.bring_to_front()
+                QTest.keySequence(there.window, QKeySequence("Ctrl+Q"))
+                assert there.ended
 
         run(scene())

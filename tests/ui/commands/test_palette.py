@@ -201,7 +201,7 @@ class TestFinding:
                 await until(lambda: desk.settings.theme == "dark")
                 assert run_first(window, "send test") == "Send test request"
                 await until(lambda: desk.tests_sent == [endpoint.id])
-                assert run_first(window, "mark read") == "Mark all as read"
+                assert run_first(window, "mark all") == "Mark all as read"
                 await until(lambda: not desk.store.captures.counts(endpoint.id).unread)
                 assert run_first(window, "setti") == "Settings"
                 await until(lambda: window.findChildren(SettingsDialog))
