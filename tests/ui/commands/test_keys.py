@@ -183,7 +183,7 @@ class TestSteps:
                 await there.desk.apply(replace(there.desk.settings, on_close="tray"))
                 there.window.close()
                 assert not there.ended
-                there.window.bring_to_front()
+                there.window.show()
                 QTest.keySequence(there.window, QKeySequence("Ctrl+Q"))
                 assert there.ended
 
