@@ -59,7 +59,7 @@ def test_each_language_is_coloured(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(text=SHAPES, cuts=st.lists(st.integers(0, 300), max_size=3))
 def test_nothing_is_changed_left_out_or_hidden(name: str, text: str, cuts: list[int]) -> None:
     language = BY_NAME[name]

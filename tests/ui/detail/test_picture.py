@@ -95,7 +95,7 @@ def test_damage_is_told(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", ["png", "jpeg", "webp", "bmp"])
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_nothing_is_written_of_damage(kind: str, data: st.DataObject, capfd: pytest.CaptureFixture[str]) -> None:
     """Any sender could fill the terminal or the journal with it."""
