@@ -145,7 +145,7 @@ class Walk:
         await self._loaded("jump to a request halfway", begin)
 
     async def _search(self, text: str) -> None:
-        """What is typed waits for more to be typed; that is not counted. The detail of the jump before is let finish."""
+        """What is typed waits for more to be typed; that is not counted, nor is the detail of the jump before."""
         await asyncio.sleep(SETTLE_S)
         page = self._ready.window.requests
         begin = time.monotonic()
