@@ -7,30 +7,39 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import large_captures, large_window
 from benchmarks.large import main
 from benchmarks.large_search import SEARCHES
+from benchmarks.large_store import made
 from benchmarks.lines import Line
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read from /proc")
-def test_it_measures_every_search_and_the_window_and_keeps_the_store(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["--rows", "2500", "--folder", str(tmp_path), "--seconds", "0.2"]
-    assert main([*arguments, "--rounds", "1"]) == 0
+def test_it_measures_every_search_and_keeps_the_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--rows", "2500", "--folder", str(tmp_path), "--searches"]
+    assert main(arguments) == 0
     first = capsys.readouterr().out
     assert "2,500 requests made" in first
     assert all(name in first for name, _ in SEARCHES)
     for name in ("new request", "halfway", "oldest request"):
         assert f"{name}: first of 1 " in first
     assert "a word nowhere: first of 0 " in first
+    assert main(arguments) == 0
+    assert "requests made" not in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read from /proc")
+def test_it_walks_through_the_window(tmp_path: Path) -> None:
+    made(tmp_path, 500)
+    lines = [str(line) for line in large_window.measure(tmp_path)]
     for name in ("painted and answering", "Billing, first page", "jump to the oldest", "needle-halfway, found 1 "):
-        assert name in first
-    assert "ratio" in first
-    assert main([*arguments, "--searches"]) == 0
-    second = capsys.readouterr().out
-    assert "requests made" not in second
-    assert "painted" not in second
+        assert any(name in line for line in lines), name
+
+
+def test_it_compares_captures_with_the_index_and_without(tmp_path: Path) -> None:
+    without, following, ratio = large_captures.measure(tmp_path, 1, 0.2)
+    assert ratio.value == pytest.approx(following.value / without.value)
+    assert (tmp_path / "with-0" / "data" / "search.db").exists() or following.value < 1_000
+    assert not (tmp_path / "without-0" / "data" / "search.db").exists()
 
 
 @pytest.mark.parametrize(
