@@ -171,9 +171,10 @@ class MessagePack:
             piece = self._stream.take(min(size, _PIECE))
             size -= len(piece)
             text = decoder.decode(piece, not size)
-            if self._single and _BAD.search(text):
+            bad = _BAD.search(text) if self._single else None
+            self._lines.add(kind, _quoted(text[: bad.start()] if bad else text))
+            if bad:
                 raise WrongError("a text is not UTF-8")
-            self._lines.add(kind, _quoted(text))
             if size:
                 yield True
         self._lines.add(kind, '"')

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.bodies import msgpack_view
@@ -153,6 +153,7 @@ def test_what_json_can_say_looks_as_in_json_however_it_comes(value: Any, piece: 
 
 
 @given(st.binary(max_size=300), st.sampled_from([TYPE, ""]), st.integers(1, 50))
+@example(b"\x81\xa2\x00\x80", "", 1)
 def test_any_bytes_are_borne_and_mean_the_same_in_pieces(data: bytes, kind: str, piece: int) -> None:
     assert lines(data, kind, piece=piece) == lines(data, kind)
     msgpack_view.fit(kind, data, HEAD)
