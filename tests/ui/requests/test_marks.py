@@ -98,6 +98,26 @@ def test_a_list_of_the_starred_and_the_noted_follows(run: Run, tmp_path: Path) -
     run(check())
 
 
+def test_many_starred_at_once_are_each_listed_once(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            made = await shown.fill(5)
+            await shown.reload()
+            shown.page.filter.bar.line.setText("is:starred")
+            await until(lambda: shown.page.filter.found_nothing)
+            shown.feed._throttle.set_interval(300)
+            shown.feed._throttle.call()  # what is found now waits for a moment
+            # The oldest last: with each of them all that are newer are found again.
+            for capture in reversed(made):
+                await shown.desk.store.captures.star([capture.id])
+                await until(lambda: not shown.feed.search._looking)
+            await until(lambda: shown.model.rowCount() >= 5)
+            await settle()
+            assert shown.ids() == [capture.id for capture in reversed(made)]
+
+    run(check())
+
+
 def test_a_note_is_written_under_the_head_and_shown_everywhere(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
@@ -249,9 +269,8 @@ def test_a_note_being_written_as_the_program_ends_is_saved(run: Run, tmp_path: P
             note.text.setPlainText("not saved yet")
             window.stop()
             await desk.tasks.cancel_all()
+            await desk.store.captures.star([capture.id])  # written behind it
             stored = await desk.store.captures.get(capture.id)
-            while stored is not None and stored.note is None:
-                stored = await desk.store.captures.get(capture.id)
             assert stored is not None
             assert stored.note == "not saved yet"
 
