@@ -32,11 +32,13 @@ class Tasks:
         return len(self._running)
 
     async def cancel_all(self) -> None:
-        """End them all, and wait until they have ended."""
-        tasks = tuple(self._running)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """End them all, and wait until they have ended. What was just begun has taken its first step before, in which
+        a note that was being written, as any change, is handed to the store."""
+        await asyncio.sleep(0)
+        while tasks := tuple(self._running):
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)

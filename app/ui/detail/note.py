@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
+from app.core.errors import StorageUnavailableError
 from app.core.rules import NOTE_MAX, note_error
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -31,7 +34,7 @@ class NotePanel(QFrame):
         super().__init__(parent)
         self.setProperty("part", "note")
         self._capture_id: str | None = None
-        self._note = ""
+        self._note = self._stored = ""
         self._drafts: dict[str, str] = {}
         self._came_from: QWidget | None = None
         self.writing = False
@@ -56,15 +59,25 @@ class NotePanel(QFrame):
         """Show the note of this request, if it has one; None for no request."""
         if capture_id != self._capture_id:
             self._leave()
-            self._capture_id, self._note = capture_id, note or ""
+            self._capture_id = capture_id
+            self._note = self._stored = note or ""
             if capture_id in self._drafts:
                 self._write(self._drafts.pop(capture_id))
             else:
                 self._show()
         elif note != self._note:
-            self._note = note or ""
+            self._note = self._stored = note or ""
             if not self.writing:
                 self._show()
+
+    async def follow(self, saving: Awaitable[None], capture_id: str, text: str) -> None:
+        """Wait for `saving` of what `saved` told. Where the store cannot take it now, it is there to be saved again."""
+        try:
+            await saving
+        except StorageUnavailableError:
+            if isValid(self):
+                self._give_back(capture_id, text)
+            raise
 
     @Slot()
     def start(self) -> None:
@@ -172,6 +185,13 @@ class NotePanel(QFrame):
         if self._capture_id is not None and text != self._note:
             self._note = text
             self.saved.emit(self._capture_id, text)
+
+    def _give_back(self, capture_id: str, text: str) -> None:
+        if capture_id != self._capture_id:
+            self._drafts[capture_id] = text
+        elif not self.writing:
+            self._note = self._stored
+            self._write(text)
 
     def _end(self) -> None:
         """Back to reading; the keyboard goes back to where it came from."""

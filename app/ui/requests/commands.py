@@ -62,9 +62,10 @@ class PageCommands(QObject):
         rows.settled.connect(self.refresh)
         self.stars = StarClicks(rows)
         self.stars.toggled.connect(self._toggle_star)
-        self.selected.note_asked.connect(detail.head.note.start)
-        self.shown.note_asked.connect(detail.head.note.start)
-        detail.head.note.saved.connect(self._save_note)
+        self._note = detail.head.note
+        self.selected.note_asked.connect(self._note.start)
+        self.shown.note_asked.connect(self._note.start)
+        self._note.saved.connect(self._save_note)
         rows.doubleClicked.connect(self.selected.own_window.trigger)
         rows.model().dataChanged.connect(self._rows_changed)
         request.changed.connect(self.refresh)
@@ -118,7 +119,8 @@ class PageCommands(QObject):
 
     @Slot(str, str)
     def _save_note(self, capture_id: str, note: str) -> None:
-        self._tasks.start(self._actions.set_note(capture_id, note), "save a note")
+        saving = self._actions.set_note(capture_id, note)
+        self._tasks.start(self._note.follow(saving, capture_id, note), "save a note")
 
     @Slot(QModelIndex, QModelIndex)
     def _rows_changed(self, first: QModelIndex, last: QModelIndex) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Any
 
 import msgspec
 from PySide6.QtCore import QObject, Signal, Slot
@@ -20,6 +21,7 @@ from app.core.events import (
 from app.core.model import PageKey, Summary
 from app.core.search.query import Query
 from app.ui.ports import CapturesPort
+from app.ui.requests.held import Held
 from app.ui.requests.model import RequestModel
 from app.ui.requests.pager import PAGE, Pager
 from app.ui.requests.search_pager import SearchPager, mentions
@@ -52,16 +54,18 @@ class RequestFeed(QObject):
         self._all = Pager(self.model, captures, tasks, self)
         self._all.loaded.connect(self._loaded)
         # What arrived while the page was read may be missing: it counts as held, and is read at the top.
-        self._all.joined.connect(self._hold)
+        self._held = Held(self)
+        self._held.changed.connect(self.held_changed)
+        self._all.joined.connect(self._held.set)
         self.search = SearchPager(self.model, captures, tasks, self)
         self.search.loaded.connect(self._loaded)
         self.search.arrived.connect(self._take)
-        self.held = 0
         self.following = True
         """Whether what is new goes in on top: the reader is there."""
         self.paused = False
         """Whether what is new is only counted, wherever the reader is."""
-        self._waiting: list[Summary] = []
+        self.waiting: list[Summary] = []
+        """What goes in on top in a moment; it is kept true with `with_fields`."""
         self._throttle = Throttle(MERGE_MS, self)
         self._throttle.fired.connect(self._flush)
         self._ends: list[Callable[[], None]] = [
@@ -75,6 +79,11 @@ class RequestFeed(QObject):
                 EndpointRemoved, lambda event: self._removed(RequestsRemoved(endpoint_id=event.endpoint.id, ids=None))
             ),
         ]
+
+    @property
+    def held(self) -> int:
+        """How many requests are newer than those shown."""
+        return self._held.count
 
     @property
     def pager(self) -> Pager | SearchPager:
@@ -111,8 +120,8 @@ class RequestFeed(QObject):
     def head(self) -> None:
         """Go to the newest, and follow what comes."""
         self.following = True
-        self._waiting.clear()
-        self._hold(0)
+        self.waiting.clear()
+        self._held.set(0)
         self.pager.head()
 
     def tail(self) -> None:
@@ -123,8 +132,8 @@ class RequestFeed(QObject):
     def around(self, key: PageKey) -> None:
         """Go to where this request is; what comes meanwhile goes in on top if the newest are there too."""
         self.following = True
-        self._waiting.clear()
-        self._hold(0)
+        self.waiting.clear()
+        self._held.set(0)
         self.pager.around(key)
 
     def follow(self, on: bool) -> None:
@@ -134,15 +143,16 @@ class RequestFeed(QObject):
                 self.head()
         elif not on or self.model.at_head:
             self.following = on
-            self._hold(self.held + len(self._waiting) if not on else self.held)
-            self._waiting.clear()
+            if not on:
+                self._held.add(self.waiting, found=self.query is not None)
+            self.waiting.clear()
 
     @Slot()
     def _loaded(self) -> None:
         if not self.model.at_head:
             self.follow(False)
         self.loaded.emit()
-        if self._waiting or self.query is not None:
+        if self.waiting or self.query is not None:
             self._throttle.call()
 
     def _captured(self, event: Captured) -> None:
@@ -162,23 +172,25 @@ class RequestFeed(QObject):
     @Slot(object)
     def _take(self, newer: list[Summary]) -> None:
         """These belong on top."""
-        fresh = [item for item in newer if self.model.row_of(item.id) is None]
+        known = {item.id for item in self.waiting}
+        fresh = [item for item in newer if item.id not in known and self.model.row_of(item.id) is None]
         if self.following and (not self.paused or self.pager.jumping):
             # More than a page is not worth holding: the newest page is read instead.
-            self._waiting = (self._waiting + fresh)[-(PAGE + 1) :]
+            self.waiting = (self.waiting + fresh)[-(PAGE + 1) :]
         else:
-            self._hold(self.held + len(fresh))
+            self._held.add(fresh, found=self.query is not None)
         self._throttle.call()
 
     @Slot()
     def _flush(self) -> None:
         self.counts_changed.emit()
         self.search.look()
-        if not self._waiting or self.pager.jumping:
+        if not self.waiting or self.pager.jumping:
             return
-        waiting, self._waiting = self._waiting, []
+        waiting, self.waiting = self.waiting, []
         if self.paused:
-            self._hold(self.held + sum(self.model.row_of(item.id) is None for item in waiting))
+            fresh = [item for item in waiting if self.model.row_of(item.id) is None]
+            self._held.add(fresh, found=self.query is not None)
             return
         self._throttle.set_interval(FLOOD_MS if len(waiting) > PAGE else MERGE_MS)
         if len(waiting) > PAGE:
@@ -192,34 +204,30 @@ class RequestFeed(QObject):
         elif self.query is not None:
             self.counts_changed.emit()
 
-    @Slot(int)
-    def _hold(self, count: int) -> None:
-        if count != self.held:
-            self.held = count
-            self.held_changed.emit(count)
-
     def _changed(self, event: RequestsChanged) -> None:
         if event.ids is not None:
             self.model.set_read(event.ids, event.read)
+            self.waiting = with_fields(self.waiting, event.ids, read=event.read)
         else:
             self.model.set_all_read(event.endpoint_ids, event.read)
+            own = [item.id for item in self.waiting if item.endpoint_id in event.endpoint_ids]
+            self.waiting = with_fields(self.waiting, own, read=event.read)
         if self.query is not None and event.ids and not event.read and mentions(self.query, "is"):
             self.search.note(event.ids)
         self._throttle.call()
 
     def _identified(self, event: RequestsIdentified) -> None:
-        known = {name: {"provider": provider, "event": told} for name, provider, told in event.senders}
+        known = [name for name, _, _ in event.senders]
         for name, provider, told in event.senders:
             self.model.set_sender(name, provider, told)
-        self._waiting = [
-            msgspec.structs.replace(item, **known[item.id]) if item.id in known else item for item in self._waiting
-        ]
+            self.waiting = with_fields(self.waiting, (name,), provider=provider, event=told)
         if self.query is not None and (mentions(self.query, "provider") or mentions(self.query, "event")):
             self.search.note(known)
             self._throttle.call()
 
     def _mirrored(self, event: Mirrored) -> None:
         self.model.set_mirror(event.delivery.capture_id, event.state)
+        self.waiting = with_fields(self.waiting, (event.delivery.capture_id,), mirror=event.state)
         if self.query is not None and mentions(self.query, "mirror"):
             self.search.note((event.delivery.capture_id,))
             self._throttle.call()
@@ -232,7 +240,7 @@ class RequestFeed(QObject):
         def gone(item: Summary) -> bool:
             return item.endpoint_id == event.endpoint_id if event.ids is None else item.id in names
 
-        self._waiting = [item for item in self._waiting if not gone(item)]
+        self.waiting = [item for item in self.waiting if not gone(item)]
         lost = self.model.remove(gone)
         if event.ids is None or (lost and not self.model.rowCount()):
             self.head()
@@ -243,3 +251,9 @@ class RequestFeed(QObject):
         if lost and (self.endpoint_id is None or self.endpoint_id in lost):
             self.pager.check()
             self._throttle.call()
+
+
+def with_fields(items: list[Summary], ids: Collection[str], **fields: Any) -> list[Summary]:
+    """The same requests, those of `ids` with these fields changed."""
+    chosen = set(ids)
+    return [msgspec.structs.replace(item, **fields) if item.id in chosen else item for item in items]

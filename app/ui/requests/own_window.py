@@ -100,7 +100,8 @@ class OwnWindow(QWidget):
 
     @Slot(str, str)
     def _save_note(self, capture_id: str, note: str) -> None:
-        self._tasks.start(self._actions.set_note(capture_id, note), "save a note")
+        saving = self._actions.set_note(capture_id, note)
+        self._tasks.start(self.detail.head.note.follow(saving, capture_id, note), "save a note")
 
     def _subject(self) -> Sequence[Summary]:
         shown = self.request.summary

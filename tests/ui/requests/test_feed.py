@@ -11,6 +11,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from app.core.events import Mirrored
+from app.core.model import Delivery, MirrorState
 from app.ui.requests import feed as feed_module
 from app.ui.requests import model as model_module
 from app.ui.requests.delegate import ROW
@@ -200,6 +202,29 @@ def test_what_is_removed_marked_mirrored_and_purged_shows(run: Run, tmp_path: Pa
             await store.captures.clear(shown.endpoint.id)
             await until(lambda: not shown.model.rowCount() and not shown.feed.pager.jumping)
             assert shown.page.empty.isVisible()
+
+    run(check())
+
+
+def test_what_is_marked_or_mirrored_before_its_row_is_inserted_shows(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            captures = shown.desk.store.captures
+            shown.feed._throttle.set_interval(500)
+            await shown.add()  # shown at once; what comes right behind it waits for a moment
+            made = [await shown.add() for _ in range(2)]
+            assert shown.model.rowCount() == 1
+            await captures.star([made[0].id])
+            await captures.set_note(made[0].id, "look")
+            await captures.mark_read([made[0].id])
+            delivery = Delivery(
+                id="d", capture_id=made[1].id, endpoint_id=1, url="http://x", state=MirrorState.FAILED, queued_at=1
+            )
+            shown.desk.bus.publish(Mirrored(delivery=delivery, state=MirrorState.FAILED))
+            await until(lambda: shown.model.rowCount() == 3)
+            second, first = shown.model.summary(0), shown.model.summary(1)
+            assert (first.starred, first.note, first.read) == (True, "look", True)
+            assert (second.starred, second.note, second.read, second.mirror) == (False, None, False, MirrorState.FAILED)
 
     run(check())
 

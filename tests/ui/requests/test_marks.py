@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from app.core.errors import StorageUnavailableError
 from app.core.rules import NOTE_MAX
 from app.ui.requests.delegate import tooltip
 from app.ui.widgets.action_button import ActionButton
 from tests import factories
+from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 
@@ -21,8 +25,8 @@ Run = Callable[[Coroutine[Any, Any, Any]], Any]
 CTRL = Qt.KeyboardModifier.ControlModifier
 
 
-async def opened(shown: PageDesk, count: int = 4, row: int = 1) -> list[str]:
-    await shown.fill(count)
+async def opened(shown: PageDesk, rows: int = 4, row: int = 1) -> list[str]:
+    await shown.fill(rows)
     await shown.reload()
     shown.page.activateWindow()
     shown.list.select_row(row)
@@ -90,6 +94,26 @@ def test_a_list_of_the_starred_and_the_noted_follows(run: Run, tmp_path: Path) -
             await captures.set_note(ids[5], "look")
             await until(lambda: shown.ids() == [ids[5]])
             assert shown.model.summary(0).note == "look"
+
+    run(check())
+
+
+def test_many_starred_at_once_are_each_listed_once(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            made = await shown.fill(5)
+            await shown.reload()
+            shown.page.filter.bar.line.setText("is:starred")
+            await until(lambda: shown.page.filter.found_nothing)
+            shown.feed._throttle.set_interval(300)
+            shown.feed._throttle.call()  # what is found now waits for a moment
+            # The oldest last: with each of them all that are newer are found again.
+            for capture in reversed(made):
+                await shown.desk.store.captures.star([capture.id])
+                await until(lambda: not shown.feed.search._looking)
+            await until(lambda: shown.model.rowCount() >= 5)
+            await settle()
+            assert shown.ids() == [capture.id for capture in reversed(made)]
 
     run(check())
 
@@ -187,6 +211,68 @@ def test_a_note_written_elsewhere_shows_but_not_over_what_is_being_written(run: 
             assert note.text.toPlainText() == "from a script!"
             note.cancel()
             assert note.text.toPlainText() == "another"
+
+    run(check())
+
+
+def test_a_note_that_the_store_cannot_take_is_there_to_be_saved_again(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = count(1)
+
+    async def refuse(capture_id: str, text: str) -> None:
+        raise StorageUnavailableError(f"The disk is full: {next(numbers)}.")
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = await opened(shown)
+            note, captures, messages = shown.detail.head.note, shown.desk.store.captures, shown.desk.messages
+            note.start()
+            note.text.setPlainText("kept")
+            with monkeypatch.context() as patch:
+                patch.setattr(captures, "set_note", refuse)
+                note.save()
+                await until(lambda: note.writing)
+                assert note.text.toPlainText() == "kept"
+                shown.list.select_row(2)
+                await until(lambda: len(messages.waiting()) == 2)
+            shown.list.select_row(1)
+            await until(lambda: note.writing and note.text.toPlainText() == "kept")
+            note.save()
+            await until(lambda: shown.model.summary(1).note == "kept")
+            stored = await captures.get(ids[1])
+            assert stored is not None
+            assert stored.note == "kept"
+            for message in messages.waiting():
+                messages.withdraw(message.key)
+
+    run(check())
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support raise")
+@pytest.mark.parametrize("own", [False, True])
+def test_a_note_being_written_as_the_program_ends_is_saved(run: Run, tmp_path: Path, own: bool) -> None:
+    async def check() -> None:
+        async with shown_window(tmp_path, endpoints=1) as (desk, window):
+            endpoint = desk.doors.endpoints.all()[0]
+            capture = await desk.capture(endpoint)
+            window.show_endpoint(endpoint.id)
+            page = window.requests
+            if own:
+                page.windows.open(capture.summary())
+            else:
+                page.open_request(capture.id)
+            shown = page.windows.open_now[capture.id].request if own else page.request
+            await until(lambda: shown.summary is not None)
+            note = (page.windows.open_now[capture.id] if own else page).detail.head.note
+            note.start()
+            note.text.setPlainText("not saved yet")
+            window.stop()
+            await desk.tasks.cancel_all()
+            await desk.store.captures.star([capture.id])  # written behind it
+            stored = await desk.store.captures.get(capture.id)
+            assert stored is not None
+            assert stored.note == "not saved yet"
 
     run(check())
 

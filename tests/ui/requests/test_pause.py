@@ -97,6 +97,30 @@ def test_a_filtered_list_is_held_too(run: Run, tmp_path: Path) -> None:
     run(check())
 
 
+def test_what_a_filter_finds_again_is_counted_once(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            made = await shown.fill(4)
+            await shown.reload()
+            page, star = shown.page, shown.desk.store.captures.star
+            page.filter.bar.line.setText("is:starred")
+            await until(lambda: page.filter.found_nothing)
+            page._pause.set(True)
+            # The oldest last: with each of them all that are newer are found again.
+            for number, capture in enumerate(reversed(made), 1):
+                await star([capture.id])
+                await until(lambda number=number: shown.feed.held >= number)
+            for starred in (False, True):
+                await star([made[0].id], starred)
+                await until(lambda: not shown.feed.search._looking and shown.feed.search._unseen is None)
+            assert shown.feed.held == 4
+            page._pause.set(False)
+            await until(lambda: shown.model.rowCount() == 4)
+            assert shown.feed.held == 0
+
+    run(check())
+
+
 def test_far_from_the_newest_there_is_a_way_back(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
