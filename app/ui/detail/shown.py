@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal, Slot
@@ -10,6 +11,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.core.events import Bus, RequestNoted, RequestsChanged, RequestsStarred
 from app.core.model import Summary
 from app.ui.detail.detail_pane import DetailPane
+from app.ui.told import Told
 
 
 class ShownRequest(QObject):
@@ -21,6 +23,7 @@ class ShownRequest(QObject):
         super().__init__(parent)
         self.summary: Summary | None = None
         self._detail = detail
+        self._told = Told()
         detail.opened.connect(self._opened)
         detail.closed.connect(self._closed)
         self._ends: list[Callable[[], None]] = [
@@ -37,7 +40,7 @@ class ShownRequest(QObject):
     @Slot()
     def _opened(self) -> None:
         capture = self._detail.capture
-        self._take(capture.summary() if capture else None)
+        self._take(self._told.as_told(capture.summary()) if capture else None)
 
     @Slot()
     def _closed(self) -> None:
@@ -45,18 +48,24 @@ class ShownRequest(QObject):
 
     def _marked(self, event: RequestsChanged) -> None:
         shown = self.summary
-        if shown is None or shown.endpoint_id not in event.endpoint_ids:
+        if event.ids is not None:
+            self._change(event.ids, read=event.read)
             return
-        if event.ids is None or shown.id in event.ids:
+        self._told.forget("read")
+        if shown is not None and shown.endpoint_id in event.endpoint_ids:
             self._take(replace(shown, read=event.read))
 
     def _starred(self, event: RequestsStarred) -> None:
-        if self.summary is not None and self.summary.id in event.ids:
-            self._take(replace(self.summary, starred=event.starred))
+        self._change(event.ids, starred=event.starred)
 
     def _noted(self, event: RequestNoted) -> None:
-        if self.summary is not None and self.summary.id == event.id:
-            self._take(replace(self.summary, note=event.note))
+        self._change((event.id,), note=event.note)
+
+    def _change(self, ids: Sequence[str], **fields: Any) -> None:
+        for name in ids:
+            self._told.change(name, **fields)
+        if self.summary is not None and self.summary.id in ids:
+            self._take(replace(self.summary, **fields))
 
     def _take(self, summary: Summary | None) -> None:
         if summary != self.summary:

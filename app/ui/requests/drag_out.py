@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.model import Capture, Summary
 from app.core.wording import count_of, size_text
-from app.ui.detail.saving import file_name, write_body
+from app.ui.detail.saving import SaveError, file_name, write_body
 from app.ui.detail.source import of_capture
 from app.ui.ports import Doors
 from app.ui.requests.actions import RequestActions
@@ -29,13 +29,19 @@ CHIP_MAX = 280
 """Pixels of the picture that is dragged along."""
 
 
-class DragFiles:
-    """Files for drags in a temporary folder of ours. They stay until `remove`: whoever got them may be reading them."""
+FOLDER = "dragged"
 
-    def __init__(self, doors: Doors, actions: RequestActions) -> None:
+
+class DragFiles:
+    """Files for drags, in the data folder, which one program has to itself. They stay until `remove`: whoever got them
+    may be reading them. What a program that was killed left there goes at once.
+    """
+
+    def __init__(self, doors: Doors, actions: RequestActions, tasks: Tasks) -> None:
         self._doors, self._actions = doors, actions
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder = doors.data_folder / FOLDER
         self._drags = 0
+        self._sweeping = tasks.start(self._sweep(), "drag: old files")
 
     async def mime(self, summaries: Sequence[Summary]) -> QMimeData:
         """Each body that is not empty as a file, named as Save names it; as text a curl command, or URLs of many."""
@@ -52,9 +58,8 @@ class DragFiles:
 
     def remove(self) -> None:
         """Delete all files."""
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
+        if self._drags:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _url(self, capture: Capture) -> str:
         endpoint = self._doors.endpoints.by_id(capture.endpoint_id)
@@ -65,8 +70,8 @@ class DragFiles:
         if not captures:
             return []
         self._drags += 1
-        loop = asyncio.get_running_loop()
-        folder = await loop.run_in_executor(None, self._new_folder, self._drags)
+        await asyncio.wait([self._sweeping])
+        folder = await asyncio.to_thread(self._new_folder, self._drags)
         paths: list[Path] = []
         for capture in captures:
             source = of_capture(capture, self._doors.captures)
@@ -77,11 +82,16 @@ class DragFiles:
 
     def _new_folder(self, number: int) -> Path:
         """One for each drag, so that names are free in it."""
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="hookline-", ignore_cleanup_errors=True)
-        folder = Path(self._folder.name, str(number))
-        folder.mkdir()
+        folder = self._folder / str(number)
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise SaveError(f"Files to drag could not be written in {folder}: {error.strerror or error}.") from error
         return folder
+
+    async def _sweep(self) -> None:
+        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 
 class DragOut(QObject):

@@ -75,7 +75,7 @@ class EndpointPage(QWidget):
             actions, tasks, theme, pause, rows=self.list, detail=self.detail, request=self.request, page=self
         )
         self.windows = OwnWindows(doors, theme, tasks, self)
-        self.drag_files = DragFiles(doors, actions)
+        self.drag_files = DragFiles(doors, actions, tasks)
         self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
         self.of_endpoint = EndpointCommands(actions, tasks, self.header, self)
         bar = BulkBar(self.commands.selected, self.commands.list.clear, self.bulk, theme, self)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable
 
-import msgspec
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.events import (
@@ -64,8 +62,7 @@ class RequestFeed(QObject):
         """Whether what is new goes in on top: the reader is there."""
         self.paused = False
         """Whether what is new is only counted, wherever the reader is."""
-        self.waiting: list[Summary] = []
-        """What goes in on top in a moment; it is kept true with `with_fields`."""
+        self._waiting: list[Summary] = []
         self._throttle = Throttle(MERGE_MS, self)
         self._throttle.fired.connect(self._flush)
         self._ends: list[Callable[[], None]] = [
@@ -120,7 +117,7 @@ class RequestFeed(QObject):
     def head(self) -> None:
         """Go to the newest, and follow what comes."""
         self.following = True
-        self.waiting.clear()
+        self._waiting.clear()
         self._held.set(0)
         self.pager.head()
 
@@ -132,7 +129,7 @@ class RequestFeed(QObject):
     def around(self, key: PageKey) -> None:
         """Go to where this request is; what comes meanwhile goes in on top if the newest are there too."""
         self.following = True
-        self.waiting.clear()
+        self._waiting.clear()
         self._held.set(0)
         self.pager.around(key)
 
@@ -144,15 +141,15 @@ class RequestFeed(QObject):
         elif not on or self.model.at_head:
             self.following = on
             if not on:
-                self._held.add(self.waiting, found=self.query is not None)
-            self.waiting.clear()
+                self._held.add(self._waiting, found=self.query is not None)
+            self._waiting.clear()
 
     @Slot()
     def _loaded(self) -> None:
         if not self.model.at_head:
             self.follow(False)
         self.loaded.emit()
-        if self.waiting or self.query is not None:
+        if self._waiting or self.query is not None:
             self._throttle.call()
 
     def _captured(self, event: Captured) -> None:
@@ -172,11 +169,11 @@ class RequestFeed(QObject):
     @Slot(object)
     def _take(self, newer: list[Summary]) -> None:
         """These belong on top."""
-        known = {item.id for item in self.waiting}
+        known = {item.id for item in self._waiting}
         fresh = [item for item in newer if item.id not in known and self.model.row_of(item.id) is None]
         if self.following and (not self.paused or self.pager.jumping):
             # More than a page is not worth holding: the newest page is read instead.
-            self.waiting = (self.waiting + fresh)[-(PAGE + 1) :]
+            self._waiting = (self._waiting + fresh)[-(PAGE + 1) :]
         else:
             self._held.add(fresh, found=self.query is not None)
         self._throttle.call()
@@ -185,9 +182,9 @@ class RequestFeed(QObject):
     def _flush(self) -> None:
         self.counts_changed.emit()
         self.search.look()
-        if not self.waiting or self.pager.jumping:
+        if not self._waiting or self.pager.jumping:
             return
-        waiting, self.waiting = self.waiting, []
+        waiting, self._waiting = self._waiting, []
         if self.paused:
             fresh = [item for item in waiting if self.model.row_of(item.id) is None]
             self._held.add(fresh, found=self.query is not None)
@@ -207,11 +204,11 @@ class RequestFeed(QObject):
     def _changed(self, event: RequestsChanged) -> None:
         if event.ids is not None:
             self.model.set_read(event.ids, event.read)
-            self.waiting = with_fields(self.waiting, event.ids, read=event.read)
         else:
             self.model.set_all_read(event.endpoint_ids, event.read)
-            own = [item.id for item in self.waiting if item.endpoint_id in event.endpoint_ids]
-            self.waiting = with_fields(self.waiting, own, read=event.read)
+            for item in self._waiting:
+                if item.endpoint_id in event.endpoint_ids:
+                    self.model.change(item.id, read=event.read)
         if self.query is not None and event.ids and not event.read and mentions(self.query, "is"):
             self.search.note(event.ids)
         self._throttle.call()
@@ -220,14 +217,12 @@ class RequestFeed(QObject):
         known = [name for name, _, _ in event.senders]
         for name, provider, told in event.senders:
             self.model.set_sender(name, provider, told)
-            self.waiting = with_fields(self.waiting, (name,), provider=provider, event=told)
         if self.query is not None and (mentions(self.query, "provider") or mentions(self.query, "event")):
             self.search.note(known)
             self._throttle.call()
 
     def _mirrored(self, event: Mirrored) -> None:
         self.model.set_mirror(event.delivery.capture_id, event.state)
-        self.waiting = with_fields(self.waiting, (event.delivery.capture_id,), mirror=event.state)
         if self.query is not None and mentions(self.query, "mirror"):
             self.search.note((event.delivery.capture_id,))
             self._throttle.call()
@@ -240,7 +235,7 @@ class RequestFeed(QObject):
         def gone(item: Summary) -> bool:
             return item.endpoint_id == event.endpoint_id if event.ids is None else item.id in names
 
-        self.waiting = [item for item in self.waiting if not gone(item)]
+        self._waiting = [item for item in self._waiting if not gone(item)]
         lost = self.model.remove(gone)
         if event.ids is None or (lost and not self.model.rowCount()):
             self.head()
@@ -251,9 +246,3 @@ class RequestFeed(QObject):
         if lost and (self.endpoint_id is None or self.endpoint_id in lost):
             self.pager.check()
             self._throttle.call()
-
-
-def with_fields(items: list[Summary], ids: Collection[str], **fields: Any) -> list[Summary]:
-    """The same requests, those of `ids` with these fields changed."""
-    chosen = set(ids)
-    return [msgspec.structs.replace(item, **fields) if item.id in chosen else item for item in items]

@@ -9,7 +9,7 @@ from PySide6.QtGui import QMouseEvent
 
 from app.core.events import Bus, RequestNoted, RequestsStarred
 from app.core.model import Summary
-from app.ui.requests.feed import RequestFeed, with_fields
+from app.ui.requests.feed import RequestFeed
 from app.ui.requests.model import SUMMARY_ROLE
 from app.ui.requests.search_pager import mentions
 from app.ui.requests.view import RequestList
@@ -35,12 +35,10 @@ class FeedMarks:
     def _starred(self, event: RequestsStarred) -> None:
         for capture_id in event.ids:
             self._feed.model.change(capture_id, starred=event.starred)
-        self._feed.waiting = with_fields(self._feed.waiting, event.ids, starred=event.starred)
         self._look_again(event.ids, event.endpoint_ids)
 
     def _noted(self, event: RequestNoted) -> None:
         self._feed.model.change(event.id, note=event.note)
-        self._feed.waiting = with_fields(self._feed.waiting, (event.id,), note=event.note)
         self._look_again((event.id,), (event.endpoint_id,))
 
     def _look_again(self, ids: Sequence[str], endpoint_ids: Sequence[int]) -> None:

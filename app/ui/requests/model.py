@@ -12,6 +12,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 
 from app.core.bodies.escape import escape
 from app.core.model import MirrorState, PageKey, Summary
+from app.ui.told import Told
 
 MAX_ROWS = 5_000
 """More are never held, however long the window stays open or however far the reader scrolls."""
@@ -33,6 +34,7 @@ class RequestModel(QAbstractListModel):
         super().__init__(parent)
         # Oldest first, so that what comes in live is appended: row r is the item at len - 1 - r.
         self._items: list[Summary] = []
+        self._told = Told()
         self.at_head = self.at_tail = True
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
@@ -80,13 +82,13 @@ class RequestModel(QAbstractListModel):
     def reset(self, newest_first: Sequence[Summary], *, at_head: bool, at_tail: bool) -> None:
         """Hold these rows instead."""
         self.beginResetModel()
-        self._items = list(reversed(newest_first))
+        self._items = [self._told.as_told(item) for item in reversed(newest_first)]
         self.at_head, self.at_tail = at_head, at_tail
         self.endResetModel()
 
     def add_newer(self, newest_first: Sequence[Summary], most: int | None = None) -> int:
         """Put rows on top, those not yet held; the oldest beyond `most` (or MAX_ROWS) give way. How many were added."""
-        fresh = sorted((item for item in newest_first if self.row_of(item.id) is None), key=_id)
+        fresh = sorted((self._told.as_told(item) for item in newest_first if self.row_of(item.id) is None), key=_id)
         late = [item for item in fresh if self._items and item.id < self._items[-1].id]
         top = fresh[len(late) :]
         if top:
@@ -103,7 +105,7 @@ class RequestModel(QAbstractListModel):
         if newest_first:
             count = len(self._items)
             self.beginInsertRows(QModelIndex(), count, count + len(newest_first) - 1)
-            self._items[:0] = reversed(newest_first)
+            self._items[:0] = [self._told.as_told(item) for item in reversed(newest_first)]
             self.endInsertRows()
         excess = len(self._items) - MAX_ROWS
         if excess > 0:
@@ -134,6 +136,7 @@ class RequestModel(QAbstractListModel):
     def set_all_read(self, endpoint_ids: Collection[int], read: bool) -> None:
         """Show all of these endpoints' requests as read or unread."""
         chosen = set(endpoint_ids)
+        self._told.forget("read")
         self._items = [
             msgspec.structs.replace(item, read=read) if item.endpoint_id in chosen and item.read != read else item
             for item in self._items
@@ -150,7 +153,8 @@ class RequestModel(QAbstractListModel):
         self.change(capture_id, provider=provider, event=event)
 
     def change(self, capture_id: str, **fields: Any) -> None:
-        """Show a request with these fields of its `Summary` changed."""
+        """Show a request with these fields of its `Summary` changed, now or once it comes in."""
+        self._told.change(capture_id, **fields)
         row = self.row_of(capture_id)
         if row is not None:
             at = len(self._items) - 1 - row

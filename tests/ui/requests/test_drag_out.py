@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.core.model import PART_SIZE
+from app.ui.detail.saving import SaveError
 from app.ui.requests import drag_out
 from tests.factories import capture
 from tests.ui.requests.page_desk import PageDesk, open_page
@@ -39,6 +40,7 @@ def test_each_body_becomes_a_file_byte_for_byte(run: Run, tmp_path: Path) -> Non
             assert written[0].name == f"request-{made[0].id[:13]}.json"
             assert data.text().splitlines() == ["http://127.0.0.1:8787/catch/sample/orders?x=1"] * 3
             folder = written[0].parent.parent
+            assert folder.parent == tmp_path
             assert folder.stat().st_mode & 0o077 == 0
             shown.page.stop()
             assert not folder.exists()
@@ -57,6 +59,30 @@ def test_requests_of_one_moment_and_kind_get_names_of_their_own(run: Run, tmp_pa
             assert [path.read_bytes() for path in first] == [b"0", b"1", b"2"]
             assert again[0].name == first[0].name
             assert again[0].read_bytes() == b"0"
+
+    run(check())
+
+
+def test_what_a_killed_program_left_goes_at_the_start(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        left = tmp_path / drag_out.FOLDER / "1" / "request.json"
+        left.parent.mkdir(parents=True)
+        left.write_bytes(b"secret")
+        async with open_page(tmp_path) as shown:
+            await until(lambda: not left.parent.parent.exists())
+            one = await shown.add(b"new")
+            assert [path.read_bytes() for path in files(await shown.page.drag_files.mime([one.summary()]))] == [b"new"]
+
+    run(check())
+
+
+def test_where_no_files_can_be_written_it_is_said(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        (tmp_path / drag_out.FOLDER).write_bytes(b"in the way")
+        async with open_page(tmp_path) as shown:
+            one = await shown.add(b"new")
+            with pytest.raises(SaveError, match="Files to drag could not be written"):
+                await shown.page.drag_files.mime([one.summary()])
 
     run(check())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from itertools import count
 from pathlib import Path
@@ -94,6 +95,31 @@ def test_a_list_of_the_starred_and_the_noted_follows(run: Run, tmp_path: Path) -
             await captures.set_note(ids[5], "look")
             await until(lambda: shown.ids() == [ids[5]])
             assert shown.model.summary(0).note == "look"
+
+    run(check())
+
+
+def test_what_is_marked_while_it_is_being_read_shows(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            made = await shown.fill(20)
+            star, page = shown.desk.store.captures.star, shown.page
+            for number, capture in enumerate(made):
+                page.show_endpoint(shown.endpoint.id)
+                page.detail.show_request(capture.id)
+                for _ in range(number % 4):
+                    await asyncio.sleep(0)
+                await star([capture.id])
+                await until(lambda: shown.model.rowCount() == 20 and not shown.feed.pager.jumping)
+                await until(lambda capture=capture: page.request.summary and page.request.summary.id == capture.id)
+                row = shown.model.row_of(capture.id)
+                assert row is not None
+                assert shown.model.summary(row).starred
+                assert page.request.summary is not None
+                assert page.request.summary.starred
+            await star([made[0].id], False)
+            await shown.reload()
+            assert not shown.model.summary(19).starred
 
     run(check())
 
