@@ -27,9 +27,9 @@ class Settings(Record, frozen=True):
         str | None,
         msgspec.Meta(title="Public base URL", description="Your tunnel's address, shown in capture URLs."),
     ] = None
-    body_limit: Annotated[
-        int, _bounded(KIB, GIB, "Largest body", "Bytes of body a request may carry; more is answered 413.")
-    ] = 100 * MIB
+    body_limit: Annotated[int, _bounded(KIB, GIB, "Largest body", "A request with a larger one is answered 413.")] = (
+        100 * MIB
+    )
     theme: Annotated[
         Literal["system", "light", "dark"],
         msgspec.Meta(title="Theme", description="Follow the system, or choose."),

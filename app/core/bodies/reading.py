@@ -96,7 +96,8 @@ class BodyReader:
             if formatter.error is None or view is candidates[-1] or self._wanted is not None:
                 self._formatter = formatter
                 return lines
-            self._fallen.append(f"{formatter.error} Shown as it stands.")
+            # What the body looks like most is what was meant; why it is none of the others either would only confuse.
+            self._fallen = self._fallen or [f"{formatter.error} Shown as it stands."]
         return []
 
     def _as_sent(self, why: str) -> bytes:

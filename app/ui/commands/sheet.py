@@ -37,7 +37,7 @@ def lines_of(book: CommandBook) -> dict[Group, list[Line]]:
     """What has keys, by group; groups without any are left out."""
     found: dict[Group, list[Line]] = {group: [] for group in Group}
     for group, action in book.all():
-        ways = tuple(caps_of(keys) for keys in action.shortcuts())
+        ways = tuple(dict.fromkeys(caps_of(keys) for keys in action.shortcuts()))  # of Return and Enter one is enough
         if ways and action.isVisible():
             found[group].append(Line(escape(name_of(action)), ways))
     for other in UNNAMED:

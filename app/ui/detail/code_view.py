@@ -45,6 +45,7 @@ class CodeView(QPlainTextEdit):
         self._length = 0
         self._formats: dict[str, QTextCharFormat] = {}
         self._dress_number = 0
+        self._marked: tuple[Sequence[tuple[int, int]], int] = ((), 0)
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setProperty("frameless", True)
@@ -68,6 +69,7 @@ class CodeView(QPlainTextEdit):
         self._lines, self._numbers = [], []
         self._text = FoundText()
         self._length = 0
+        self._marked = ((), 0)
         self._note(lines)
         self._choose_wrapping()
         self.setPlainText("\n".join(line.text for line in lines))
@@ -98,6 +100,7 @@ class CodeView(QPlainTextEdit):
 
     def show_match(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool = True) -> None:
         """Mark the matches around the current one, and bring that into view if to `move`; none clears."""
+        self._marked = (matches, current)
         selections = []
         near = range(max(0, current - NEAR_MATCHES), min(len(matches), current + NEAR_MATCHES))
         tokens = self._theme.tokens
@@ -211,6 +214,7 @@ class CodeView(QPlainTextEdit):
         self._formats["control"] = QTextCharFormat()
         self._formats["control"].setForeground(QColor(tokens.warning))
         self._formats["control"].setBackground(QColor(tokens.warning_soft))
+        self.show_match(*self._marked, move=False)
         self.viewport().update()
         self._gutter.update()
 

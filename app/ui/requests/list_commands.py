@@ -35,7 +35,7 @@ class ListCommands(QObject):
     ) -> None:
         super().__init__(parent)
         self._list, self._about, self._pause = rows, about, pause
-        self.open = Command("Open", theme, self, does=opens, icon="body", keys=("Return", "Enter"))
+        self.open = Command("Open", theme, self, does=opens, icon="body", keys=("Enter", "Return"))
         self.select_all = Command("Select all", theme, self, does=rows.selectAll, icon="select-all", keys=("Ctrl+A",))
         self.clear = Command("Clear selection", theme, self, does=clears, icon="close")
         self.newest = Command("Go to newest", theme, self, does=rows.go_home, icon="newest", keys=("Home",))

@@ -48,7 +48,10 @@ class Outcome:
         found = 0 if search.stale.isActive() else self._feed.model.rowCount()
         then, known = ("", total) if search.within is None else (" in this time", None)
         if self.stopped:
-            return f"Stopped: {_number(found, 'none')} found in {search.reach.where(known)}{then} · Enter searches on"
+            where = search.reach.where(known)
+            if search.reach.searched:
+                where = where.removesuffix(" requests")  # the footer is as narrow as the list
+            return f"Stopped: {_number(found, 'none')} in {where}{then} · Enter goes on"
         if self.long:
             return f"{_number(found, 'None')} found so far{then} · {search.reach.going(known)}"
         matches = f"{found:,}{'' if search.done else '+'} match{then} · {count_of(total, 'request')}"

@@ -38,7 +38,7 @@ class RequestCommands(QObject):
     ) -> None:
         super().__init__(parent)
         self._subject, self._actions, self._tasks, self._delete = subject, actions, tasks, delete
-        keys = ("Shift+Return", "Shift+Enter")
+        keys = ("Shift+Enter", "Shift+Return")
         self.own_window = Command(
             "Open in own window", theme, self, does=self._open_window, icon="own-window", keys=keys
         )

@@ -200,3 +200,11 @@ def test_hex_rows() -> None:
 def test_codings_are_read_from_all_lines_in_order() -> None:
     headers = (("content-encoding", "deflate, identity"), ("X", "gzip"), ("Content-Encoding", " GZIP "))
     assert codings(headers) == ("deflate", "gzip")
+
+
+def test_a_broken_body_is_told_of_once_as_what_it_was_meant_to_be() -> None:
+    """Lines of JSON are no JSON document either, but that is not what is wrong with them."""
+    body = b'{"level": "info"}\n{"level": "warn"}\n{"level": "cut'
+    reader, lines = read_all(body, "application/x-ndjson")
+    assert reader.notes == ["Not valid JSON at line 3, column 15: a string is not closed. Shown as it stands."]
+    assert text_of(lines) == body.decode()

@@ -9,7 +9,11 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
 
+from app.core.bodies.lines import Line
+from app.ui.detail.code_view import CodeView
+from app.ui.theme.theme import Theme
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import settle, until
 
@@ -60,3 +64,19 @@ def test_find_stays_where_it_is_while_more_is_loaded(run: Run, tmp_path: Path) -
             assert code.verticalScrollBar().value() == place
 
     run(check())
+
+
+def test_marks_follow_the_theme(qapp: QApplication) -> None:
+    theme, parent = Theme(), QWidget()
+    theme.set_choice("light")
+    code = CodeView(theme, parent)
+    code.set_lines([Line(text="a needle, a needle")])
+    code.show_match(code.find_all("needle"), 1)
+    before = [mark.format.background().color().name() for mark in code.extraSelections()]
+    theme.set_choice("dark")
+    after = [mark.format.background().color().name() for mark in code.extraSelections()]
+    assert after == [theme.tokens.warning_soft, theme.tokens.accent] != before
+    code.set_lines([Line(text="other")])
+    theme.set_choice("light")
+    assert code.extraSelections() == []
+    parent.deleteLater()

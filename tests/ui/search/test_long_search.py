@@ -67,7 +67,7 @@ def test_esc_stops_it_and_enter_goes_on(run: Run, tmp_path: Path, in_line: bool)
             page, line = shown.page, shown.page.filter.bar.line
             QTest.keyClick(line if in_line else shown.list, Key.Key_Escape)
             searched = shown.feed.search.reach.searched
-            assert page.footer.text() == f"Stopped: 1 found in the newest {searched:,} requests · Enter searches on"
+            assert page.footer.text() == f"Stopped: 1 in the newest {searched:,} · Enter goes on"
             assert line.text() == "needle"
             shown.feed.pager.older()
             await settle()
@@ -90,7 +90,7 @@ def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(run: Run, tmp_pa
             nothing = shown.page.filter.nothing
             QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
             assert nothing.isVisible()
-            assert shown.page.footer.text().startswith("Stopped: none found in the newest ")
+            assert shown.page.footer.text().startswith("Stopped: none in the newest ")
             searched = shown.feed.search.reach.searched
             assert nothing.title.text() == "Nothing found so far"
             assert nothing.text.text() == f"Stopped: nothing matches among the newest {searched:,} requests."
@@ -135,6 +135,6 @@ def test_in_a_chosen_time_it_does_not_say_of_how_many(run: Run, tmp_path: Path) 
             assert shown.page.footer.text().endswith(" searched · Esc stops")
             assert " of " not in shown.page.footer.text()
             QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
-            assert " requests in this time · " in shown.page.footer.text()
+            assert " in this time · " in shown.page.footer.text()
 
     run(check())
