@@ -214,17 +214,19 @@ async def test_a_search_given_up_leaves_the_readers_to_others(store: Store, endp
         assert await search(store, "absent") == []
 
 
-async def test_the_first_mebibyte_of_a_body_is_searched(store: Store, endpoint: Endpoint) -> None:
-    bomb = gzip.compress(b"first " + b"\0" * (50 * PART_SIZE) + b" last")
-    await add(store, endpoint.id, bomb, headers=(("Content-Encoding", "gzip"),))
+async def test_a_body_is_searched_to_its_end(store: Store, endpoint: Endpoint) -> None:
+    packed = gzip.compress(b"first " + b"\0" * (20 * PART_SIZE) + b" last", mtime=0)
+    await add(store, endpoint.id, packed, headers=(("Content-Encoding", "gzip"),))
     seq = store.captures.new_seq()
-    parts = b"early" + b"." * (PART_SIZE - 5), b"late"
-    await store.captures.add_part(seq, 0, parts[0])
+    parts = b"early" + b"." * (PART_SIZE - 9) + b"edge", b"wise" + b"." * (PART_SIZE - 4), b"late"
+    for number, part in enumerate(parts[:2]):
+        await store.captures.add_part(seq, number, part)
     whole = factories.capture(b"".join(parts), seq=seq, endpoint_id=endpoint.id)
-    await store.captures.add(whole, parts[1], 1)
-    assert len(await search(store, "first")) == 1
-    assert len(await search(store, "early")) == 1
-    assert await search(store, "last") == await search(store, "late") == []
+    await store.captures.add(whole, parts[2], 2)
+    for word in ("first", "LAST", "early", "edgewise", "late"):
+        assert len(await search(store, word)) == 1, word
+    assert await search(store, "edgewise first") == await search(store, "nowhere") == []
+    assert [one.id for one in await search(store, "-late")] != [whole.id]
 
 
 @pytest.mark.parametrize(

@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from app.core.model import Headers
+from app.core.bodies.decoding import codings
+from app.core.model import PART_SIZE, Headers
 from app.db.bulk import decode_headers
-from app.db.search.text import body_text, haystack, plain_body
+from app.db.search.long_body import ReadPart, holds
+from app.db.search.text import BODY_LIMIT, body_text, haystack, plain_body
 
 NO_JSON = object()
 _decoder = json.JSONDecoder(parse_float=Decimal)
 """Made once: making it takes as long as reading a small body."""
 
 
+def _no_more(part: int) -> None:
+    """Nothing but what came with the row."""
+
+
+def _never() -> bool:
+    return False
+
+
 class Candidate:
-    """`told` holds what SQLite said about each filter of columns, by the place of the filter in the search text."""
+    """`data` is the first part of the body, `read` gives any. `told` holds what SQLite said about each filter of
+    columns, by the place of the filter in the search text. Once `given_up` says so, a long body is read no further.
+    """
 
     def __init__(
-        self, *, target: str, content_type: str, source: str, headers: bytes, data: bytes | None, told: dict[int, bool]
+        self,
+        *,
+        target: str,
+        content_type: str,
+        source: str,
+        headers: bytes,
+        data: bytes | None,
+        told: dict[int, bool],
+        read: ReadPart = _no_more,
+        given_up: Callable[[], bool] = _never,
     ) -> None:
         self.target, self.content_type, self.source, self.told = target, content_type, source, told
         self._headers, self._data = headers, data or b""
+        self._read, self._given_up = read, given_up
 
     @cached_property
     def headers(self) -> Headers:
@@ -32,8 +55,20 @@ class Candidate:
 
     @cached_property
     def text(self) -> str:
-        """What words are looked for in, case folded."""
+        """What words are looked for in, case folded, with the beginning of the body."""
         return haystack(self.target, self.headers, self.content_type, self._data)
+
+    def has(self, word: str) -> bool:
+        """Whether the case folded word stands anywhere in the request."""
+        if word in self.text:
+            return True
+        return self._is_long and holds(word, self.headers, self.content_type, self._read, self._given_up)
+
+    @cached_property
+    def _is_long(self) -> bool:
+        if len(self._data) < PART_SIZE and not codings(self.headers):
+            return False
+        return len(plain_body(self.headers, self._data)) >= BODY_LIMIT
 
     @cached_property
     def json(self) -> Any:

@@ -18,7 +18,7 @@ MOST_VALUES = 10_000
 def meets(candidate: Candidate, term: Term) -> bool:
     """Whether the request meets the term."""
     if isinstance(term, Word):
-        return term.text.casefold() in candidate.text
+        return candidate.has(term.text.casefold())
     if isinstance(term, Not):
         return not meets(candidate, term.term)
     if isinstance(term, All):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from functools import partial
+from threading import Event
 
 from app.core.clock import now_us
 from app.core.model import PageKey, Summary
@@ -37,26 +38,29 @@ async def search(
 
     While it goes on for long, `searched` is told how many of the list's newest requests have been looked at.
     """
-    walk = Walk(plan=plan(query, now_us()), endpoint_id=endpoint_id)
+    walk = Walk(plan=plan(query, now_us()), endpoint_id=endpoint_id, given_up=Event())
     place = min((before or NEWEST, top(walk.plan.before)), key=lambda key: key.received_at)
     meter = Meter(readers, walk, top(walk.plan.before), searched)
-    rows, left = FIRST_ROWS, limit
-    async for stretch in _stretches(readers, index, walk.plan, place):
-        at: PageKey | None = place if stretch.seqs is None or stretch.seqs else stretch.floor
-        while at is not None and at != stretch.floor:
-            if left <= 0 or at.received_at < walk.plan.since:
+    try:
+        rows, left = FIRST_ROWS, limit
+        async for stretch in _stretches(readers, index, walk.plan, place):
+            at: PageKey | None = place if stretch.seqs is None or stretch.seqs else stretch.floor
+            while at is not None and at != stretch.floor:
+                if left <= 0 or at.received_at < walk.plan.since:
+                    return
+                begin = time.perf_counter()
+                step = await readers.run(partial(walk.step, stretch=stretch, place=at, rows=rows, most=left))
+                rows = _next_rows(rows, time.perf_counter() - begin)
+                at, left = step.reached, left - len(step.found)
+                await meter.came_to(at, found=bool(step.found))
+                if step.found:
+                    yield step.found
+            if stretch.floor is None:
                 return
-            begin = time.perf_counter()
-            step = await readers.run(partial(walk.step, stretch=stretch, place=at, rows=rows, most=left))
-            rows = _next_rows(rows, time.perf_counter() - begin)
-            at, left = step.reached, left - len(step.found)
-            await meter.came_to(at, found=bool(step.found))
-            if step.found:
-                yield step.found
-        if stretch.floor is None:
-            return
-        place = stretch.floor
-        await meter.came_to(place)
+            place = stretch.floor
+            await meter.came_to(place)
+    finally:
+        walk.given_up.set()
 
 
 async def _stretches(readers: Readers, index: Index, plan: Plan, place: PageKey) -> AsyncIterator[Stretch]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
+from threading import Event
 from typing import Any
 
 import msgspec
@@ -64,10 +66,13 @@ class Stretch(Record, frozen=True):
 
 
 class Walk(Record, frozen=True):
-    """Which list is walked: of one endpoint, or of all (None); `plan` says what is looked for."""
+    """Which list is walked: of one endpoint, or of all (None); `plan` says what is looked for. A step that is under way
+    when it is `given_up` ends soon.
+    """
 
     plan: Plan
     endpoint_id: int | None
+    given_up: Event
 
     def step(self, database: SqliteDatabase, stretch: Stretch, place: PageKey, rows: int, most: int) -> Step:
         """Look at about `rows` requests older than `place`, and give at most `most` that were looked for."""
@@ -81,7 +86,7 @@ class Walk(Record, frozen=True):
                 bottom = self._bottom(database, stretch, place, rows)
                 candidates = self._all(database, stretch, place, bottom)
             for row in candidates:
-                summary = self._look(row)
+                summary = self._look(database, row)
                 if summary is not None:
                     found.append(summary)
                 if len(found) >= most or time.perf_counter() > end:
@@ -139,7 +144,7 @@ class Walk(Record, frozen=True):
     def _told_values(self) -> list[Any]:
         return [value for _, (_, values) in self.plan.leaves for value in values]
 
-    def _look(self, row: tuple[Any, ...]) -> Summary | None:
+    def _look(self, database: SqliteDatabase, row: tuple[Any, ...]) -> Summary | None:
         """The request's summary if it is one that is looked for."""
         if self.plan.exact:
             return to_summary(row)
@@ -151,6 +156,8 @@ class Walk(Record, frozen=True):
             headers=headers,
             data=data,
             told={place: bool(answer) for (place, _), answer in zip(self.plan.leaves, told, strict=True)},
+            read=partial(_part, database, row[_SEQ]),
+            given_up=self.given_up.is_set,
         )
         return to_summary(row) if all(meets(candidate, term) for term in self.plan.terms) else None
 
@@ -185,3 +192,10 @@ class Walk(Record, frozen=True):
         if self.endpoint_id is None:
             return "capture.id >= ?", (bottom.id,)
         return "(capture.received_at, capture.id) >= (?, ?)", (bottom.received_at, bottom.id)
+
+
+def _part(database: SqliteDatabase, seq: int, number: int) -> bytes | None:
+    """A part of a body."""
+    key = seq * PARTS_PER_BODY + number
+    row = raw(database).execute("SELECT data FROM capture_body WHERE key = ?", (key,)).fetchone()
+    return row[0] if row is not None and number < PARTS_PER_BODY else None
