@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import quopri
+import random
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from app.core.bodies import multipart_parts
 from app.core.bodies.multipart_parts import PARTS_MAX, whole_parts
+from app.core.bodies.multipart_view import decode
 from app.ui.detail.body_pane import BodyPane
 from app.ui.detail.parts_dialog import PartsDialog, of_part
 from app.ui.detail.saving import file_name, write_body
@@ -109,3 +115,22 @@ async def opened(shown: PageDesk, body: bytes, headers: Any) -> tuple[PartsDialo
     dialog = shown.detail.body.findChildren(PartsDialog)[-1]
     await until(lambda: dialog.list.count() > 0)
     return dialog, dialog.findChildren(BodyPane)[0]
+
+
+@pytest.mark.parametrize("encoding", ["base64", "quoted-printable", ""])
+def test_a_long_part_is_undone_as_it_would_be_whole(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multipart_parts, "STEP", 8)
+    rnd = random.Random(3)
+    for _ in range(500):
+        written = bytes(rnd.choice(b"QUJD=\n \r3ab") for _ in range(rnd.randrange(40)))
+        sent = {"base64": base64.encodebytes, "quoted-printable": quopri.encodestring}.get(encoding, bytes)
+        for data in (written, sent(rnd.randbytes(rnd.randrange(60)))):
+            assert multipart_parts.undone(encoding, data) == decode(encoding, data, True), data
+
+
+def test_a_boundary_across_two_steps_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = b"".join(part(b"x" * size) for size in range(40)) + b"--b--"
+    whole = whole_parts(TYPE, body)
+    monkeypatch.setattr(multipart_parts, "STEP", 64)
+    assert whole_parts(TYPE, body) == whole
+    assert [len(one.data) for one in whole] == list(range(40))
