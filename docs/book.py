@@ -62,10 +62,10 @@ class Book:
         try:
             for number, request in enumerate(requests):
                 if times:
-                    incoming.now_us = _Stopped(times[number])
+                    incoming.now_us = _Stopped(times[number])  # type: ignore[attr-defined]
                 await self.send(endpoint, request)
         finally:
-            incoming.now_us = now_us
+            incoming.now_us = now_us  # type: ignore[attr-defined]
         if not endpoint.active:
             await self.store.endpoints.update(endpoint.id, endpoint.draft())
         await asyncio.sleep(0.3)

@@ -81,6 +81,7 @@ def _open_notify(book: Book) -> None:
     book.close_menus()
     header = book.page.header
     header.more.click()
+    assert header.notify is not None
     menu = header.notify.parentWidget()
     assert menu is not None
     header.notify.popup(menu.mapToGlobal(QPoint(menu.width() - 4, 0)))

@@ -81,7 +81,7 @@ def free_port() -> int:
 def main() -> int:
     """Render the pictures; the exit code."""
     OUT.mkdir(parents=True, exist_ok=True)
-    main_window.SystemTray = PictureTray  # type: ignore[misc]
+    main_window.SystemTray = PictureTray  # type: ignore[attr-defined]
     target = ThreadingHTTPServer(("127.0.0.1", 0), Target)
     threading.Thread(target=target.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
