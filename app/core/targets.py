@@ -45,6 +45,13 @@ _HINTS = {
     "application/msgpack": "MsgPack",
     "application/x-msgpack": "MsgPack",
     "application/vnd.msgpack": "MsgPack",
+    "application/javascript": "JavaScript",
+    "text/javascript": "JavaScript",
+    "application/yaml": "YAML",
+    "application/x-yaml": "YAML",
+    "text/yaml": "YAML",
+    "application/sql": "SQL",
+    "application/graphql": "GraphQL",
     "application/protobuf": "Protobuf",
     "application/x-protobuf": "Protobuf",
 }

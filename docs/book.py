@@ -1,0 +1,217 @@
+"""What the chapters of the picture book stand on: requests sent through the real server, and pictures of the window."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QColor, QPainter, QPixmap
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
+
+from app.core.activity.bar import EMPTY
+from app.core.clock import now_us
+from app.core.model import Endpoint
+from app.server.capture import incoming
+from app.ui.desktop.choices import NotifyMenu
+from app.ui.detail.detail_pane import BODY, MIRROR
+from app.ui.theme.theme import Choice
+from app.windowed import Ready
+from docs import picture_data
+
+SIZES = ((1280, 800), (1920, 1080))
+SMALL = SIZES[:1]
+SCHEMES: tuple[Choice, Choice] = ("light", "dark")
+MINUTE = 60_000_000
+
+D = TypeVar("D", bound=QDialog)
+
+
+class Book:
+    """`ready` is the running program; `save` makes the pictures of what its window shows."""
+
+    def __init__(self, ready: Ready, out: Path) -> None:
+        self.ready, self.window = ready, ready.window
+        self.page, self.detail = ready.window.requests, ready.window.requests.detail
+        self.store = ready.application.store
+        self.rng = random.Random(7)
+        self._out = out
+        self._began = 0
+        self._scheme: Choice = "light"
+        self.detail.body.loader.begun.connect(self._begun)
+        self.detail.body.image.shown.connect(self._begun)
+        self.detail.body.tree.shown.connect(self._begun)
+
+    # -- filling --------------------------------------------------------------------------------------------------
+
+    async def fill(self, endpoint: Endpoint, requests: Sequence[picture_data.Request], minutes: int = 0) -> None:
+        """Send `requests` as a provider would; an endpoint that is off is switched on for as long.
+
+        Spread over `minutes` they arrive as if it had been at that time: only the server's clock is made up.
+        """
+        if not endpoint.active:
+            await self.store.endpoints.update(endpoint.id, replace(endpoint.draft(), active=True))
+        now = now_us()
+        times = sorted(now - self._minutes_ago(minutes) for _ in requests) if minutes else []
+        try:
+            for number, request in enumerate(requests):
+                if times:
+                    incoming.now_us = _Stopped(times[number])  # type: ignore[attr-defined]
+                await self.send(endpoint, request)
+        finally:
+            incoming.now_us = now_us  # type: ignore[attr-defined]
+        if not endpoint.active:
+            await self.store.endpoints.update(endpoint.id, endpoint.draft())
+        await asyncio.sleep(0.3)
+
+    def _minutes_ago(self, minutes: int) -> int:
+        """Two waves and some now and then between them, in microseconds."""
+        wave = self.rng.choice((0.15, 0.55))
+        share = self.rng.random() if self.rng.random() < 0.4 else abs(self.rng.gauss(wave, 0.06))
+        return int(min(share, 0.98) * minutes * MINUTE)
+
+    async def send(self, endpoint: Endpoint, request: picture_data.Request) -> None:
+        """Send one request over a connection of its own, and wait for the answer."""
+        url = urlsplit(self.ready.application.local_url(endpoint))
+        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        writer.write(request.wire(url.netloc, url.path))
+        await reader.read()
+        writer.close()
+
+    # -- walking --------------------------------------------------------------------------------------------------
+
+    async def until(self, what: str, condition: Callable[[], bool]) -> None:
+        """Wait until it is so; LookupError after twenty seconds, naming what never was."""
+        for _ in range(400):
+            if condition():
+                return
+            await asyncio.sleep(0.05)
+        raise LookupError(f"the picture book waited in vain for {what}")
+
+    async def show(self, endpoint: Endpoint | None) -> None:
+        """Show an endpoint's requests, or all, once they are listed and the chart has counted them."""
+        if endpoint is None:
+            self.window.show_page("all")
+        else:
+            self.window.show_endpoint(endpoint.id)
+        await self.counted()
+
+    async def counted(self) -> None:
+        """Until the list has its rows, and the chart its bars."""
+        feed, source = self.page.feed, self.page.activity.source
+        await self.until("the list", lambda: not feed.pager.jumping and feed.model.rowCount() > 0)
+        await self.until("the chart", lambda: not self.page.activity.chart.isVisible() or source.total != EMPTY)
+
+    async def open(self, part: str) -> None:
+        """Open the newest listed request whose method or target holds `part`, and wait until its body is shown."""
+        await self.counted()
+        rows = [self.page.feed.model.summary(row) for row in range(self.page.feed.model.rowCount())]
+        wanted = next((row for row in rows if part in f"{row.method} {row.target}"), None)
+        if wanted is None:
+            raise LookupError(f"no request with {part!r} is listed")
+        self._began = 0
+        self.page.list.setFocus()
+        self.page.open_request(wanted.id)
+        await self.until(f"the request {part!r}", lambda: getattr(self.detail.capture, "id", None) == wanted.id)
+        if wanted.size and self.detail.tabs.currentIndex() == BODY:
+            await self.until(f"the body of {part!r}", self._body_shown)
+        mirrored = self.store.endpoints.by_id(wanted.endpoint_id)
+        if mirrored is not None and mirrored.forward_url:
+            await self.until(f"the mirror of {part!r}", self._mirror_told)
+        await self.until(f"{part!r} to be read", partial(self._is_read, wanted.id))
+
+    def _mirror_told(self) -> bool:
+        return self.detail.tabs.tabText(MIRROR)[-1:].isdigit()
+
+    def _is_read(self, wanted: str) -> bool:
+        model = self.page.feed.model
+        return any(one.id == wanted and one.read for one in map(model.summary, range(model.rowCount())))
+
+    async def view(self, group: str) -> None:
+        """Take a view of the body, and wait until it is there."""
+        self._began = 0
+        self.detail.body.views.chosen.emit(group)
+        await self.until(f"the view {group}", self._body_shown)
+
+    def _begun(self, *_: object) -> None:
+        self._began += 1
+
+    def _body_shown(self) -> bool:
+        body = self.detail.body
+        wanted = 2 if body.stack.currentWidget() in (body.image, body.tree) else 1
+        return self._began >= wanted
+
+    def dialog(self, kind: type[D]) -> D:
+        """The open dialog of this kind."""
+        return next(dialog for dialog in self.window.findChildren(kind) if dialog.isVisible())
+
+    # -- saving ---------------------------------------------------------------------------------------------------
+
+    async def save(
+        self, name: str, sizes: Sequence[tuple[int, int]] = SMALL, before: Callable[[], None] | None = None
+    ) -> None:
+        """Pictures of the window with the dialogs and menus open on it, light and dark; `before` comes before each."""
+        for scheme in sorted(SCHEMES, key=lambda one: one != self._scheme):  # changing the theme takes the longest
+            self._scheme = scheme
+            self.ready.theme.set_choice(scheme)
+            for width, height in sizes:
+                self.window.resize(width, height)
+                await asyncio.sleep(0.12)
+                if before is not None:
+                    before()
+                    await asyncio.sleep(0.05)
+                picture = QPixmap(self.window.size())
+                self.window.render(picture)
+                for dialog in self.window.findChildren(QDialog):
+                    if dialog.isVisible():
+                        _place(dialog, self.window, picture)
+                self._popups(picture)
+                self.write(picture, f"{name}-{scheme}-{width}")
+        self.window.resize(*SIZES[0])
+
+    def write(self, picture: QPixmap, name: str) -> None:
+        """Into the folder of the book."""
+        path = self._out / f"{name}.png"
+        if not picture.save(str(path), "PNG"):
+            raise OSError(f"{path} could not be written")
+
+    def close_menus(self) -> None:
+        """Close the menus that are open."""
+        for widget in QApplication.topLevelWidgets():
+            if isinstance(widget, QMenu):
+                widget.close()
+
+    def _popups(self, picture: QPixmap) -> None:
+        painter = QPainter(picture)
+        # A menu lies above what it was opened from, and comes after it.
+        for widget in sorted(QApplication.topLevelWidgets(), key=lambda one: isinstance(one, NotifyMenu)):
+            if widget.isVisible() and (isinstance(widget, QMenu) or widget.metaObject().className() == "QTipLabel"):
+                place = widget.pos() - self.window.mapToGlobal(QPoint(0, 0))
+                painter.drawPixmap(place, widget.grab())
+        painter.end()
+
+
+class _Stopped:
+    """A clock that stands."""
+
+    def __init__(self, at: int) -> None:
+        self._at = at
+
+    def __call__(self) -> int:
+        return self._at
+
+
+def _place(dialog: QDialog, window: QWidget, picture: QPixmap) -> None:
+    """Draw `dialog` over the window's picture, centred as a window manager would place it."""
+    left = (window.width() - dialog.width()) // 2
+    top = (window.height() - dialog.height()) // 2
+    painter = QPainter(picture)
+    painter.fillRect(picture.rect(), QColor(0, 0, 0, 90))
+    painter.drawPixmap(left, top, dialog.grab())
+    painter.end()

@@ -1,0 +1,117 @@
+"""The chapter of what one does with requests and endpoints: notes, menus, many at once, pausing, and all dialogs."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QScrollArea
+
+from app.core.model import Endpoint
+from app.ui.about.dialog import AboutDialog
+from app.ui.about.licences import LicencesDialog
+from app.ui.detail.detail_pane import BODY
+from app.ui.forms.endpoint_dialog import EndpointDialog
+from app.ui.frame.sidebar import DASHBOARD
+from app.ui.messages import Message
+from app.ui.settings.dialog import SettingsDialog
+from app.ui.widgets.question import Question
+from docs import picture_data
+from docs.book import SIZES, Book
+
+STORAGE_ADVICE = "Senders are answered 503 and can try again; capturing goes on by itself as soon as it can."
+
+
+async def draw_hand(book: Book, stripe: Endpoint) -> None:
+    """On the requests of `stripe`."""
+    page, captures = book.page, book.store.captures
+    await book.show(stripe)
+    await book.open("POST")
+    rows = [page.feed.model.summary(row) for row in range(12)]
+    await captures.star([rows[0].id, rows[4].id, rows[5].id])
+    await captures.set_note(rows[0].id, "Arrived twice: see the ticket on retries.\nAsk billing before replaying it.")
+    await captures.set_note(rows[7].id, "A good example for the tests.")
+    book.detail.tabs.setCurrentIndex(BODY)
+    await asyncio.sleep(0.3)
+    await book.save("note", SIZES)
+    book.detail.head.note.start()
+    await book.save("note-writing")
+    book.detail.head.note.cancel()
+    await book.save("request-menu", before=partial(_open_menu, book))
+    book.close_menus()
+    page.list.select_row(1)
+    for _ in range(6):
+        QTest.keyClick(page.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    await book.save("selected", SIZES)
+    page.commands.clear_selection()
+    book.window.pause.set(True)
+    await book.fill(stripe, [picture_data.stripe(book.rng) for _ in range(7)])
+    await book.save("paused")
+    book.window.pause.set(False)
+    await book.save("endpoint-menu", before=partial(_open_notify, book))
+    book.close_menus()
+    await _own_window(book, rows[0].id)
+
+
+async def _own_window(book: Book, capture_id: str) -> None:
+    summary = next(
+        one for one in map(book.page.feed.model.summary, range(book.page.feed.model.rowCount())) if one.id == capture_id
+    )
+    book.page.windows.open(summary)
+    own = book.page.windows.open_now[capture_id]
+    await asyncio.sleep(0.5)
+    for scheme in ("light", "dark"):
+        book.ready.theme.set_choice(scheme)
+        await asyncio.sleep(0.2)
+        book.write(own.grab(), f"own-window-{scheme}")
+    own.close()
+
+
+def _open_menu(book: Book) -> None:
+    book.close_menus()
+    page = book.page
+    place = page.list.visualRect(page.list.currentIndex()).bottomLeft() + QPoint(84, 0)
+    page.commands.list.menu_of_selected().popup(page.list.viewport().mapToGlobal(place))
+
+
+def _open_notify(book: Book) -> None:
+    """The menu of the endpoint, with the choice of notifications beside it."""
+    book.close_menus()
+    header = book.page.header
+    header.more.click()
+    assert header.notify is not None
+    menu = header.notify.parentWidget()
+    assert menu is not None
+    header.notify.popup(menu.mapToGlobal(QPoint(menu.width() - 4, 0)))
+
+
+async def draw_dialogs(book: Book, stripe: Endpoint) -> None:
+    """Over the dashboard."""
+    window, actions = book.window, book.window.actions_on_endpoints
+    window.show_page(DASHBOARD)
+    actions.create()
+    await book.save("new-endpoint", SIZES)
+    form = book.dialog(EndpointDialog).form
+    form.more_button.click()
+    form.forward_url.insert("ftp://example.org")
+    await book.save("new-endpoint-more")
+    book.dialog(EndpointDialog).reject()
+    actions.delete(stripe)
+    await book.save("delete")
+    book.dialog(Question).reject()
+    window.open_settings()
+    await book.save("settings", SIZES)
+    scroll = book.dialog(SettingsDialog).findChildren(QScrollArea)[0].verticalScrollBar()
+    scroll.setValue(scroll.maximum())
+    await book.save("settings-end")
+    book.dialog(SettingsDialog).reject()
+    window.about.open()
+    await book.save("about")
+    book.dialog(AboutDialog).show_licences()
+    await book.save("licences")
+    book.dialog(LicencesDialog).reject()
+    book.dialog(AboutDialog).reject()
+    book.ready.messages.post(Message(text="The disk is full. Free some space.", advice=STORAGE_ADVICE))
+    await book.save("banner")
