@@ -25,7 +25,7 @@ from app.ui.ports import Doors
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from tests import factories
-from tests.ui.waiting import settle
+from tests.ui.waiting import settle, until
 
 BASE = "http://127.0.0.1:8787"
 
@@ -143,6 +143,8 @@ async def shown(folder: Path, **store: Any) -> AsyncIterator[tuple[Desk, MainWin
     async with open_desk(folder, **store) as desk:
         window = MainWindow(desk.doors, desk.theme, desk.tasks, lambda: None)
         window.show()
+        window.activateWindow()
+        await until(window.isActiveWindow)  # before, keys of the whole window do nothing
         await settle()
         try:
             yield desk, window
