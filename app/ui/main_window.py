@@ -87,6 +87,13 @@ class MainWindow(QMainWindow):
         self.pages.setCurrentWidget(pages[name])
         self.sidebar.select_page(name)
 
+    @Slot(str)
+    def enter_page(self, name: str) -> None:
+        """Show a page; where it is a list of requests, with the keyboard in it."""
+        self.show_page(name)
+        if name == ALL_REQUESTS:
+            self.requests.list.setFocus()
+
     @Slot(object)
     def show_endpoint(self, endpoint_id: int) -> None:
         """Show an endpoint's requests."""
@@ -179,12 +186,14 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         actions = self.actions_on_endpoints
         self.sidebar.page_chosen.connect(self.show_page)
+        self.sidebar.page_entered.connect(self.enter_page)
         self.sidebar.endpoint_chosen.connect(self.show_endpoint)
+        self.sidebar.endpoint_entered.connect(self.enter_endpoint)
         self.sidebar.settings_wanted.connect(self.open_settings)
         self.sidebar.about_wanted.connect(self.about.open)
         self.sidebar.keys_wanted.connect(self.commands.sheet.open)
         self.sidebar.palette_wanted.connect(self.commands.palette.open)
-        self.commands.page_wanted.connect(self.show_page)
+        self.commands.page_wanted.connect(self.enter_page)
         self.commands.endpoint_wanted.connect(self.enter_endpoint)
         self.commands.settings_wanted.connect(self.open_settings)
         self.commands.quit_wanted.connect(self.quit)

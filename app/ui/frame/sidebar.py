@@ -25,10 +25,14 @@ LEAST_WIDTH = 220
 
 
 class Sidebar(QFrame):
-    """`page_chosen` carries DASHBOARD, ALL_REQUESTS or REFUSED, `endpoint_chosen` an endpoint's id."""
+    """`page_chosen` carries DASHBOARD, ALL_REQUESTS or REFUSED, `endpoint_chosen` an endpoint's id. Who clicks goes on
+    in what is shown then: that is told as `page_entered` and `endpoint_entered` instead.
+    """
 
     page_chosen = Signal(str)
+    page_entered = Signal(str)
     endpoint_chosen = Signal(object)
+    endpoint_entered = Signal(object)
     settings_wanted = Signal()
     about_wanted = Signal()
     keys_wanted = Signal()
@@ -230,14 +234,16 @@ class Sidebar(QFrame):
     @Slot()
     def _page_clicked(self) -> None:
         sender = self._group.checkedButton()
-        if sender is not None:
-            self.page_chosen.emit(sender.objectName())
+        if isinstance(sender, SidebarRow):
+            told = self.page_entered if sender.by_mouse else self.page_chosen
+            told.emit(sender.objectName())
 
     @Slot()
     def _endpoint_clicked(self) -> None:
         sender = self._group.checkedButton()
         if isinstance(sender, EndpointRow):
-            self.endpoint_chosen.emit(sender.endpoint.id)
+            told = self.endpoint_entered if sender.by_mouse else self.endpoint_chosen
+            told.emit(sender.endpoint.id)
 
     @Slot(int)
     def _step(self, by: int) -> None:

@@ -182,6 +182,7 @@ class EndpointPage(QWidget):
         for name in ("edit_requested", "test_requested", "switch_requested", "delete_requested"):
             getattr(self.of_endpoint, name).connect(getattr(self, name))
         self.list.chosen.connect(self._chosen)
+        self.detail.closed.connect(self._leave_detail)
         self.empty.test_asked.connect(self.of_endpoint.send_test)
         self.activity.chosen.connect(self._narrow)
         self.none_then.action.connect(self.activity.clear)
@@ -191,13 +192,19 @@ class EndpointPage(QWidget):
             commands.own_window_asked.connect(self.windows.open)
         self._pause.changed.connect(self._count)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.setContext(Qt.ShortcutContext.WindowShortcut)
         find.activated.connect(self.detail.open_find)
 
     @Slot(object)
     def _chosen(self, summary: Summary | None) -> None:
         if summary is not None:
             self.detail.show_request(summary.id)
+
+    @Slot()
+    def _leave_detail(self) -> None:
+        """An empty detail has no use for keys: they go to the list."""
+        if self.detail.isAncestorOf(self.window().focusWidget()):
+            self.list.setFocus()
 
     @Slot(object)
     def _narrow(self, times: tuple[int, int] | None) -> None:
