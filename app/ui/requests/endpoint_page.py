@@ -29,6 +29,7 @@ from app.ui.requests.filtering import PageFilter
 from app.ui.requests.foot import Foot
 from app.ui.requests.header import EndpointHeader
 from app.ui.requests.holding import Holding
+from app.ui.requests.listed import listed
 from app.ui.requests.marks import FeedMarks
 from app.ui.requests.newest import NewestPill
 from app.ui.requests.own_window import OwnWindows
@@ -217,9 +218,10 @@ class EndpointPage(QWidget):
         ids = [self.endpoint_id] if self.endpoint_id is not None else [endpoint.id for endpoint in endpoints]
         total = sum(self._doors.captures.counts(number).total for number in ids)
         unread = sum(self._doors.captures.counts(number).unread for number in ids)
-        note = f" · {unread:,} unread" if unread else ""
+        what = listed(self.feed, self.activity, total) or count_of(total, "request")
+        note = f" · {unread:,} unread" if unread and self.feed.pager.within is None else ""
         state = "capturing goes on" if self._pause.on else "newest on top"
-        self.footer.setText(f"{count_of(total, 'request')}{note} · {state}" if total else "No requests yet")
+        self.footer.setText(f"{what}{note} · {state}" if total else "No requests yet")
         self._stack.setCurrentWidget(self._what_to_see(total))
         self.filter.count(total, self.footer, self._stack)
         self.commands.look()
