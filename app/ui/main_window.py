@@ -30,6 +30,7 @@ from app.ui.theme.icons import app_icon
 from app.ui.theme.metrics import SIDEBAR_WIDTH
 from app.ui.theme.theme import Theme
 from app.ui.widgets.error_bar import ErrorBar
+from app.ui.widgets.tab_order import order_tabs
 from app.ui.widgets.toast import Toast
 
 MINIMUM = (960, 600)
@@ -72,6 +73,7 @@ class MainWindow(QMainWindow):
             window=self,
         )
         self._connect()
+        order_tabs(self._frame)
         self._remembered = Remembered(doors.data_folder)
         self._remembered.restore(self)
         self.show_page(DASHBOARD)
@@ -181,6 +183,7 @@ class MainWindow(QMainWindow):
         frame.addWidget(right)
         frame.setStretchFactor(1, 1)
         frame.setSizes([SIDEBAR_WIDTH, 1280 - SIDEBAR_WIDTH])
+        self._frame = frame
         self.setCentralWidget(frame)
 
     def _connect(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from PySide6.QtWidgets import QWidget
 
 from app.ui.frame.sidebar import ALL_REQUESTS, REFUSED
 from app.ui.main_window import MainWindow
+from app.ui.requests.endpoint_page import EndpointPage
+from app.ui.widgets.action_button import ActionButton
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
 
@@ -36,6 +39,11 @@ def click(row: QWidget) -> None:
     QTest.mouseClick(row, Qt.MouseButton.LeftButton, pos=QPoint(row.width() // 2, row.height() // 2))
 
 
+def all_there(page: EndpointPage, count: int) -> bool:
+    """Whether so many rows are in the list."""
+    return page.feed.model.rowCount() == count
+
+
 def row_of(window: MainWindow, name: str) -> QWidget:
     """The sidebar's row of a page."""
     row = window.sidebar.findChild(QWidget, name)
@@ -53,9 +61,13 @@ class TestAClick:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=2) as (desk, window):
                 ids, page = await filled(desk, window), window.requests
-                for row, count in ((window.sidebar.row(ids[1]), 2), (row_of(window, ALL_REQUESTS), 4)):
+                rows: tuple[tuple[QWidget, int], ...] = (
+                    (window.sidebar.row(ids[1]), 2),
+                    (row_of(window, ALL_REQUESTS), 4),
+                )
+                for row, count in rows:
                     click(row)
-                    await until(lambda count=count: page.feed.model.rowCount() == count)
+                    await until(partial(all_there, page, count))
                     assert window.focusWidget() is page.list
                     press(window, "J")
                     press(window, "J")
@@ -156,5 +168,57 @@ class TestEmptyPlaces:
                 row.setFocus()
                 page.detail.clear()
                 assert window.focusWidget() is row
+
+        run(scene())
+
+
+class TestTab:
+    def test_goes_through_the_window_as_one_reads_it(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=2) as (desk, window):
+                ids, page = await filled(desk, window), window.requests
+                late = await desk.endpoint()
+                window.resize(1600, 900)
+                window.enter_endpoint(ids[0])
+                await until(lambda: page.feed.model.rowCount() == 2 and len(window.sidebar._rows) == 3)
+                page.list.select_row(0)
+                await until(page.detail.body.views.isVisible)
+                page.detail.body.views.take("text")
+                page.filter.bar.set_text("method:post is:unread OR is:read")
+                await until(lambda: page.filter.bar.chips.chips)
+                page.list.setFocus()
+                visited: list[QWidget] = []
+                while len(visited) < 80 and (not visited or visited[-1] is not page.list):
+                    press(window, "Tab")
+                    visited.append(window.focusWidget())
+                begin = visited.index(window.sidebar.palette_button)
+                visited = visited[begin:] + visited[:begin]
+                sidebar, detail, strip = window.sidebar, page.detail, page.activity
+                chosen = next(one for one in detail.body.views._buttons.values() if one.isChecked())
+                hour = next(one for one in strip.spans._buttons.values() if one.isChecked())
+                wanted = [
+                    sidebar.palette_button,
+                    sidebar.add_button,
+                    sidebar.row(ids[0]),  # the one shown; the arrows lead to the others
+                    sidebar.row(late.id)._switch,
+                    sidebar.settings_button,
+                    page.header.edit,
+                    page.header.more,
+                    strip.fold,
+                    hour,
+                    strip.chart,
+                    page.filter.bar.line,
+                    *page.filter.bar.chips.chips,
+                    page.list,
+                    page.foot.button,
+                    detail.head.findChildren(ActionButton)[0],
+                    detail.tabs,
+                    chosen,
+                    detail.body.search,
+                    detail.body.code,
+                ]
+                assert [widget for widget in visited if widget in wanted] == wanted
+                others = set(detail.body.views._buttons.values()) - {chosen}
+                assert not others & set(visited)
 
         run(scene())

@@ -19,6 +19,7 @@ from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
 from app.ui.widgets.meter import Meter
+from app.ui.widgets.tab_order import order_tabs
 
 DASHBOARD, ALL_REQUESTS, REFUSED = "dashboard", "all", "refused"
 LEAST_WIDTH = 220
@@ -91,12 +92,15 @@ class Sidebar(QFrame):
             self._group.removeButton(row)
             row.hide()
             row.deleteLater()
+        new = wanted - self._rows.keys()
         for place, endpoint in enumerate(endpoints):
             known = self._rows.get(endpoint.id)
             if known is None:
                 known = self._new_row(endpoint.id)
                 self._list.insertWidget(place, known)
             known.show_endpoint(endpoint)
+        if new:
+            order_tabs(self)
         self._none.setVisible(not endpoints)
         self._refresh_counts()
         self._refresh_plan()
