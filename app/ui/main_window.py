@@ -30,6 +30,7 @@ from app.ui.theme.icons import app_icon
 from app.ui.theme.metrics import SIDEBAR_WIDTH
 from app.ui.theme.theme import Theme
 from app.ui.widgets.error_bar import ErrorBar
+from app.ui.widgets.tab_order import order_tabs
 from app.ui.widgets.toast import Toast
 
 MINIMUM = (960, 600)
@@ -72,6 +73,7 @@ class MainWindow(QMainWindow):
             window=self,
         )
         self._connect()
+        order_tabs(self._frame)
         self._remembered = Remembered(doors.data_folder)
         self._remembered.restore(self)
         self.show_page(DASHBOARD)
@@ -86,6 +88,13 @@ class MainWindow(QMainWindow):
             self.requests.show_endpoint(None)
         self.pages.setCurrentWidget(pages[name])
         self.sidebar.select_page(name)
+
+    @Slot(str)
+    def enter_page(self, name: str) -> None:
+        """Show a page; where it is a list of requests, with the keyboard in it."""
+        self.show_page(name)
+        if name == ALL_REQUESTS:
+            self.requests.list.setFocus()
 
     @Slot(object)
     def show_endpoint(self, endpoint_id: int) -> None:
@@ -174,17 +183,20 @@ class MainWindow(QMainWindow):
         frame.addWidget(right)
         frame.setStretchFactor(1, 1)
         frame.setSizes([SIDEBAR_WIDTH, 1280 - SIDEBAR_WIDTH])
+        self._frame = frame
         self.setCentralWidget(frame)
 
     def _connect(self) -> None:
         actions = self.actions_on_endpoints
         self.sidebar.page_chosen.connect(self.show_page)
+        self.sidebar.page_entered.connect(self.enter_page)
         self.sidebar.endpoint_chosen.connect(self.show_endpoint)
+        self.sidebar.endpoint_entered.connect(self.enter_endpoint)
         self.sidebar.settings_wanted.connect(self.open_settings)
         self.sidebar.about_wanted.connect(self.about.open)
         self.sidebar.keys_wanted.connect(self.commands.sheet.open)
         self.sidebar.palette_wanted.connect(self.commands.palette.open)
-        self.commands.page_wanted.connect(self.show_page)
+        self.commands.page_wanted.connect(self.enter_page)
         self.commands.endpoint_wanted.connect(self.enter_endpoint)
         self.commands.settings_wanted.connect(self.open_settings)
         self.commands.quit_wanted.connect(self.quit)

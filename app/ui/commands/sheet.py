@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractSlider, QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.fuzzy import match
@@ -22,6 +22,12 @@ from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.labels import ElidedLabel, label
 
 WIDTH, HEIGHT_MAX = 880, 640
+_SCROLLS = {
+    Qt.Key.Key_PageUp: QAbstractSlider.SliderAction.SliderPageStepSub,
+    Qt.Key.Key_PageDown: QAbstractSlider.SliderAction.SliderPageStepAdd,
+    Qt.Key.Key_Home: QAbstractSlider.SliderAction.SliderToMinimum,
+    Qt.Key.Key_End: QAbstractSlider.SliderAction.SliderToMaximum,
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class ShortcutSheet(Dialog):
 
     def __init__(self, book: CommandBook, theme: Theme, parent: QWidget | None) -> None:
         super().__init__("Keyboard shortcuts", theme, parent)
-        self.search = QLineEdit(self)
+        self.search = SearchLine(self)
         self.search.setPlaceholderText("Search commands and keys")
         self.search.setAccessibleName("Search commands and keys")
         self.search.setClearButtonEnabled(True)
@@ -62,6 +68,7 @@ class ShortcutSheet(Dialog):
         self.close_button.setAutoDefault(False)  # Enter after a search is not meant to close
         self._lay_out()
         self.search.textChanged.connect(self._filter)
+        self.search.scrolled.connect(self._scroll)
         self.close_button.clicked.connect(self.reject)
         self.search.setFocus()
         self.resize(self.sizeHint())
@@ -76,6 +83,10 @@ class ShortcutSheet(Dialog):
     def is_idle(self) -> bool:
         """Always: it shows only."""
         return True
+
+    @Slot(object)
+    def _scroll(self, action: QAbstractSlider.SliderAction) -> None:
+        self.area.verticalScrollBar().triggerAction(action)
 
     @Slot(str)
     def _filter(self, wanted: str) -> None:
@@ -95,7 +106,7 @@ class ShortcutSheet(Dialog):
                 column.addWidget(block)
             column.addStretch(1)
             columns.addLayout(column, 1)
-        scroll = QScrollArea(self)
+        self.area = scroll = QScrollArea(self)
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -115,6 +126,22 @@ class ShortcutSheet(Dialog):
         self.footer.addWidget(self.close_button)
         QWidget.setTabOrder(self.search, scroll)
         QWidget.setTabOrder(scroll, self.close_button)
+
+
+class SearchLine(QLineEdit):
+    """One types here while one reads below: the keys that turn pages go there."""
+
+    scrolled = Signal(object)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Page Up and Page Down always; Home and End while there is no text for them to move in."""
+        action = _SCROLLS.get(Qt.Key(event.key()))
+        ends = event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End)
+        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if action is not None and plain and not (ends and self.text()):
+            self.scrolled.emit(action)
+        else:
+            super().keyPressEvent(event)
 
 
 class GroupBlock(QWidget):

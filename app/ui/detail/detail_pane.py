@@ -139,7 +139,7 @@ class DetailPane(QFrame):
         for page in (self.body, self.headers, self.query, self.mirror, self.info, self.tokens):
             self._pages.addWidget(page)
         bar = QHBoxLayout()
-        bar.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_3, 0)
+        bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_3, 0)  # a tab has a ring and room in it
         bar.addWidget(self.tabs, 1)
         content = QWidget(self)
         column = QVBoxLayout(content)

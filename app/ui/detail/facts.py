@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import unquote_plus
 
+from app.core.clock import now_us
 from app.core.model import Capture, MirrorState
 from app.core.targets import query_pairs
-from app.core.wording import exact_time, ms_text, size_text, time_text
+from app.core.wording import clock_time, exact_time, ms_text, size_text, time_text
 
 STATE_WORDS = {
     MirrorState.NONE: "Not mirrored",
@@ -54,6 +55,17 @@ def query_rows(target: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def head_line(capture: Capture) -> str:
-    """Size, time and source in one line."""
-    return " · ".join((size_text(capture.size), exact_time(capture.received_at), f"from {capture.source_address}"))
+def head_lines(capture: Capture) -> tuple[str, ...]:
+    """Time, size and source in one line, then the same in ever fewer words; the time of arrival goes last."""
+    size, time = size_text(capture.size), exact_time(capture.received_at)
+    moment, _, _ = time.rpartition(" ")
+    today = exact_time(now_us())[:10] == moment[:10]
+    short = clock_time(capture.received_at) if today else moment[:16]
+    return (
+        f"{size} · {time} · from {capture.source_address}",
+        f"{size} · {time}",
+        f"{size} · {moment}",
+        moment,
+        f"{size} · {short}",
+        short,
+    )

@@ -11,7 +11,7 @@ from app.core.bodies.escape import escape
 from app.core.model import Capture
 from app.core.wording import ms_text, sender_line
 from app.ui.commands.command import Command
-from app.ui.detail.facts import head_line
+from app.ui.detail.facts import head_lines
 from app.ui.detail.note import NotePanel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -19,6 +19,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.badge import MethodBadge, Pill, Tone
 from app.ui.widgets.copy_field import CopyButton
+from app.ui.widgets.fitting_label import FittingLabel
 from app.ui.widgets.labels import ElidedLabel
 
 
@@ -41,7 +42,7 @@ class DetailHead(QFrame):
         self.cut = Pill("cut off", "warning", self)
         self.cut.setToolTip("The sender broke off before the end of the body. What came is kept.")
         self.told_by = ElidedLabel("", "strong", self)
-        self.facts = ElidedLabel("", "small", self)
+        self.facts = FittingLabel("small", self)
         self.note = NotePanel(theme, self)
         top = QHBoxLayout()
         top.setSpacing(metrics.SPACE_2)
@@ -79,4 +80,4 @@ class DetailHead(QFrame):
         self.cut.setVisible(not capture.complete)
         self.told_by.setText(sender_line(capture.provider, capture.event, providers))
         self.told_by.setVisible(bool(self.told_by.text()))
-        self.facts.setText(head_line(capture))
+        self.facts.set_wordings(head_lines(capture))

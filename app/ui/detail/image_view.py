@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPaintEvent, QPixmap
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QBrush, QColor, QFocusEvent, QImage, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.ui.detail.latest import Latest
@@ -18,6 +18,8 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
 
+RING, RING_INSET = 1.5, 4
+"""Pixels of the focus ring's line, and from the edge to it."""
 CHECK = 8
 """Pixels of a square of the board that is seen through a picture."""
 
@@ -33,6 +35,8 @@ class ImageView(QWidget):
         self.canvas = _Canvas(theme, self)
         self.caption = label("", "small", self, wrap=True)
         self.caption.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._theme = theme
+        self._ringed = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Body as a picture")
         column = QVBoxLayout(self)
@@ -40,6 +44,26 @@ class ImageView(QWidget):
         column.setSpacing(metrics.SPACE_2)
         column.addWidget(self.canvas, 1)
         column.addWidget(self.caption)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The ring is for a focus that came by a key."""
+        super().focusInEvent(event)
+        self._ringed = event.reason() != Qt.FocusReason.MouseFocusReason
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """No ring."""
+        super().focusOutEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The focus ring, around all that there is."""
+        if self.hasFocus() and self._ringed:
+            painter = QPainter(self)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(self._theme.tokens.accent), RING))
+            place = QRectF(self.rect()).adjusted(RING_INSET, RING_INSET, -RING_INSET, -RING_INSET)
+            painter.drawRoundedRect(place, metrics.RADIUS, metrics.RADIUS)
 
     def show_source(self, source: BodySource) -> None:
         """Show this body."""

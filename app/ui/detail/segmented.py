@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QFrame, QHBoxLayout, QToolButton, QWidget
 
 from app.ui.theme.theme import Theme
@@ -22,7 +22,7 @@ QFrame#segmented QToolButton:disabled {{ color: {faint}; }}
 
 
 class Segmented(QFrame):
-    """`chosen` carries the key that the user took."""
+    """`chosen` carries the key that the user took. Tab comes to the one taken, the arrows to its neighbours."""
 
     chosen = Signal(str)
 
@@ -43,10 +43,12 @@ class Segmented(QFrame):
             button.setCheckable(True)
             button.setProperty("key", key)
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            button.installEventFilter(self)
             self._group.addButton(button)
             self._buttons[key] = button
             row.addWidget(button)
         self._group.buttonClicked.connect(self._clicked)
+        self._group.buttonToggled.connect(self._lead_tab)
         theme.changed.connect(self._dress)
         self._dress(theme.tokens)
 
@@ -74,6 +76,20 @@ class Segmented(QFrame):
         """Say in full what the short `key` stands for, to a hovering pointer and to a screen reader."""
         self._buttons[key].setToolTip(text)
         self._buttons[key].setAccessibleName(text)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The arrows lead to the others while the keyboard is here; Tab comes back to the one taken."""
+        if event.type() == QEvent.Type.FocusOut:
+            self._lead_tab()
+        return super().eventFilter(watched, event)
+
+    @Slot()
+    def _lead_tab(self) -> None:
+        """Tab goes to the one taken, and past the others."""
+        taken = self._group.checkedButton()
+        for button in self._buttons.values():
+            there = taken is None or button is taken
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if there else Qt.FocusPolicy.ClickFocus)
 
     @Slot(QAbstractButton)
     def _clicked(self, button: QAbstractButton) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtGui import (
     QContextMenuEvent,
     QFont,
     QKeyEvent,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
@@ -36,6 +37,8 @@ class SidebarRow(PaintedButton):
     def __init__(self, text: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self._count = 0
+        self.by_mouse = False
+        """Whether the click that is being told of is a pointer's, not a key's."""
         self.setText(text)
         self.setCheckable(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -55,6 +58,12 @@ class SidebarRow(PaintedButton):
     def sizeHint(self) -> QSize:
         """One line."""
         return QSize(metrics.SIDEBAR_WIDTH - 2 * metrics.SPACE_2, metrics.ROW)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Say whose click it is while it is told."""
+        self.by_mouse = True
+        super().mouseReleaseEvent(event)
+        self.by_mouse = False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Up and Down move, Enter chooses."""

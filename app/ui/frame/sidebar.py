@@ -19,16 +19,21 @@ from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
 from app.ui.widgets.meter import Meter
+from app.ui.widgets.tab_order import order_tabs
 
 DASHBOARD, ALL_REQUESTS, REFUSED = "dashboard", "all", "refused"
 LEAST_WIDTH = 220
 
 
 class Sidebar(QFrame):
-    """`page_chosen` carries DASHBOARD, ALL_REQUESTS or REFUSED, `endpoint_chosen` an endpoint's id."""
+    """`page_chosen` carries DASHBOARD, ALL_REQUESTS or REFUSED, `endpoint_chosen` an endpoint's id. Who clicks goes on
+    in what is shown then: that is told as `page_entered` and `endpoint_entered` instead.
+    """
 
     page_chosen = Signal(str)
+    page_entered = Signal(str)
     endpoint_chosen = Signal(object)
+    endpoint_entered = Signal(object)
     settings_wanted = Signal()
     about_wanted = Signal()
     keys_wanted = Signal()
@@ -87,12 +92,15 @@ class Sidebar(QFrame):
             self._group.removeButton(row)
             row.hide()
             row.deleteLater()
+        new = wanted - self._rows.keys()
         for place, endpoint in enumerate(endpoints):
             known = self._rows.get(endpoint.id)
             if known is None:
                 known = self._new_row(endpoint.id)
                 self._list.insertWidget(place, known)
             known.show_endpoint(endpoint)
+        if new:
+            order_tabs(self)
         self._none.setVisible(not endpoints)
         self._refresh_counts()
         self._refresh_plan()
@@ -230,14 +238,16 @@ class Sidebar(QFrame):
     @Slot()
     def _page_clicked(self) -> None:
         sender = self._group.checkedButton()
-        if sender is not None:
-            self.page_chosen.emit(sender.objectName())
+        if isinstance(sender, SidebarRow):
+            told = self.page_entered if sender.by_mouse else self.page_chosen
+            told.emit(sender.objectName())
 
     @Slot()
     def _endpoint_clicked(self) -> None:
         sender = self._group.checkedButton()
         if isinstance(sender, EndpointRow):
-            self.endpoint_chosen.emit(sender.endpoint.id)
+            told = self.endpoint_entered if sender.by_mouse else self.endpoint_chosen
+            told.emit(sender.endpoint.id)
 
     @Slot(int)
     def _step(self, by: int) -> None:

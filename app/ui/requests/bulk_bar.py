@@ -53,6 +53,10 @@ class BulkBar(QFrame):
         tip = "The list holds more than is loaded. Filter it, or scroll on and select again." if only_loaded else ""
         self.text.set_meaning(tip)
 
+    def add_sign(self, sign: QWidget) -> None:
+        """Put this before the number of those selected."""
+        self._choices_row.insertWidget(0, sign)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Words where there is room for them."""
         super().resizeEvent(event)
@@ -63,7 +67,7 @@ class BulkBar(QFrame):
 
     def _choices(self) -> QWidget:
         page = QWidget(self)
-        row = QHBoxLayout(page)
+        self._choices_row = row = QHBoxLayout(page)
         row.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_2, 0)
         row.setSpacing(metrics.SPACE_1)
         row.addWidget(self.text, 1)

@@ -29,6 +29,7 @@ from app.ui.requests.filtering import PageFilter
 from app.ui.requests.foot import Foot
 from app.ui.requests.header import EndpointHeader
 from app.ui.requests.holding import Holding
+from app.ui.requests.listed import listed
 from app.ui.requests.marks import FeedMarks
 from app.ui.requests.newest import NewestPill
 from app.ui.requests.own_window import OwnWindows
@@ -182,6 +183,7 @@ class EndpointPage(QWidget):
         for name in ("edit_requested", "test_requested", "switch_requested", "delete_requested"):
             getattr(self.of_endpoint, name).connect(getattr(self, name))
         self.list.chosen.connect(self._chosen)
+        self.detail.closed.connect(self._leave_detail)
         self.empty.test_asked.connect(self.of_endpoint.send_test)
         self.activity.chosen.connect(self._narrow)
         self.none_then.action.connect(self.activity.clear)
@@ -191,13 +193,19 @@ class EndpointPage(QWidget):
             commands.own_window_asked.connect(self.windows.open)
         self._pause.changed.connect(self._count)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.setContext(Qt.ShortcutContext.WindowShortcut)
         find.activated.connect(self.detail.open_find)
 
     @Slot(object)
     def _chosen(self, summary: Summary | None) -> None:
         if summary is not None:
             self.detail.show_request(summary.id)
+
+    @Slot()
+    def _leave_detail(self) -> None:
+        """An empty detail has no use for keys: they go to the list."""
+        if self.detail.isAncestorOf(self.window().focusWidget()):
+            self.list.setFocus()
 
     @Slot(object)
     def _narrow(self, times: tuple[int, int] | None) -> None:
@@ -210,9 +218,10 @@ class EndpointPage(QWidget):
         ids = [self.endpoint_id] if self.endpoint_id is not None else [endpoint.id for endpoint in endpoints]
         total = sum(self._doors.captures.counts(number).total for number in ids)
         unread = sum(self._doors.captures.counts(number).unread for number in ids)
-        note = f" · {unread:,} unread" if unread else ""
+        what = listed(self.feed, self.activity, total) or count_of(total, "request")
+        note = f" · {unread:,} unread" if unread and self.feed.pager.within is None else ""
         state = "capturing goes on" if self._pause.on else "newest on top"
-        self.footer.setText(f"{count_of(total, 'request')}{note} · {state}" if total else "No requests yet")
+        self.footer.setText(f"{what}{note} · {state}" if total else "No requests yet")
         self._stack.setCurrentWidget(self._what_to_see(total))
         self.filter.count(total, self.footer, self._stack)
         self.commands.look()

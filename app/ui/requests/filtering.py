@@ -62,7 +62,7 @@ class PageFilter(QObject):
         self._feed.loaded.connect(self._keep_choice)
         for keys, slot in (("/", self.start), ("F3", self.next_mark), ("Shift+F3", self.previous_mark)):
             shortcut = QShortcut(QKeySequence(keys), parent)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.setContext(Qt.ShortcutContext.WindowShortcut)  # from the sidebar too, while the page is seen
             shortcut.activated.connect(slot)
 
     @property

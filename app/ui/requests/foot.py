@@ -9,7 +9,7 @@ from app.ui.pause import Pause
 from app.ui.requests.bulk_bar import BulkBar
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button
+from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, restyle
 
 HEIGHT = 40
@@ -28,6 +28,10 @@ class Foot(QStackedWidget):
         self.button.setProperty("compact", True)
         restyle(self.button)
         self.button.clicked.connect(pause.toggle)
+        self.go_on = IconButton("play", "Paused: go on (P)", theme, bar, small=True)
+        self.go_on.set_icon_name("play", "warning_fill")
+        self.go_on.clicked.connect(pause.toggle)
+        bar.add_sign(self.go_on)
         self._plain = QFrame(self)
         self._plain.setProperty("part", "footer")
         row = QHBoxLayout(self._plain)
@@ -53,5 +57,6 @@ class Foot(QStackedWidget):
         tip = "Show what is new again (P)" if on else "Hold the list still (P). Capturing goes on."
         self.button.setToolTip(tip)
         self.button.setAccessibleName("Paused, go on" if on else "Pause the list")
+        self.go_on.setVisible(on)
         self._plain.setProperty("tone", "warning" if on else "")
         restyle(self._plain)

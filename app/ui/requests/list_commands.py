@@ -35,6 +35,8 @@ class ListCommands(QObject):
     ) -> None:
         super().__init__(parent)
         self._list, self._about, self._pause = rows, about, pause
+        self._menu: QMenu | None = None
+        self._meant: set[str] = set()
         self.open = Command("Open", theme, self, does=opens, icon="body", keys=("Enter", "Return"))
         self.select_all = Command("Select all", theme, self, does=rows.selectAll, icon="select-all", keys=("Ctrl+A",))
         self.clear = Command("Clear selection", theme, self, does=clears, icon="close")
@@ -51,6 +53,8 @@ class ListCommands(QObject):
         menu = QMenu(self._list)
         menu.setAccessibleName("Request")
         menu.aboutToHide.connect(menu.deleteLater)
+        menu.aboutToHide.connect(self._menu_closed)
+        self._menu, self._meant = menu, {summary.id for summary in self._list.selected()}
         if self._list.selected_count() > 1:
             groups = [[about.mark_read, about.mark_unread, about.star], [about.delete], [self.clear]]
         else:
@@ -63,7 +67,11 @@ class ListCommands(QObject):
         return menu
 
     def refresh(self, visible: bool, here: bool) -> None:
-        """Allow what would do something: `here` tells whether there is a request to open."""
+        """Allow what would do something: `here` tells whether there is a request to open. A menu whose requests are
+        gone, or that nobody sees the list of any more, closes.
+        """
+        if self._menu is not None and not (visible and self._meant <= {one.id for one in self._list.selected()}):
+            self._menu.close()
         rows = self._list.model().rowCount() if visible else 0
         self.open.setEnabled(here)
         self.menu.setEnabled(bool(rows) and self._list.selected_count() > 0)
@@ -86,6 +94,10 @@ class ListCommands(QObject):
     def _open_menu(self, place: QPoint) -> None:
         if self._list.selected_count():
             self.menu_of_selected().popup(self._list.viewport().mapToGlobal(place))
+
+    @Slot()
+    def _menu_closed(self) -> None:
+        self._menu = None
 
     @Slot()
     def _say_pause(self) -> None:

@@ -23,6 +23,7 @@ from app.ui.requests.title import path_of
 from app.ui.tasks import Tasks
 from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
+from app.ui.widgets.tab_order import order_tabs
 from app.ui.widgets.toast import Toast
 
 SIZE, MINIMUM = (720, 640), (420, 320)
@@ -67,6 +68,7 @@ class OwnWindow(QWidget):
             # Until something in it is clicked nothing has the keyboard, and the keys are to work all the same.
             command.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
             self.addAction(command)
+        order_tabs(self)
         self.detail.body.loader.begun.connect(self._focus_body)
         self._ends: list[Callable[[], None]] = [
             doors.bus.subscribe(RequestsRemoved, self._removed),

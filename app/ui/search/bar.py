@@ -17,6 +17,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import label
+from app.ui.widgets.tab_order import order_tabs
 
 PAUSE_MS = 150
 """A search begins when nothing was typed for so long."""
@@ -110,6 +111,7 @@ class FilterBar(QFrame):
         # One plain word needs no chip: the line's own cross takes it away.
         self.chips.show_terms([chip.text for chip in terms] if len(terms) > 1 or (terms and terms[0].name) else [])
         self.saved.in_force = query.text.strip()
+        order_tabs(self)  # the chips are new
         return True
 
     def _tell(self, error: QueryError | None) -> None:

@@ -207,3 +207,28 @@ def test_a_narrow_page_shows_the_chosen_time_in_place_of_the_sum(run: Run, tmp_p
                 assert strip.summary.isVisible()
 
     run(check())
+
+
+def test_the_footer_counts_what_is_in_the_chosen_time(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            bar, _ = await an_hour(shown)
+            footer = shown.page.footer
+            assert footer.text() == "40 requests · 40 unread · newest on top"
+            choose(shown, bar + 2, bar + 4)
+            await until(lambda: footer.text() == "12 of 40 requests in this time · newest on top")
+            shown.page.activity.clear()
+            await until(lambda: footer.text() == "40 requests · 40 unread · newest on top")
+
+    run(check())
+
+
+def test_the_footer_counts_what_is_not_loaded_too(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            bar, _ = await an_hour(shown, each=70)
+            choose(shown, bar, bar + 4)
+            await until(lambda: shown.page.footer.text() == "350 of 700 requests in this time · newest on top")
+            assert shown.model.rowCount() < 350
+
+    run(check())

@@ -192,3 +192,28 @@ class TestUnnamed:
                     assert window.requests.endpoint_id == desk.store.endpoints.all()[place].id
 
         run(scene())
+
+
+class TestScrolling:
+    def test_its_keys_scroll_while_the_line_has_the_keyboard(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (_, window):
+                window.resize(960, 600)
+                window.commands.sheet.open()
+                sheet = sheets(window)[0]
+                await settle()
+                bar, key = sheet.area.verticalScrollBar(), Qt.Key
+                assert bar.maximum() > 0
+                QTest.keyClick(sheet.search, key.Key_PageDown)
+                assert bar.value() > 0
+                QTest.keyClick(sheet.search, key.Key_PageUp)
+                assert bar.value() == 0
+                QTest.keyClick(sheet.search, key.Key_End)
+                assert bar.value() == bar.maximum()
+                QTest.keyClick(sheet.search, key.Key_Home)
+                assert bar.value() == 0
+                sheet.search.setText("e")
+                QTest.keyClick(sheet.search, key.Key_Home)
+                assert sheet.search.cursorPosition() == 0
+
+        run(scene())

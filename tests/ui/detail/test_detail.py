@@ -14,7 +14,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from app.core.clock import DAY_US, now_us
 from app.core.model import PART_SIZE, MirrorState
+from app.core.wording import clock_time, exact_time
 from app.ui.detail.detail_pane import BODY, HEADERS, MIRROR, QUERY
 from app.ui.detail.saving import write_body
 from app.ui.detail.source import of_capture
@@ -281,5 +283,30 @@ def test_themes_and_narrow_windows_are_drawn(run: Run, tmp_path: Path) -> None:
             assert not shown.page.grab().isNull()
             beside_sidebar = MINIMUM[0] - SIDEBAR_LEAST - 1
             assert shown.page.minimumSizeHint().width() <= beside_sidebar
+
+    run(check())
+
+
+def test_the_time_of_arrival_is_whole_in_a_narrow_head(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            capture = await shown.add(received_at=now_us())
+            await shown.reload()
+            facts = shown.detail.head.facts
+            clock = clock_time(capture.received_at)
+            for width in (720, 1000, 1800):
+                shown.page.resize(width, 600)
+                shown.page.open_request(capture.id)
+                await until(shown.detail.head.isVisible)
+                await settle()
+                assert clock in facts.text()
+                assert facts.fontMetrics().horizontalAdvance(facts.text()) <= facts.width()
+                assert exact_time(capture.received_at) in facts.accessibleName()
+            assert facts.text().endswith(f"from {capture.source_address}")
+            old = await shown.add(received_at=now_us() - 40 * DAY_US)
+            shown.page.resize(720, 600)
+            shown.page.open_request(old.id)
+            await until(lambda: exact_time(old.received_at)[:16] in facts.text())
+            assert facts.fontMetrics().horizontalAdvance(facts.text()) <= facts.width()
 
     run(check())

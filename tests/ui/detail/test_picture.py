@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QWidget
 
@@ -190,3 +190,27 @@ def test_copying_a_picture_copies_the_picture(run: Run, tmp_path: Path) -> None:
 
 def offered(views: Segmented) -> bool:
     return any(found.isVisible() for found in views.findChildren(QWidget) if found.property("key") == "preview")
+
+
+def test_a_picture_shows_a_ring_when_a_key_leads_to_it(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, picture("PNG"), "image/png")
+            image = shown.detail.body.image
+            shown.page.activateWindow()
+            await until(lambda: image.canvas.picture_rect().isValid() and shown.page.isActiveWindow())
+
+            def edge() -> list[str]:
+                grabbed = image.grab().toImage()
+                return [grabbed.pixelColor(grabbed.width() // 2, y).name() for y in range(8)]
+
+            shown.list.setFocus()
+            plain = edge()
+            image.setFocus(Qt.FocusReason.TabFocusReason)
+            assert edge() != plain
+            shown.list.setFocus()
+            assert edge() == plain
+            image.setFocus(Qt.FocusReason.MouseFocusReason)
+            assert edge() == plain
+
+    run(check())

@@ -210,3 +210,22 @@ def test_the_windows_other_pages_are_offered_none_of_it(run: Run, tmp_path: Path
             await until(pause.isEnabled)
 
     run(check())
+
+
+@pytest.mark.parametrize("end", ["page hidden", "request gone"])
+def test_a_menu_closes_when_what_it_is_about_goes(run: Run, tmp_path: Path, end: str) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = await filled(shown, 3)
+            menu = await menu_of(shown, 1)
+            await shown.desk.store.captures.delete([ids[2]])
+            await until(lambda: shown.model.rowCount() == 2)
+            await settle()
+            assert menu.isVisible()
+            if end == "page hidden":
+                shown.page.hide()
+            else:
+                await shown.desk.store.captures.delete([ids[1]])
+            await until(lambda: not any(one.isVisible() for one in shown.list.findChildren(QMenu)))
+
+    run(check())

@@ -172,3 +172,22 @@ def test_the_windows_switch_and_the_lists_are_the_same(run: Run, tmp_path: Path)
             assert not window.pause.on
 
     run(check())
+
+
+def test_the_bar_of_what_is_selected_tells_of_the_pause(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(3)
+            await shown.reload()
+            foot = shown.page.foot
+            shown.list.selectAll()
+            await until(foot.bar.isVisible)
+            assert not foot.go_on.isVisible()
+            shown.page._pause.set(True)
+            assert foot.go_on.isVisible()
+            assert foot.go_on.accessibleName() == "Paused: go on (P)"
+            QTest.mouseClick(foot.go_on, Qt.MouseButton.LeftButton)
+            assert not shown.page._pause.on
+            assert not foot.go_on.isVisible()
+
+    run(check())

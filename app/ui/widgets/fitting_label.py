@@ -1,0 +1,45 @@
+"""A line that says the same in fewer words where there is less room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QWidget
+
+from app.ui.widgets.labels import ElidedLabel
+
+
+class FittingLabel(ElidedLabel):
+    """`set_wordings` takes them from the longest to the shortest; the first is the tooltip and the accessible name."""
+
+    def __init__(self, kind: str, parent: QWidget) -> None:
+        super().__init__("", kind, parent)
+        self._wordings: tuple[str, ...] = ("",)
+
+    def set_wordings(self, wordings: Sequence[str]) -> None:
+        """Say the first of these that fits, or the last."""
+        self._wordings = tuple(wordings)
+        self.set_meaning(self._wordings[0])
+        self._choose()
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """Room for the longest, whichever is shown."""
+        return QSize(self.fontMetrics().horizontalAdvance(self._wordings[0]) + 2, super().sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Another wording may fit now."""
+        super().resizeEvent(event)
+        self._choose()
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._wordings[0])
+
+    def _choose(self) -> None:
+        room, fm = self.contentsRect().width(), self.fontMetrics()
+        fitting = (text for text in self._wordings if fm.horizontalAdvance(text) <= room)
+        text = next(fitting, self._wordings[-1])
+        if text != self.text():
+            self.setText(text)

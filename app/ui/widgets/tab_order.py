@@ -1,0 +1,41 @@
+"""Tab goes through a window as one reads it: as the layouts lay it out, not as it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLayout, QSplitter, QWidget
+
+
+def order_tabs(root: QWidget) -> None:
+    """Let Tab go through what takes the keyboard in `root`, in order; again after something was put in between."""
+    stops = [widget for widget in _read(root) if widget.focusPolicy() != Qt.FocusPolicy.NoFocus]
+    for before, after in pairwise(stops):
+        QWidget.setTabOrder(before, after)
+
+
+def _read(widget: QWidget) -> Iterator[QWidget]:
+    """A widget and all that it holds."""
+    yield widget
+    if isinstance(widget, QSplitter):
+        inside = [part for place in range(widget.count()) if (part := widget.widget(place)) is not None]
+    else:
+        layout = widget.layout()
+        inside = list(_laid_out(layout)) if layout is not None else []
+    met = set(inside)
+    others = (child for child in widget.children() if isinstance(child, QWidget) and child not in met)
+    for child in (*inside, *others):
+        if not child.isWindow():
+            yield from _read(child)
+
+
+def _laid_out(layout: QLayout) -> Iterator[QWidget]:
+    for place in range(layout.count()):
+        item = layout.itemAt(place)
+        widget, below = (item.widget(), item.layout()) if item is not None else (None, None)
+        if widget is not None:
+            yield widget
+        elif below is not None:
+            yield from _laid_out(below)
