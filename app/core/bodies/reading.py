@@ -18,7 +18,7 @@ class BodyReader:
 
     `view` is what is shown once the first lines were taken, `views` all that could be; without `wanted` the best is
     chosen, and the next best if the body turns out not to be what it looked like. `codings` are what was undone,
-    `notes` tell what else to know about it.
+    `unpacked` counts the bytes that came of it so far, `notes` tell what else to know about it.
     """
 
     def __init__(self, headers: Headers, content_type: str, wanted: Group | None = None) -> None:
@@ -36,6 +36,12 @@ class BodyReader:
         self._fallen: list[str] = []
         self.view: View | None = None
         self.views: list[View] = []
+        self.unpacked = 0
+
+    @property
+    def behind(self) -> bool:
+        """Whether some lines of what was unpacked are still to be given."""
+        return self._formatter is not None and not self._formatter.hungry
 
     @property
     def hungry(self) -> bool:
@@ -103,7 +109,7 @@ class BodyReader:
     def _as_sent(self, why: str) -> bytes:
         """Give up unpacking: from here on the bytes are taken as they came."""
         self._refusal = f"{why} The bytes are shown as sent."
-        self.codings, self._broken = (), None
+        self.codings, self._broken, self.unpacked = (), None, 0
         self._unpacker = decoding.Unpacker(())
         self._unpacker.feed(self._first)
         return self._next_bytes()
@@ -115,6 +121,7 @@ class BodyReader:
 
     def _next_bytes(self) -> bytes:
         data = self._unpacker.take(CHUNK)
+        self.unpacked += len(data)
         self._broken = self._unpacker.finish() if self._at_end() else self._unpacker.error
         return data
 

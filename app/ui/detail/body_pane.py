@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.charset import media_type
 from app.core.bodies.choice import Group, best_in
@@ -20,6 +20,7 @@ from app.ui.detail.hex_widget import HexWidget
 from app.ui.detail.image_view import ImageView
 from app.ui.detail.notes_bar import NotesBar
 from app.ui.detail.parts_dialog import PartsDialog
+from app.ui.detail.rest_bar import RestBar
 from app.ui.detail.saving import copy_picture, copy_text, save_as
 from app.ui.detail.segmented import Segmented
 from app.ui.detail.source import BodySource
@@ -68,7 +69,7 @@ class BodyPane(QWidget):
         self.find_bar = FindBar(self.code, theme, self)
         self.nothing = EmptyState("body", empty, "", theme, self)
         self.nothing.text.setFixedWidth(EMPTY_WIDTH)
-        self.rest = _RestBar(theme, self)
+        self.rest = RestBar(theme, self)
         self.stack = QStackedWidget(self)
         self._toast = Toast(theme, self)
         self._build_layout()
@@ -210,7 +211,11 @@ class BodyPane(QWidget):
             self.rest.hide()
             return
         full = self.code.length() >= SHOWN_MAX
-        self.rest.say(self.loader.read_bytes, self._source.size, full)
+        if reader.codings:
+            lines = self.code.line_count() if reader.behind else None
+            self.rest.say_unpacked(reader.unpacked, self._source.size, lines, full)
+        else:
+            self.rest.say(self.loader.read_bytes, self._source.size, full)
 
     @Slot()
     def _end_near(self) -> None:
@@ -242,31 +247,3 @@ class BodyPane(QWidget):
         path = await save_as(source, self)
         if path is not None:
             self._toast.say(f"Saved as {path}.")
-
-
-class _RestBar(QFrame):
-    """Says how much of a large body is shown, with the way to the rest."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setProperty("part", "footer")
-        self.text = ElidedLabel("", "small", self)
-        self.more = Button("Load more", theme, self, kind="link")
-        self.save = Button("Save as…", theme, self, kind="link")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(metrics.SPACE_4, 2, metrics.SPACE_3, 2)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.more)
-        row.addWidget(self.save)
-        self.hide()
-
-    def say(self, read: int, size: int, full: bool) -> None:
-        """So much of it is shown; `full` when no more will be."""
-        if full:
-            self.text.setText(f"The first part of {size_text(size)} is shown. Hex and Save as… give all of it.")
-        elif read < size:
-            self.text.setText(f"Showing the first {size_text(read)} of {size_text(size)}")
-        else:
-            self.text.setText("Showing the first lines")
-        self.more.setVisible(not full)
-        self.show()

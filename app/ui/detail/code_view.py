@@ -90,6 +90,10 @@ class CodeView(QPlainTextEdit):
         """Characters shown."""
         return self._length
 
+    def line_count(self) -> int:
+        """Lines shown; a folded one is one."""
+        return self._numbers[-1] if self._numbers else 0
+
     def find_all(self, wanted: str) -> list[tuple[int, int]]:
         """Positions of `wanted`, for `show_match`."""
         return self._text.find(wanted)
