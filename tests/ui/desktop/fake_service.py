@@ -1,4 +1,5 @@
-"""A notification service as a process of its own: `fake_service.py ADDRESS CAPABILITIES`, until SIGTERM.
+"""A notification service as a process of its own: `fake_service.py ADDRESS CAPABILITIES`, until SIGTERM. With
+`wrong` for these it tells its capabilities as a list of variants.
 
 Beside the service's calls it has two for tests: `Told` gives all that was shown as JSON, and `Act` makes the user click
 (`click 1`), sweep away (`dismiss 1`) or wait (`expire 1`).
@@ -59,10 +60,17 @@ class Service(QObject):
         self.NotificationClosed.emit(int(number), {"expire": 1, "dismiss": 2, "click": 3}[verb])
 
 
+@ClassInfo({"D-Bus Interface": NAME})
+class WrongService(Service):
+    @Slot(result="QVariantList")
+    def GetCapabilities(self) -> list[str]:
+        return self._capabilities
+
+
 def main() -> int:
     """Serve."""
     app = QCoreApplication([])
-    service = Service(sys.argv[2].split(","))
+    service = (WrongService if sys.argv[2] == "wrong" else Service)(sys.argv[2].split(","))
     bus = QDBusConnection.connectToBus(sys.argv[1], "fake")
     exports = QDBusConnection.RegisterOption.ExportAllSlots | QDBusConnection.RegisterOption.ExportAllSignals
     if not (bus.registerObject(PATH, service, exports) and bus.registerService(NAME)):
