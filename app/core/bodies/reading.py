@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.bodies import choice, decoding
+from app.core.bodies import choice, decoding, image_kind
 from app.core.bodies.charset import BYTES, Charset, detect, media_type
 from app.core.bodies.choice import Group, View
 from app.core.bodies.formatter import Formatter
@@ -18,7 +18,8 @@ class BodyReader:
 
     `view` is what is shown once the first lines were taken, `views` all that could be; without `wanted` the best is
     chosen, and the next best if the body turns out not to be what it looked like. `codings` are what was undone,
-    `unpacked` counts the bytes that came of it so far, `notes` tell what else to know about it.
+    `unpacked` counts the bytes that came of it so far, `picture` is the kind of picture it is, if any,
+    `notes` tell what else to know about it.
     """
 
     def __init__(self, headers: Headers, content_type: str, wanted: Group | None = None) -> None:
@@ -37,6 +38,7 @@ class BodyReader:
         self.view: View | None = None
         self.views: list[View] = []
         self.unpacked = 0
+        self.picture: str | None = None
 
     @property
     def behind(self) -> bool:
@@ -82,6 +84,7 @@ class BodyReader:
         head = self._next_bytes()
         if self._unpacker.error and not head:
             head = self._as_sent(self._unpacker.error)
+        self.picture = image_kind.kind(head)
         text_charset = detect(self._content_type, head, self._at_end())
         self.views = choice.ranked(self._media_type, head)
         if self._refusal:

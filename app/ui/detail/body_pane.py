@@ -7,6 +7,7 @@ from typing import cast
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.bodies import image_kind
 from app.core.bodies.charset import media_type
 from app.core.bodies.choice import Group, best_in
 from app.core.bodies.lines import Line
@@ -179,8 +180,12 @@ class BodyPane(QWidget):
         self.views.set_shown("tree", best_in("tree", reader.views) is not None)
         self.views.set_shown("pretty", pretty is not None or preview is None)
         chosen = media_type(source.content_type) in self._taken
-        what = reader.view.title if reader.view.group == "pretty" else type_hint(source.content_type) or "No type"
-        facts = [what, size_text(source.size), *reader.codings, *([] if chosen else ["auto"])]
+        facts = [
+            *_named(reader, source.content_type),
+            size_text(source.size),
+            *reader.codings,
+            *([] if chosen else ["auto"]),
+        ]
         self.kind.setText(" · ".join(facts))
         self._clear_whole()
         if reader.view.group in ("preview", "tree"):
@@ -247,3 +252,14 @@ class BodyPane(QWidget):
         path = await save_as(source, self)
         if path is not None:
             self._toast.say(f"Saved as {path}.")
+
+
+def _named(reader: BodyReader, content_type: str) -> list[str]:
+    """What is shown; where it is a picture and the type says otherwise, that too."""
+    group = reader.view.group if reader.view else None
+    said = type_hint(content_type) or "No type"
+    if reader.picture is not None and group in ("preview", "hex"):
+        kind = media_type(content_type)
+        right = not kind or image_kind.belongs(reader.picture, kind)
+        return [image_kind.title(reader.picture), *([] if right else [f"sent as {kind}"])]
+    return [reader.view.title if reader.view and group == "pretty" else said]
