@@ -115,9 +115,7 @@ def capabilities(bus: QDBusConnection) -> frozenset[str] | None:
         return None
     told = reply.arguments()[0]
     if not isinstance(told, list):
-        log.warning(
-            "hookline: What the notification service can do is no list of words: taken as nothing."
-        )
+        log.warning("hookline: What the notification service can do is no list of words: taken as nothing.")
         return frozenset()
     return frozenset(map(str, told))
 

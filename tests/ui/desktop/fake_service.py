@@ -18,7 +18,7 @@ NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
 
 
 @ClassInfo({"D-Bus Interface": NAME})
-class Service(QObject):
+class Notifying(QObject):
     ActionInvoked = Signal("uint", str)
     NotificationClosed = Signal("uint", "uint")
 
@@ -26,10 +26,6 @@ class Service(QObject):
         super().__init__()
         self._capabilities = capabilities
         self._told: list[dict[str, Any]] = []
-
-    @Slot(result="QStringList")
-    def GetCapabilities(self) -> list[str]:
-        return self._capabilities
 
     @Slot(str, "uint", str, str, str, "QStringList", "QVariantMap", int, result="uint")
     def Notify(  # noqa: PLR0917 - the specification's own
@@ -61,7 +57,14 @@ class Service(QObject):
 
 
 @ClassInfo({"D-Bus Interface": NAME})
-class WrongService(Service):
+class Service(Notifying):
+    @Slot(result="QStringList")
+    def GetCapabilities(self) -> list[str]:
+        return self._capabilities
+
+
+@ClassInfo({"D-Bus Interface": NAME})
+class WrongService(Notifying):
     @Slot(result="QVariantList")
     def GetCapabilities(self) -> list[str]:
         return self._capabilities
