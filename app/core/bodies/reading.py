@@ -41,6 +41,11 @@ class BodyReader:
         self.picture: str | None = None
 
     @property
+    def charset(self) -> str:
+        """Python's name of the charset that the lines were read with."""
+        return self._charset.name if self._charset else "utf-8"
+
+    @property
     def behind(self) -> bool:
         """Whether some lines of what was unpacked are still to be given."""
         return self._formatter is not None and not self._formatter.hungry

@@ -15,8 +15,9 @@ from app.core.bodies.reading import BodyReader
 from app.core.targets import type_hint
 from app.core.wording import size_text
 from app.ui.detail.body_loader import BodyLoader
-from app.ui.detail.code_view import CodeView
+from app.ui.detail.code_view import SHOWN_MAX, CodeView
 from app.ui.detail.find_bar import FindBar
+from app.ui.detail.find_beyond import FindBeyond
 from app.ui.detail.hex_widget import HexWidget
 from app.ui.detail.image_view import ImageView
 from app.ui.detail.notes_bar import NotesBar
@@ -35,9 +36,6 @@ from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.toast import Toast
 
 VIEWS = (("pretty", "Pretty"), ("tree", "Tree"), ("text", "Text"), ("hex", "Hex"), ("preview", "Preview"))
-
-SHOWN_MAX = 8 * 1024 * 1024
-"""Characters of lines that are held at most; the rest of a larger body is for hex and files."""
 
 EMPTY_WIDTH = 280
 """Pixels of the lines in empty states: the detail may be made narrow."""
@@ -75,10 +73,12 @@ class BodyPane(QWidget):
         self._toast = Toast(theme, self)
         self._build_layout()
         self._connect()
+        self.beyond = FindBeyond(self.find_bar, self.code, self.hex, self.loader, tasks)
 
     def show_source(self, source: BodySource) -> None:
         """Show this body; what was being loaded is given up."""
         self._source = source
+        self.beyond.stop()
         self._clear_whole()
         self.find_bar.hide()
         for widget in (self.views, self.search, self.copy, self.save):
@@ -91,6 +91,7 @@ class BodyPane(QWidget):
 
     def stop(self) -> None:
         """Give up loading."""
+        self.beyond.stop()
         self.loader.stop()
         self._clear_whole()
 

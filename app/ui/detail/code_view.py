@@ -28,6 +28,9 @@ from app.ui.theme.tokens import Tokens
 
 NEAR_MATCHES = 200
 
+SHOWN_MAX = 8 * 1024 * 1024
+"""Characters of lines that are held at most; the rest of a larger body is for hex and files."""
+
 
 class CodeView(QPlainTextEdit):
     """Read-only. `set_lines` begins, `add_lines` goes on; `end_near` asks for more."""
