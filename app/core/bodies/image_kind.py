@@ -5,6 +5,19 @@ from __future__ import annotations
 _HEADS = ((b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF87a", "gif"), (b"GIF89a", "gif"))
 _BMP_HEADERS = {12, 40, 52, 56, 64, 108, 124}
 
+_NAMES = {"jpeg": "JPEG", "webp": "WebP"}
+_TYPES = {"jpeg": ("image/jpeg", "image/jpg", "image/pjpeg"), "bmp": ("image/bmp", "image/x-bmp", "image/x-ms-bmp")}
+
+
+def title(kind: str) -> str:
+    """How people call it: `PNG picture`."""
+    return f"{_NAMES.get(kind, kind.upper())} picture"
+
+
+def belongs(kind: str, media_type: str) -> bool:
+    """Whether a body of this kind is rightly sent as this type."""
+    return media_type in _TYPES.get(kind, (f"image/{kind}", f"image/x-{kind}"))
+
 
 def kind(head: bytes) -> str | None:
     """`png`, `jpeg`, `gif`, `webp` or `bmp`; None for what is none of these."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.bodies import choice, decoding
+from app.core.bodies import choice, decoding, image_kind
 from app.core.bodies.charset import BYTES, Charset, detect, media_type
 from app.core.bodies.choice import Group, View
 from app.core.bodies.formatter import Formatter
@@ -18,6 +18,7 @@ class BodyReader:
 
     `view` is what is shown once the first lines were taken, `views` all that could be; without `wanted` the best is
     chosen, and the next best if the body turns out not to be what it looked like. `codings` are what was undone,
+    `unpacked` counts the bytes that came of it so far, `picture` is the kind of picture it is, if any,
     `notes` tell what else to know about it.
     """
 
@@ -36,6 +37,18 @@ class BodyReader:
         self._fallen: list[str] = []
         self.view: View | None = None
         self.views: list[View] = []
+        self.unpacked = 0
+        self.picture: str | None = None
+
+    @property
+    def charset(self) -> str:
+        """Python's name of the charset that the lines were read with."""
+        return self._charset.name if self._charset else "utf-8"
+
+    @property
+    def behind(self) -> bool:
+        """Whether some lines of what was unpacked are still to be given."""
+        return self._formatter is not None and not self._formatter.hungry
 
     @property
     def hungry(self) -> bool:
@@ -76,6 +89,7 @@ class BodyReader:
         head = self._next_bytes()
         if self._unpacker.error and not head:
             head = self._as_sent(self._unpacker.error)
+        self.picture = image_kind.kind(head)
         text_charset = detect(self._content_type, head, self._at_end())
         self.views = choice.ranked(self._media_type, head)
         if self._refusal:
@@ -103,7 +117,7 @@ class BodyReader:
     def _as_sent(self, why: str) -> bytes:
         """Give up unpacking: from here on the bytes are taken as they came."""
         self._refusal = f"{why} The bytes are shown as sent."
-        self.codings, self._broken = (), None
+        self.codings, self._broken, self.unpacked = (), None, 0
         self._unpacker = decoding.Unpacker(())
         self._unpacker.feed(self._first)
         return self._next_bytes()
@@ -115,6 +129,7 @@ class BodyReader:
 
     def _next_bytes(self) -> bytes:
         data = self._unpacker.take(CHUNK)
+        self.unpacked += len(data)
         self._broken = self._unpacker.finish() if self._at_end() else self._unpacker.error
         return data
 

@@ -113,7 +113,11 @@ def capabilities(bus: QDBusConnection) -> frozenset[str] | None:
     if reply.type() is not QDBusMessage.MessageType.ReplyMessage or not reply.arguments():
         log.info("no notification service answers: %s", reply.errorMessage())
         return None
-    return frozenset(map(str, reply.arguments()[0]))
+    told = reply.arguments()[0]
+    if not isinstance(told, list):
+        log.warning("hookline: What the notification service can do is no list of words: taken as nothing.")
+        return frozenset()
+    return frozenset(map(str, told))
 
 
 def notify(bus: QDBusConnection, replaces: int, title: str, text: str, actions: list[str]) -> int | None:

@@ -38,6 +38,16 @@ class BodyLoader(QObject):
         return self._offset
 
     @property
+    def loading(self) -> bool:
+        """Whether more is being read."""
+        return self._loading
+
+    @property
+    def source(self) -> BodySource | None:
+        """The body that is read."""
+        return self._source
+
+    @property
     def reader(self) -> BodyReader | None:
         """What turns the body into lines; to be asked for its notes between the signals only."""
         return self._reader

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import cast
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.bodies import image_kind
 from app.core.bodies.charset import media_type
 from app.core.bodies.choice import Group, best_in
 from app.core.bodies.lines import Line
@@ -14,12 +15,14 @@ from app.core.bodies.reading import BodyReader
 from app.core.targets import type_hint
 from app.core.wording import size_text
 from app.ui.detail.body_loader import BodyLoader
-from app.ui.detail.code_view import CodeView
+from app.ui.detail.code_view import SHOWN_MAX, CodeView
 from app.ui.detail.find_bar import FindBar
+from app.ui.detail.find_beyond import FindBeyond
 from app.ui.detail.hex_widget import HexWidget
 from app.ui.detail.image_view import ImageView
 from app.ui.detail.notes_bar import NotesBar
 from app.ui.detail.parts_dialog import PartsDialog
+from app.ui.detail.rest_bar import RestBar
 from app.ui.detail.saving import copy_picture, copy_text, save_as
 from app.ui.detail.segmented import Segmented
 from app.ui.detail.source import BodySource
@@ -33,9 +36,6 @@ from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.toast import Toast
 
 VIEWS = (("pretty", "Pretty"), ("tree", "Tree"), ("text", "Text"), ("hex", "Hex"), ("preview", "Preview"))
-
-SHOWN_MAX = 8 * 1024 * 1024
-"""Characters of lines that are held at most; the rest of a larger body is for hex and files."""
 
 EMPTY_WIDTH = 280
 """Pixels of the lines in empty states: the detail may be made narrow."""
@@ -68,15 +68,17 @@ class BodyPane(QWidget):
         self.find_bar = FindBar(self.code, theme, self)
         self.nothing = EmptyState("body", empty, "", theme, self)
         self.nothing.text.setFixedWidth(EMPTY_WIDTH)
-        self.rest = _RestBar(theme, self)
+        self.rest = RestBar(theme, self)
         self.stack = QStackedWidget(self)
         self._toast = Toast(theme, self)
         self._build_layout()
         self._connect()
+        self.beyond = FindBeyond(self.find_bar, self.code, self.hex, self.loader, tasks)
 
     def show_source(self, source: BodySource) -> None:
         """Show this body; what was being loaded is given up."""
         self._source = source
+        self.beyond.stop()
         self._clear_whole()
         self.find_bar.hide()
         for widget in (self.views, self.search, self.copy, self.save):
@@ -89,6 +91,7 @@ class BodyPane(QWidget):
 
     def stop(self) -> None:
         """Give up loading."""
+        self.beyond.stop()
         self.loader.stop()
         self._clear_whole()
 
@@ -178,8 +181,12 @@ class BodyPane(QWidget):
         self.views.set_shown("tree", best_in("tree", reader.views) is not None)
         self.views.set_shown("pretty", pretty is not None or preview is None)
         chosen = media_type(source.content_type) in self._taken
-        what = reader.view.title if reader.view.group == "pretty" else type_hint(source.content_type) or "No type"
-        facts = [what, size_text(source.size), *reader.codings, *([] if chosen else ["auto"])]
+        facts = [
+            *_named(reader, source.content_type),
+            size_text(source.size),
+            *reader.codings,
+            *([] if chosen else ["auto"]),
+        ]
         self.kind.setText(" · ".join(facts))
         self._clear_whole()
         if reader.view.group in ("preview", "tree"):
@@ -210,7 +217,11 @@ class BodyPane(QWidget):
             self.rest.hide()
             return
         full = self.code.length() >= SHOWN_MAX
-        self.rest.say(self.loader.read_bytes, self._source.size, full)
+        if reader.codings:
+            lines = self.code.line_count() if reader.behind else None
+            self.rest.say_unpacked(reader.unpacked, self._source.size, lines, full)
+        else:
+            self.rest.say(self.loader.read_bytes, self._source.size, full)
 
     @Slot()
     def _end_near(self) -> None:
@@ -244,29 +255,12 @@ class BodyPane(QWidget):
             self._toast.say(f"Saved as {path}.")
 
 
-class _RestBar(QFrame):
-    """Says how much of a large body is shown, with the way to the rest."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setProperty("part", "footer")
-        self.text = ElidedLabel("", "small", self)
-        self.more = Button("Load more", theme, self, kind="link")
-        self.save = Button("Save as…", theme, self, kind="link")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(metrics.SPACE_4, 2, metrics.SPACE_3, 2)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.more)
-        row.addWidget(self.save)
-        self.hide()
-
-    def say(self, read: int, size: int, full: bool) -> None:
-        """So much of it is shown; `full` when no more will be."""
-        if full:
-            self.text.setText(f"The first part of {size_text(size)} is shown. Hex and Save as… give all of it.")
-        elif read < size:
-            self.text.setText(f"Showing the first {size_text(read)} of {size_text(size)}")
-        else:
-            self.text.setText("Showing the first lines")
-        self.more.setVisible(not full)
-        self.show()
+def _named(reader: BodyReader, content_type: str) -> list[str]:
+    """What is shown; where it is a picture and the type says otherwise, that too."""
+    group = reader.view.group if reader.view else None
+    said = type_hint(content_type) or "No type"
+    if reader.picture is not None and group in ("preview", "hex"):
+        kind = media_type(content_type)
+        right = not kind or image_kind.belongs(reader.picture, kind)
+        return [image_kind.title(reader.picture), *([] if right else [f"sent as {kind}"])]
+    return [reader.view.title if reader.view and group == "pretty" else said]

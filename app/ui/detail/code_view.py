@@ -26,9 +26,10 @@ from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 
-WRAP_MAX = 256 * 1024
-"""Characters up to which lines are wrapped at the widget's edge; beyond, wrapping would cost too much."""
 NEAR_MATCHES = 200
+
+SHOWN_MAX = 8 * 1024 * 1024
+"""Characters of lines that are held at most; the rest of a larger body is for hex and files."""
 
 
 class CodeView(QPlainTextEdit):
@@ -71,7 +72,6 @@ class CodeView(QPlainTextEdit):
         self._length = 0
         self._marked = ((), 0)
         self._note(lines)
-        self._choose_wrapping()
         self.setPlainText("\n".join(line.text for line in lines))
         self._make_room()
 
@@ -80,7 +80,6 @@ class CodeView(QPlainTextEdit):
         if not lines:
             return
         self._note(lines)
-        self._choose_wrapping()
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.insertText("\n" + "\n".join(line.text for line in lines))
@@ -89,6 +88,10 @@ class CodeView(QPlainTextEdit):
     def length(self) -> int:
         """Characters shown."""
         return self._length
+
+    def line_count(self) -> int:
+        """Lines shown; a folded one is one."""
+        return self._numbers[-1] if self._numbers else 0
 
     def find_all(self, wanted: str) -> list[tuple[int, int]]:
         """Positions of `wanted`, for `show_match`."""
@@ -180,12 +183,6 @@ class CodeView(QPlainTextEdit):
             self._length += len(line.text) + 1
         self._lines.extend(lines)
         self._text.add(lines)
-
-    def _choose_wrapping(self) -> None:
-        wrap = self._length <= WRAP_MAX
-        mode = QPlainTextEdit.LineWrapMode.WidgetWidth if wrap else QPlainTextEdit.LineWrapMode.NoWrap
-        if self.lineWrapMode() != mode:
-            self.setLineWrapMode(mode)
 
     def _gutter_width(self) -> int:
         digits = len(str(self._numbers[-1])) if self._numbers else 1

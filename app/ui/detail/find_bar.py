@@ -12,7 +12,7 @@ from app.ui.detail.code_view import CodeView
 from app.ui.detail.found_text import MATCHES_MAX
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import label
 
 
@@ -20,6 +20,10 @@ class FindBar(QFrame):
     """Searches `view`. Enter goes on, Shift+Enter back, Esc closes. While it is closed a filter's words are marked."""
 
     closed = Signal()
+    beyond = Signal()
+    """The next place is wanted, and what is shown holds none."""
+    stop_asked = Signal()
+    """What was looked for beyond is not wanted any more."""
 
     def __init__(self, view: CodeView, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -30,6 +34,9 @@ class FindBar(QFrame):
         self._searched = 0
         self.whole = True
         """Whether all of the body is shown; otherwise more may be found further on."""
+        self.looking = False
+        """Whether that is being looked for."""
+        self._ended = False
         self.setProperty("part", "header")
         self.field = QLineEdit(self)
         self.field.setPlaceholderText("Find in body")
@@ -37,6 +44,8 @@ class FindBar(QFrame):
         self.field.setClearButtonEnabled(True)
         self.field.textChanged.connect(self.search)
         self.count = label("", "small", self)
+        self.hex = Button("Open in Hex", theme, self, kind="link")
+        self.hex.hide()
         self.back = IconButton("up", "Previous match", theme, self, small=True)
         self.next = IconButton("collapse", "Next match", theme, self, small=True)
         self.close_button = IconButton("close", "Close", theme, self, small=True)
@@ -49,6 +58,7 @@ class FindBar(QFrame):
         row.addWidget(self.field, 1)
         row.addSpacing(metrics.SPACE_2)
         row.addWidget(self.count)
+        row.addWidget(self.hex)
         for button in (self.back, self.next, self.close_button):
             row.addWidget(button)
         self.hide()
@@ -73,6 +83,8 @@ class FindBar(QFrame):
         """Look for the field's text in what is shown now."""
         if not self.isVisible():
             return
+        self.stop_asked.emit()
+        self._ended = False
         wanted = self.field.text()
         self._matches = self._view.find_all(wanted)
         self._current = 0
@@ -115,21 +127,49 @@ class FindBar(QFrame):
     @Slot()
     def leave(self) -> None:
         """Close, and mark nothing any more."""
+        self.stop_asked.emit()
         self.hide()
         self.mark_words(move=False)
         self.closed.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter, Shift+Enter, Esc."""
-        if event.key() == Qt.Key.Key_Escape:
+        if event.key() == Qt.Key.Key_Escape and self.looking:
+            self.stop_asked.emit()
+            self._show(self.field.text(), move=False)
+        elif event.key() == Qt.Key.Key_Escape:
             self.leave()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._move(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         else:
             super().keyPressEvent(event)
 
+    def found(self) -> int:
+        """How many places are known."""
+        return len(self._matches)
+
+    def show_place(self, number: int) -> None:
+        """Bring this one into view."""
+        self._current = number
+        self._show(self.field.text())
+
+    def tell(self, text: str, *, to_hex: bool = False) -> None:
+        """What goes on beyond what is shown; with the way to hex if what was found can be seen there."""
+        self.count.setText(text)
+        self.hex.setVisible(to_hex)
+
+    def end_reached(self, *, further: bool) -> None:
+        """The body's end was reached; there may have been places `further` on than the view goes."""
+        self._ended = True
+        self._show(self.field.text(), move=False)
+        if further:
+            self.tell("No more until the end")
+
     def _move(self, step: int) -> None:
-        if self._matches:
+        last = self._current == len(self._matches) - 1 or not self._matches
+        if step > 0 and last and self.field.text() and not (self.whole or self._ended):
+            self.beyond.emit()
+        elif self._matches:
             self._current = (self._current + step) % len(self._matches)
             self._show(self.field.text())
 
@@ -137,7 +177,8 @@ class FindBar(QFrame):
         found = len(self._matches)
         more = "+" if found == MATCHES_MAX else ""
         place = f"{self._current + 1:,} of {found:,}{more}" if found else "None"
-        self.count.setText((place if self.whole else f"{place} so far") if wanted else "")
+        known = self.whole or self._ended
+        self.tell((place if known else f"{place} so far") if wanted else "")
         self.back.setEnabled(bool(found))
-        self.next.setEnabled(bool(found))
+        self.next.setEnabled(bool(found) or (bool(wanted) and not known))
         self._view.show_match(self._matches, self._current, move=move)

@@ -66,6 +66,14 @@ class HexWidget(QAbstractScrollArea):
         self._set_ranges()
         self.viewport().update()
 
+    def go_to(self, offset: int, length: int) -> None:
+        """Select the rows of these bytes, bring them into view, take the keyboard."""
+        row = offset // ROW
+        self._selection = (row, (offset + max(1, length) - 1) // ROW)
+        self.verticalScrollBar().setValue(max(0, row - self._visible_rows() // 2))
+        self.setFocus()
+        self.viewport().update()
+
     def sizeHint(self) -> QSize:
         """Wide enough for a row."""
         return QSize(self._width(), 200)

@@ -164,6 +164,7 @@ class FilterBar(QFrame):
 
     @Slot()
     def _suggest(self) -> None:
+        self.line.unfinished = not _is_right(self.line.text())
         self.line.suggestions.offer(completions(self.line.text(), self.line.place()))
 
     @Slot(object)
@@ -197,6 +198,14 @@ class FilterBar(QFrame):
             self.line.replace(self._wrong.start, self._wrong.end, self._wrong.suggestion)
             self.apply()
             self.line.setFocus()
+
+
+def _is_right(text: str) -> bool:
+    try:
+        parse(text)
+    except QueryError:
+        return False
+    return True
 
 
 def _names(terms: tuple[Term, ...]) -> list[tuple[int, int]]:

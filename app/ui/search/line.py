@@ -39,6 +39,8 @@ class FilterLine(QLineEdit):
         self._wrong: Span | None = None
         self.searching = False
         """Whether there is a search to stop."""
+        self.unfinished = False
+        """Whether what is typed is no filter as it stands."""
         self.suggestions = Suggestions(theme, self)
         self.suggestions.chosen.connect(self.taken)
         self.setPlaceholderText(PLACEHOLDER)
@@ -104,7 +106,7 @@ class FilterLine(QLineEdit):
         offered = self.suggestions.isVisible()
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down) and offered:
             self.suggestions.move_by(1 if key == Qt.Key.Key_Down else -1)
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and offered and self.suggestions.take():
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and offered and self.suggestions.take(only=self.unfinished):
             pass
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down):
             self.suggestions.hide()

@@ -1,4 +1,5 @@
-"""A notification service as a process of its own: `fake_service.py ADDRESS CAPABILITIES`, until SIGTERM.
+"""A notification service as a process of its own: `fake_service.py ADDRESS CAPABILITIES`, until SIGTERM. With
+`wrong` for these it tells its capabilities as a list of variants.
 
 Beside the service's calls it has two for tests: `Told` gives all that was shown as JSON, and `Act` makes the user click
 (`click 1`), sweep away (`dismiss 1`) or wait (`expire 1`).
@@ -17,7 +18,7 @@ NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
 
 
 @ClassInfo({"D-Bus Interface": NAME})
-class Service(QObject):
+class Notifying(QObject):
     ActionInvoked = Signal("uint", str)
     NotificationClosed = Signal("uint", "uint")
 
@@ -25,10 +26,6 @@ class Service(QObject):
         super().__init__()
         self._capabilities = capabilities
         self._told: list[dict[str, Any]] = []
-
-    @Slot(result="QStringList")
-    def GetCapabilities(self) -> list[str]:
-        return self._capabilities
 
     @Slot(str, "uint", str, str, str, "QStringList", "QVariantMap", int, result="uint")
     def Notify(  # noqa: PLR0917 - the specification's own
@@ -59,10 +56,24 @@ class Service(QObject):
         self.NotificationClosed.emit(int(number), {"expire": 1, "dismiss": 2, "click": 3}[verb])
 
 
+@ClassInfo({"D-Bus Interface": NAME})
+class Service(Notifying):
+    @Slot(result="QStringList")
+    def GetCapabilities(self) -> list[str]:
+        return self._capabilities
+
+
+@ClassInfo({"D-Bus Interface": NAME})
+class WrongService(Notifying):
+    @Slot(result="QVariantList")
+    def GetCapabilities(self) -> list[str]:
+        return self._capabilities
+
+
 def main() -> int:
     """Serve."""
     app = QCoreApplication([])
-    service = Service(sys.argv[2].split(","))
+    service = (WrongService if sys.argv[2] == "wrong" else Service)(sys.argv[2].split(","))
     bus = QDBusConnection.connectToBus(sys.argv[1], "fake")
     exports = QDBusConnection.RegisterOption.ExportAllSlots | QDBusConnection.RegisterOption.ExportAllSignals
     if not (bus.registerObject(PATH, service, exports) and bus.registerService(NAME)):

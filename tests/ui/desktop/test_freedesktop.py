@@ -89,6 +89,7 @@ async def told(bus: QDBusConnection) -> list[dict[str, Any]]:
         (ALL, (ONE.title, "POST /&lt;b&gt;x&lt;/b&gt;&amp;amp; · paid", ["default", "Open"])),
         ("body", (ONE.title, ONE.text, [])),
         ("actions", (f"{ONE.title}: {ONE.text}", "", ["default", "Open"])),
+        ("wrong", (f"{ONE.title}: {ONE.text}", "", [])),
     ],
 )
 def test_text_stays_plain_whatever_the_service_can_do(

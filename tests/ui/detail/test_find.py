@@ -66,6 +66,23 @@ def test_find_stays_where_it_is_while_more_is_loaded(run: Run, tmp_path: Path) -
     run(check())
 
 
+def test_long_lines_stay_wrapped_when_more_are_shown(qapp: QApplication) -> None:
+    parent = QWidget()
+    code = CodeView(Theme(), parent)
+    code.resize(400, 300)
+    parent.show()
+    lines = [Line(text="word and more " * 140)] * 100
+    code.set_lines(lines)
+    for _ in range(3):
+        code.add_lines(lines)
+    assert code.length() > 512 * 1024
+    qapp.processEvents()
+    assert code.horizontalScrollBar().maximum() == 0
+    first = code.document().firstBlock()
+    assert code.blockBoundingGeometry(first).height() > 10 * code.fontMetrics().height()
+    parent.deleteLater()
+
+
 def test_marks_follow_the_theme(qapp: QApplication) -> None:
     theme, parent = Theme(), QWidget()
     theme.set_choice("light")

@@ -214,3 +214,24 @@ def test_a_picture_shows_a_ring_when_a_key_leads_to_it(run: Run, tmp_path: Path)
             assert edge() == plain
 
     run(check())
+
+
+@pytest.mark.parametrize(
+    ("content_type", "named"),
+    [
+        ("image/png", "PNG picture \u00b7 "),
+        ("", "PNG picture \u00b7 "),
+        ("application/json; charset=utf-8", "PNG picture \u00b7 sent as application/json \u00b7 "),
+        ("image/jpeg", "PNG picture \u00b7 sent as image/jpeg \u00b7 "),
+    ],
+)
+def test_a_picture_is_named_as_what_it_is(run: Run, tmp_path: Path, content_type: str, named: str) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, picture("PNG"), content_type)
+            body = shown.detail.body
+            assert body.stack.currentWidget() is body.image
+            size = body.kind.text().removeprefix(named)
+            assert size.split(" ")[1:] == ["B", "\u00b7", "auto"]
+
+    run(check())

@@ -163,6 +163,36 @@ def test_suggestions_are_chosen_by_keys_and_mouse(run: Run, tmp_path: Path) -> N
     run(check())
 
 
+def test_enter_takes_the_only_suggestion_for_what_is_no_filter_yet(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.add(method="PUT", target="/catch/x/put")
+            await shown.add(target="/catch/x/post")
+            await shown.reload()
+            bar = shown.page.filter.bar
+            bar.line.setFocus()
+            QTest.keyClicks(bar.line, "method:PU")
+            QTest.keyClick(bar.line, Key.Key_Return)
+            assert bar.line.text() == "method:PUT "
+            assert not bar.error.isVisible()
+            await until(lambda: targets(shown) == ["put"])
+            # With several to choose from none is guessed.
+            bar.line.clear()
+            QTest.keyClicks(bar.line, "method:P")
+            assert bar.line.suggestions.rows.count() > 1
+            QTest.keyClick(bar.line, Key.Key_Return)
+            assert bar.line.text() == "method:P"
+            assert bar.error.isVisible()
+            # A plain word is right as it stands, whatever begins like it.
+            bar.line.clear()
+            QTest.keyClicks(bar.line, "meth")
+            assert bar.line.suggestions.rows.count() == 1
+            QTest.keyClick(bar.line, Key.Key_Return)
+            assert bar.line.text() == "meth"
+
+    run(check())
+
+
 def test_new_requests_that_match_appear_and_others_are_counted_only(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:

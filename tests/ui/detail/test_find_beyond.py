@@ -1,0 +1,128 @@
+"""Searching further than a body is shown: on to the next place or the body's end, with nothing kept of the way."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.core.bodies.far_search import STEP, FarSearch
+from app.core.bodies.hex_view import ROW
+from app.ui.detail.body_pane import BodyPane
+from app.ui.detail.code_view import SHOWN_MAX
+from tests.ui.requests.page_desk import PageDesk, open_body, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+LINE = b'{"name": "nothing to see", "number": 12345678},\n'
+
+
+def find(shown: PageDesk, text: str) -> BodyPane:
+    shown.detail.open_find()
+    body = shown.detail.body
+    body.find_bar.field.setText(text)
+    return body
+
+
+def enter(body: BodyPane) -> None:
+    QTest.keyClick(body.find_bar.field, Qt.Key.Key_Return)
+
+
+async def looked(body: BodyPane) -> str:
+    await until(lambda: not body.find_bar.looking, timeout=20)
+    return body.find_bar.count.text()
+
+
+def test_a_word_further_on_is_loaded_and_shown(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, LINE * 30_000 + b"A Needle.\n" + LINE * 10_000, "text/plain")
+            body = find(shown, "needle")
+            assert body.find_bar.count.text() == "None so far"
+            enter(body)
+            assert body.find_bar.count.text() == "Looking… 262 kB of 1.9 MB"
+            assert await looked(body) == "1 of 1 so far"
+            assert body.code.textCursor().block().text() == "A Needle."
+            enter(body)
+            assert await looked(body) == "1 of 1"
+
+    run(check())
+
+
+def test_a_word_far_beyond_the_view_is_told_with_its_place_and_shown_in_hex(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            begin = LINE * 250_000
+            sent = begin + "ein Schlüssel, ".encode() + LINE * 30_000 + "zwei SCHLÜSSEL".encode()
+            await open_body(shown, sent, "text/plain")
+            body = find(shown, "schlüssel")
+            enter(body)
+            assert await looked(body) == f"At byte {len(begin) + 4:,}"
+            assert SHOWN_MAX <= body.code.length() < SHOWN_MAX + 500_000
+            enter(body)
+            second = len(sent) - len("SCHLÜSSEL".encode())
+            assert await looked(body) == f"At byte {second:,}"
+            assert body.find_bar.hex.isVisible()
+            body.find_bar.hex.click()
+            await until(lambda: body.stack.currentWidget() is body.hex)
+            await until(body.hex.hasFocus)
+            body.hex.grab()
+            first = body.hex.verticalScrollBar().value()
+            assert first <= second // ROW < first + body.hex.height() // 10
+            # The view for bodies of this type is still the one it was.
+            await open_body(shown, b"other", "text/plain")
+            assert body.stack.currentWidget() is body.code
+
+    run(check())
+
+
+def test_the_end_is_told_and_esc_stops(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, LINE * 250_000, "text/plain")
+            body = find(shown, "needle")
+            enter(body)
+            QTest.keyClick(body.find_bar.field, Qt.Key.Key_Escape)
+            assert (body.find_bar.isVisible(), body.find_bar.looking) == (True, False)
+            await settle()
+            assert body.find_bar.count.text() == "None so far"
+            enter(body)
+            assert await looked(body) == "None"
+            body.find_bar.field.setText("other")
+            assert body.find_bar.count.text() == "None so far"
+            enter(body)
+            await open_body(shown, b"short", "text/plain")
+            assert not body.find_bar.looking
+
+    run(check())
+
+
+def test_a_packed_body_is_looked_through_as_well(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            packed = await asyncio.to_thread(gzip.compress, LINE * 250_000 + b"needle", 1)
+            await open_body(shown, packed, "text/plain", headers=(("Content-Encoding", "gzip"),))
+            body = find(shown, "needle")
+            enter(body)
+            assert await looked(body) == "At byte 12,000,000 once unpacked, not shown"
+            assert not body.find_bar.hex.isVisible()
+
+    run(check())
+
+
+@pytest.mark.parametrize("shift", [-9, -6, -3, -1, 0])
+def test_a_word_across_two_pieces_is_found_once(shift: int) -> None:
+    search = FarSearch((), "utf-8", "nÉedle", 10)
+    data = b"." * (STEP + shift) + "Néedle".encode() + b"." * 100
+    search.feed(data)
+    found = []
+    while not search.hungry:
+        found.append(search.look())
+    assert next(place for place in found if place is not None) == STEP + shift + 10
+    assert not FarSearch((), "latin-1", "\u20ac", 0).possible
