@@ -15,8 +15,10 @@ def title(kind: str) -> str:
 
 
 def belongs(kind: str, media_type: str) -> bool:
-    """Whether a body of this kind is rightly sent as this type."""
-    return media_type in _TYPES.get(kind, (f"image/{kind}", f"image/x-{kind}"))
+    """Whether a body of this kind is rightly sent as this type, or as no type in particular."""
+    return media_type in ("", "application/octet-stream") or media_type in _TYPES.get(
+        kind, (f"image/{kind}", f"image/x-{kind}")
+    )
 
 
 def kind(head: bytes) -> str | None:

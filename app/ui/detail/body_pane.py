@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from app.core.bodies import image_kind
 from app.core.bodies.charset import media_type
 from app.core.bodies.choice import Group, best_in
+from app.core.bodies.escape import escape
 from app.core.bodies.lines import Line
 from app.core.bodies.reading import BodyReader
 from app.core.targets import type_hint
@@ -181,12 +182,8 @@ class BodyPane(QWidget):
         self.views.set_shown("tree", best_in("tree", reader.views) is not None)
         self.views.set_shown("pretty", pretty is not None or preview is None)
         chosen = media_type(source.content_type) in self._taken
-        facts = [
-            *_named(reader, source.content_type),
-            size_text(source.size),
-            *reader.codings,
-            *([] if chosen else ["auto"]),
-        ]
+        what = _named(reader, source.content_type)
+        facts = [what, size_text(source.size), *reader.codings, *([] if chosen else ["auto"])]
         self.kind.setText(" · ".join(facts))
         self._clear_whole()
         if reader.view.group in ("preview", "tree"):
@@ -210,7 +207,8 @@ class BodyPane(QWidget):
         self.find_bar.look_again()
 
     def _tell(self, reader: BodyReader) -> None:
-        self.notes.say(reader.notes)
+        wrong = _not_as_sent(reader, self._source.content_type) if self._source else []
+        self.notes.say([*wrong, *reader.notes])
         self.find_bar.whole = reader.done
         textual = reader.view is not None and reader.view.formatter is not None
         if self._source is None or not textual or reader.done:
@@ -255,12 +253,17 @@ class BodyPane(QWidget):
             self._toast.say(f"Saved as {path}.")
 
 
-def _named(reader: BodyReader, content_type: str) -> list[str]:
-    """What is shown; where it is a picture and the type says otherwise, that too."""
+def _named(reader: BodyReader, content_type: str) -> str:
+    """What is shown."""
     group = reader.view.group if reader.view else None
-    said = type_hint(content_type) or "No type"
     if reader.picture is not None and group in ("preview", "hex"):
-        kind = media_type(content_type)
-        right = not kind or image_kind.belongs(reader.picture, kind)
-        return [image_kind.title(reader.picture), *([] if right else [f"sent as {kind}"])]
-    return [reader.view.title if reader.view and group == "pretty" else said]
+        return image_kind.title(reader.picture)
+    return reader.view.title if reader.view and group == "pretty" else type_hint(content_type) or "No type"
+
+
+def _not_as_sent(reader: BodyReader, content_type: str) -> list[str]:
+    """That the type is not the picture's, where it is so."""
+    sent, picture = media_type(content_type), reader.picture
+    if picture is None or image_kind.belongs(picture, sent):
+        return []
+    return [f"Sent as {escape(sent[:100])}, though these are the bytes of a {image_kind.title(picture)}."]
