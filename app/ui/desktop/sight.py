@@ -30,7 +30,9 @@ class Sight(QObject):
 
     def in_front(self) -> bool:
         """Whether a window of Hookline is the active one, be it a dialog."""
-        return QApplication.activeWindow() is not None
+        active = QApplication.activeWindow()
+        # Hidden at the moment it is activated, a window stays the active one.
+        return active is not None and active.isVisible()
 
     def shows(self, endpoint_id: int) -> bool:
         """Whether the window is in front and lists this endpoint's requests."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtGui import QAction, QIcon
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QApplication, QMenu
 
 from app.ui.desktop.notices import Pace
 from app.ui.frame.wishes import Wishes
@@ -74,6 +74,8 @@ class TrayDesk:
 @asynccontextmanager
 async def with_tray(folder: Path, tray: RecordingTray | None = None, **store: Any) -> AsyncIterator[TrayDesk]:
     """The window is shown; it has quit when this ends."""
+    for left in QApplication.topLevelWidgets():
+        left.hide()  # what another test did not close would be in front
     async with open_desk(folder, **store) as desk:
         shown = TrayDesk(desk, tray or RecordingTray())
         shown.window.show()

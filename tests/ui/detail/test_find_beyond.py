@@ -15,12 +15,19 @@ from PySide6.QtTest import QTest
 from app.core.bodies.far_search import STEP, FarSearch
 from app.core.bodies.hex_view import ROW
 from app.ui.detail.body_pane import BodyPane
-from app.ui.detail.code_view import SHOWN_MAX
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
 
+SHOWN_MAX = 1024 * 1024
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 LINE = b'{"name": "nothing to see", "number": 12345678},\n'
+
+
+@pytest.fixture
+def small_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view that ends sooner, so that a body beyond its end need not be large."""
+    for module in ("body_pane", "find_beyond"):
+        monkeypatch.setattr(f"app.ui.detail.{module}.SHOWN_MAX", SHOWN_MAX)
 
 
 def find(shown: PageDesk, text: str) -> BodyPane:
@@ -55,11 +62,12 @@ def test_a_word_further_on_is_loaded_and_shown(run: Run, tmp_path: Path) -> None
     run(check())
 
 
+@pytest.mark.usefixtures("small_view")
 def test_a_word_far_beyond_the_view_is_told_with_its_place_and_shown_in_hex(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
-            begin = LINE * 250_000
-            sent = begin + "ein Schlüssel, ".encode() + LINE * 30_000 + "zwei SCHLÜSSEL".encode()
+            begin = LINE * 60_000
+            sent = begin + "ein Schlüssel, ".encode() + LINE * 20_000 + "zwei SCHLÜSSEL".encode()
             await open_body(shown, sent, "text/plain")
             body = find(shown, "schlüssel")
             enter(body)
@@ -82,10 +90,11 @@ def test_a_word_far_beyond_the_view_is_told_with_its_place_and_shown_in_hex(run:
     run(check())
 
 
+@pytest.mark.usefixtures("small_view")
 def test_the_end_is_told_and_esc_stops(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
-            await open_body(shown, LINE * 250_000, "text/plain")
+            await open_body(shown, LINE * 60_000, "text/plain")
             body = find(shown, "needle")
             enter(body)
             QTest.keyClick(body.find_bar.field, Qt.Key.Key_Escape)
@@ -103,14 +112,15 @@ def test_the_end_is_told_and_esc_stops(run: Run, tmp_path: Path) -> None:
     run(check())
 
 
+@pytest.mark.usefixtures("small_view")
 def test_a_packed_body_is_looked_through_as_well(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
-            packed = await asyncio.to_thread(gzip.compress, LINE * 250_000 + b"needle", 1)
+            packed = await asyncio.to_thread(gzip.compress, LINE * 60_000 + b"needle", 1)
             await open_body(shown, packed, "text/plain", headers=(("Content-Encoding", "gzip"),))
             body = find(shown, "needle")
             enter(body)
-            assert await looked(body) == "At byte 12,000,000 once unpacked, not shown"
+            assert await looked(body) == "At byte 2,880,000 once unpacked, not shown"
             assert not body.find_bar.hex.isVisible()
 
     run(check())
