@@ -105,8 +105,9 @@ def test_a_bomb_gives_no_more_than_was_asked_for(name: str, bomb: Callable[[int]
 
 @given(st.binary(max_size=400), st.sampled_from(sorted(KNOWN)), st.integers(1, 50))
 def test_any_bytes_are_borne(data: bytes, name: str, piece: int) -> None:
-    unpacked(data, (name,), piece, 1_000)
-    unpacked(data, (name, "gzip"), piece, 1_000)
+    for names in ((name,), (name, "gzip")):
+        _, error = unpacked(data, names, piece, 1_000)
+        assert error == unpacked(data, names, len(data) + 1, 7)[1]
 
 
 @given(st.binary(max_size=2_000), st.lists(st.sampled_from(sorted(KNOWN)), max_size=3), st.data())

@@ -118,9 +118,10 @@ def test_tokens_of_a_request_stand_where_they_were_met_first() -> None:
     | st.binary(max_size=90).map(lambda raw: f"eyJhbGciOjF9.{raw.decode('latin-1')}.x")
 )
 def test_any_text_is_borne(text: str) -> None:
+    lines = shown(JwtFormatter(), text.encode())
     for found in jwt.tokens(text):
-        token_lines(found, 0)
-    shown(JwtFormatter(), text.encode())
+        lines += [line.text for line in token_lines(found, 0)]
+    assert {char for line in lines for char in line if char < " "} <= {"\t"}
 
 
 def test_deep_and_long_ones_are_borne() -> None:

@@ -144,8 +144,11 @@ def test_large_and_many_parts_stay_bounded_and_a_large_one_is_shown_before_it_is
 
 @given(st.text(max_size=40))
 def test_no_content_type_breaks_it(rest: str) -> None:
-    declared_boundary(f"multipart/form-data; boundary={rest}")
-    read(f"--b\r\nContent-Disposition: form-data; {rest}\r\n\r\nhi\r\n--b--".encode("utf-8", "replace"), TYPE)
+    assert declared_boundary(f"multipart/form-data; boundary={rest}") != ""
+    _, lines = read(
+        f"--b\r\nContent-Disposition: form-data; {rest}\r\n\r\nhi\r\n--b--".encode("utf-8", "replace"), TYPE
+    )
+    assert lines[0].startswith("Part 1")
 
 
 def test_a_part_is_shown_by_what_its_file_is_called() -> None:
