@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 
 from app.__main__ import main as program
-from app.db.search.index import Index
+from app.db.search.index.index import Index
 from benchmarks.lines import Line
 from benchmarks.programs import hookline, run_load
 

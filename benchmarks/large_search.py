@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.core.model import Summary
 from app.core.search.parse import parse
-from app.db.search.index import BATCH, LEFT
+from app.db.search.index.index import BATCH, LEFT
 from app.db.store import Store
 from benchmarks.lines import Line
 from benchmarks.programs import BenchError
@@ -37,23 +37,41 @@ SEARCHES = (
     ("a common and a far word", "invoice.failed needle-oldest"),
     ("long words of common runs, 1 found", "user12345@example.com order.created"),
     ("without a word that all have", "-stripe-signature"),
+    ("without a part of a word that all have", "-signature"),
+    ("without a letter that most have", "-e"),
+    ("without a common word", "-invoice.paid"),
+    ("without a common and a rare word", "-invoice.paid needle-oldest"),
     ("method:DELETE (1 in 1,000)", "method:DELETE"),
     ("method:GET (none)", "method:GET"),
+    ("-method:POST -method:DELETE (none)", "-method:POST -method:DELETE"),
     ("status:5xx (1 in 500)", "status:5xx"),
     ("status:418 (none)", "status:418"),
     ("mirror:failed (1 in 700)", "mirror:failed"),
     ("mirror:delivered (none)", "mirror:delivered"),
+    ("mirror:queued (none)", "mirror:queued"),
     ("provider:github", "provider:github"),
     ("provider:shopify (none)", "provider:shopify"),
     ("event:nothing (none)", "event:nothing"),
     ("header:x-github-event=push", "header:x-github-event=push"),
     ("header:x-event=nothing (none)", "header:x-event=nothing"),
+    ("-header:host (none)", "-header:host"),
     ("json:data.object.amount>999000", "json:data.object.amount>999000"),
     ("json:data.object.nothing (none)", "json:data.object.nothing"),
     ("json:data.object.email=nobody (none)", "json:data.object.email=nobody"),
     ("json:data.object.amount>9999999 (none)", "json:data.object.amount>9999999"),
+    ("json:data.object.amount>999990 (1 in 100,000)", "json:data.object.amount>999990"),
+    ("-json:data.object.amount<2000000 (none)", "-json:data.object.amount<2000000"),
+    ("json:data.*.amount>9999999 (none)", "json:data.*.amount>9999999"),
+    ("-json:data.object.amount (none)", "-json:data.object.amount"),
+    (
+        "json:data.object.currency!=… (none)",
+        "json:data.object.currency!=eur -json:data.object.currency=usd -json:data.object.currency=gbp",
+    ),
     ("size:>100k (1 in 100,000)", "size:>100k"),
     ("size:>10M (none)", "size:>10M"),
+    ("size:3..4 (none)", "size:3..4"),
+    ("-size:>1 (none)", "-size:>1"),
+    ("-from:203.0.113.0/24 (none)", "-from:203.0.113.0/24"),
     ("from:10.0.0.0/8 (none)", "from:10.0.0.0/8"),
     ("is:starred (none)", "is:starred"),
     ("is:incomplete (none)", "is:incomplete"),

@@ -26,7 +26,7 @@ from app.db.readers import Readers
 from app.db.removal import Deleted, delete_ids, delete_oldest
 from app.db.replies import Replies
 from app.db.schema import PARTS_PER_BODY
-from app.db.search.index import Index
+from app.db.search.index.index import Index
 from app.db.search.searching import search
 from app.db.sweeper import Sweeper
 from app.db.writer import Writer

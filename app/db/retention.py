@@ -21,7 +21,7 @@ from app.db.jobs import Pace
 from app.db.raw import raw
 from app.db.readers import Readers
 from app.db.removal import delete_oldest
-from app.db.search.index_file import FILE_NAME as INDEX_NAME
+from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
 from app.db.sweeper import Sweeper
 from app.db.writer import Writer
 

@@ -22,8 +22,8 @@ from app.db.identifying import Identifier
 from app.db.listing import count_all
 from app.db.readers import Readers
 from app.db.retention import Retention
-from app.db.search.index import Index
-from app.db.search.index_file import FILE_NAME as INDEX_NAME
+from app.db.search.index.index import Index
+from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
 from app.db.sweeper import Sweeper
 from app.db.writer import Writer
 

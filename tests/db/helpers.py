@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from app.core.events import Event
-from app.core.model import Capture, Counts
+from app.core.model import Capture, Counts, Headers
+from app.db.bulk import encode_headers
+from app.db.search.candidate import Candidate
+from app.db.search.index import entries
+from app.db.search.index.index_file import Entry
+from app.db.search.index.terms import Columns
 from app.db.store import Store
 from tests import factories
 
@@ -61,3 +66,16 @@ async def eventually(condition: Any, seconds: float = 5.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - what is waited for happens in a file or another thread
             await asyncio.sleep(0.01)
+
+
+def candidate(target: str, headers: Headers, body: bytes) -> Candidate:
+    """A request as searches look at it, though it is stored nowhere."""
+    return Candidate(
+        target=target, content_type="", source="127.0.0.1", headers=encode_headers(headers), data=body, told={}
+    )
+
+
+def entry(seq: int, target: str, headers: Headers, body: bytes) -> Entry:
+    """The same as the index takes it."""
+    columns = Columns(method="POST", status=200, source="127.0.0.1", complete=True, provider="somebody", event=None)
+    return entries.entry(seq, seq, len(body), candidate(target, headers, body), columns)

@@ -16,7 +16,7 @@ import pytest
 from app.core.clock import now_us
 from app.core.model import PART_SIZE, Capture, Endpoint, MirrorState, PageKey, Summary
 from app.core.search.parse import parse
-from app.db.search.index_file import Contents
+from app.db.search.index.index_file import Contents
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import add, add_many, eventually, files
@@ -262,11 +262,11 @@ async def indexed(store: Store, upto: int) -> None:
 def small_index(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups, batches and what may wait, in a size that tests can fill."""
     for place, name, value in [
-        ("app.db.search.index", "LEFT", 10),
-        ("app.db.search.index", "BATCH", 8),
-        ("app.db.search.index", "GROUP", 32),
-        ("app.db.search.index_file", "GROUP", 32),
-        ("app.db.search.index", "REST", 0.0),
+        ("app.db.search.index.index", "LEFT", 10),
+        ("app.db.search.index.index", "BATCH", 8),
+        ("app.db.search.index.index", "GROUP", 32),
+        ("app.db.search.index.index_file", "GROUP", 32),
+        ("app.db.search.index.index", "REST", 0.0),
     ]:
         monkeypatch.setattr(f"{place}.{name}", value)
 

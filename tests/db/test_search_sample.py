@@ -9,18 +9,16 @@ from pathlib import Path
 import pytest
 
 from app.core.search.query import Word
-from app.db.search import runs
-from app.db.search.asking import wanted
-from app.db.search.grams import Columns, indexed_text
-from app.db.search.index_file import Entry, IndexFile
-from app.db.search.runs import Runs, Sample
-from app.db.search.wanted import expression
-
-COLUMNS = Columns(method="POST", status=200, source="127.0.0.1", size=1, complete=True, provider="", event=None)
+from app.db.search.index import runs
+from app.db.search.index.asking import wanted
+from app.db.search.index.index_file import Entry, IndexFile
+from app.db.search.index.runs import Runs, Sample
+from app.db.search.index.text_query import text_query
+from tests.db.helpers import entry
 
 
-def entry(seq: int, body: str) -> Entry:
-    return Entry(seq=seq, received_at=seq, text=indexed_text("/", (), "", body.encode(), COLUMNS))
+def with_body(seq: int, body: str) -> Entry:
+    return entry(seq, "/", (), body.encode())
 
 
 @pytest.fixture
@@ -29,14 +27,14 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IndexFile]
     monkeypatch.setattr(runs, "SAMPLED", 2)
     with closing(IndexFile(tmp_path / "search.db", "store", 999)) as made:
         bodies = ["common " + ("seldom " if number % 10 == 4 else "") for number in range(100)]
-        made.add([entry(number, body) for number, body in enumerate(bodies)], 100, ())
+        made.add([with_body(number, body) for number, body in enumerate(bodies)], 100, ())
         yield made
 
 
 def asked(file: IndexFile, text: str) -> str | None:
     found = wanted([Word(text=text, start=0, end=0)])
     assert found is not None
-    return expression(found, Runs(file._connection, 0, file._sample))
+    return text_query(found, Runs(file._connection, 0, file._sample))
 
 
 def test_the_rarest_runs_are_asked_for(file: IndexFile) -> None:
@@ -53,7 +51,7 @@ def test_what_most_have_is_not_asked_for(file: IndexFile) -> None:
 
 def test_nothing_is_lost_when_the_sample_knows_better_later(file: IndexFile) -> None:
     assert asked(file, "novel") is not None
-    file.add([entry(number, "novel") for number in range(100, 400)], 400, ())
+    file.add([with_body(number, "novel") for number in range(100, 400)], 400, ())
     assert asked(file, "novel") is None
     assert asked(file, "common") is not None
 
@@ -61,6 +59,6 @@ def test_nothing_is_lost_when_the_sample_knows_better_later(file: IndexFile) -> 
 def test_the_sample_is_begun_anew_when_it_is_large(file: IndexFile, monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked(file, "common") is None
     monkeypatch.setattr(runs, "MOST_SAMPLES", 100)
-    file.add([entry(number, "other") for number in range(199, 203)], 203, ())
+    file.add([with_body(number, "other") for number in range(199, 203)], 203, ())
     assert Sample(file._connection).rarest(["com"]) == ["com"]
     assert asked(file, "other") is None

@@ -39,7 +39,8 @@ class HeaderTest(Record, frozen=True):
 class JsonTest(Record, frozen=True):
     """The values at `path` in a JSON body. A step is a key or the number of an item; None stands for any of them.
 
-    Numbers are compared as numbers, texts as texts, `true`, `false` and `null` by their names.
+    Numbers are compared as numbers, in quotes or not; texts as texts; `true`, `false` and `null` by their names. A text
+    that is no number is neither less nor greater than one.
     """
 
     path: tuple[str | None, ...]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Iterator
-from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Network, Not, Term, Word
 from app.db.search.candidate import NO_JSON, Candidate
+from app.db.search.json_values import NAMES, as_number
 
 MOST_VALUES = 10_000
 """How many values at a path with `*` are looked at."""
@@ -99,30 +99,20 @@ _BY_ORDER: dict[str, Callable[[Any, Any], bool]] = {
     ">": lambda a, b: bool(a > b),
     ">=": lambda a, b: bool(a >= b),
 }
-_NAMES = {True: "true", False: "false", None: "null"}
 
 
 def _compare(value: Any, test: JsonTest) -> bool:
     if isinstance(value, dict | list):
         return False
     if test.operator == "~":
-        text = _NAMES[value] if value is None or isinstance(value, bool) else str(value)
+        text = NAMES[value] if value is None or isinstance(value, bool) else str(value)
         return test.value.casefold() in text.casefold()
     compare = _BY_ORDER[test.operator]
     if value is None or isinstance(value, bool):
-        return test.operator in ("=", "!=") and compare(_NAMES[value], test.value)
+        return test.operator in ("=", "!=") and compare(NAMES[value], test.value)
     number, wanted = as_number(value), as_number(test.value)
     if number is not None and wanted is not None:
         return compare(number, wanted)
-    if isinstance(value, str):
+    if isinstance(value, str) and (wanted is None or test.operator in ("=", "!=")):
         return compare(value, test.value)
     return test.operator == "!="
-
-
-def as_number(value: Any) -> Decimal | None:
-    """What a value is as a number, if it is one."""
-    try:
-        number = Decimal(value)
-    except (InvalidOperation, ValueError):
-        return None
-    return number if number.is_finite() else None

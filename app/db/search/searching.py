@@ -11,9 +11,9 @@ from app.core.clock import now_us
 from app.core.model import PageKey, Summary
 from app.core.search.query import Query
 from app.db.readers import Readers
-from app.db.search.asking import wanted
-from app.db.search.entries import oldest_above
-from app.db.search.index import Index
+from app.db.search.index.asking import wanted
+from app.db.search.index.entries import oldest_above
+from app.db.search.index.index import Index
 from app.db.search.meter import Meter
 from app.db.search.rare import below, narrowed, rows_of
 from app.db.search.statement import Plan, plan

@@ -23,14 +23,20 @@ _MARKS = {
 }
 _WHOLE = "SELECT seq FROM capture INDEXED BY capture_mirrored WHERE mirror IN ('d', 'f') AND complete = 1"
 _CUT = "SELECT seq FROM capture INDEXED BY capture_incomplete WHERE complete = 0"
+_WAITING = "SELECT capture_seq AS seq FROM delivery INDEXED BY delivery_queued WHERE state = 'queued'"
 _RARE = {
     ("is", "incomplete"): (_CUT,),
     ("is", "starred"): ("SELECT capture_seq AS seq FROM capture_star",),
     ("is", "noted"): ("SELECT capture_seq AS seq FROM capture_note",),
+    ("mirror", MirrorState.QUEUED.value): (_WAITING,),
     ("mirror", MirrorState.DELIVERED.value): (f"{_WHOLE} AND mirror = 'd'", f"{_CUT} AND mirror = 'd'"),
     ("mirror", MirrorState.FAILED.value): (f"{_WHOLE} AND mirror = 'f'", f"{_CUT} AND mirror = 'f'"),
 }
 """Where the numbers of all requests with a mark, or with an outcome of their mirroring, stand together."""
+_RARE_OTHERS = {
+    ("mirror", MirrorState.NONE.value): (_WAITING, _WHOLE, f"{_CUT} AND mirror IN ('d', 'f')"),
+}
+"""Where those stand that have not."""
 
 
 class Plan(Record, frozen=True):
@@ -81,6 +87,8 @@ def _rare(terms: tuple[Term, ...]) -> tuple[str, ...]:
 def _rare_of(term: Term) -> tuple[str, ...]:
     if isinstance(term, Filter) and isinstance(term.condition, Choice):
         return _RARE.get((term.name, term.condition.value), ())
+    if isinstance(term, Not) and isinstance(term.term, Filter) and isinstance(term.term.condition, Choice):
+        return _RARE_OTHERS.get((term.term.name, term.term.condition.value), ())
     if isinstance(term, All):
         return _rare(term.terms)
     if isinstance(term, Either):

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, Purged, RequestsRemoved
 from app.db.readers import Readers
-from app.db.search.entries import Batch, deleted_groups, following, seqs_in, stored_in, without
-from app.db.search.index_file import GROUP, Contents, IndexFile
-from app.db.search.wanted import Wanted
+from app.db.search.index.entries import Batch, deleted_groups, following, seqs_in, stored_in, without
+from app.db.search.index.index_file import GROUP, Contents, IndexFile
+from app.db.search.index.wanted import Wanted
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class Index:
         elif isinstance(event, Purged) or (isinstance(event, RequestsRemoved) and event.ids is None):
             self._wake.set()
 
-    async def find(self, wanted: Wanted, number: int) -> Sequence[int] | None:
+    async def find(self, wanted: Wanted, number: int) -> Collection[int] | None:
         """The numbers of a group's requests that may be looked for; None when the index cannot tell."""
         file = self._file
         if file is None:

@@ -8,15 +8,18 @@ from itertools import pairwise
 from peewee import SqliteDatabase
 
 from app.core.model import Record
-from app.db.bulk import decode_headers
 from app.db.raw import raw
 from app.db.schema import PARTS_PER_BODY
-from app.db.search.grams import Columns, indexed_text
-from app.db.search.index_file import Entry
+from app.db.search.candidate import NO_JSON, Candidate
+from app.db.search.index.grams import indexed_text
+from app.db.search.index.index_file import Entry
+from app.db.search.index.leaves import Leaves, leaves
+from app.db.search.index.numbers import SIZE, path_key
+from app.db.search.index.terms import Columns, terms_of
 
 _SELECT = (
-    "SELECT seq, received_at, target, headers, content_type, data, method, reply_status, source_address,"
-    f" size, complete, provider, event FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
+    "SELECT seq, received_at, size, target, headers, content_type, data, method, reply_status, source_address,"
+    f" complete, provider, event FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
 )
 
 
@@ -80,10 +83,28 @@ def deleted_groups(database: SqliteDatabase, numbers: Sequence[int], group: int)
 def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> list[Entry]:
     rows = raw(database).execute(f"{_SELECT} WHERE {where}", values)
     return [
-        Entry(
-            seq=seq,
-            received_at=at,
-            text=indexed_text(target, decode_headers(headers), kind, data or b"", Columns(*columns)),
+        entry(
+            seq,
+            at,
+            size,
+            Candidate(target=target, content_type=kind, source=source, headers=headers, data=data, told={}),
+            Columns(
+                method=method, status=status, source=source, complete=bool(complete), provider=provider, event=event
+            ),
         )
-        for seq, at, target, headers, kind, data, *columns in rows
+        for seq, at, size, target, headers, kind, data, method, status, source, complete, provider, event in rows
     ]
+
+
+def entry(seq: int, received_at: int, size: int, request: Candidate, columns: Columns) -> Entry:
+    """A request as the index takes it. `size`: bytes of the body."""
+    known = Leaves() if request.json is NO_JSON else leaves(request.json)
+    numbers = [(path_key(path), value) for path, value in known.numbers]
+    numbers += [(path_key(path, near=True), value) for path, value in known.near]
+    return Entry(
+        seq=seq,
+        received_at=received_at,
+        text=indexed_text(request.text, request.headers),
+        terms=terms_of(columns, request.target, request.headers, known, request.text),
+        numbers=((SIZE, float(size)), *numbers),
+    )

@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 from collections.abc import Sequence
 
-from app.db.search.wanted import GRAM, LAST_RUN
+from app.db.search.index.grams import GRAM, LAST_RUN
 
 SAMPLED = 256
 """One of so many requests is a sample. Samples are kept apart, so that asking how often a run occurs is quick."""

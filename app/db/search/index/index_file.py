@@ -1,8 +1,8 @@
 """The index in a file of its own, so that no capture waits for it; it can be thrown away and made anew at any time.
 
 Requests are grouped by their numbers, one full-text table a group: a group whose requests are all deleted is dropped
-whole, because contentless tables of SQLite 3.40 cannot forget single rows. Fewer than three characters are asked for by
-the runs that begin with them, which FTS5 lists itself.
+whole, because contentless tables of SQLite 3.40 cannot forget single rows. A group has a table of runs of three
+characters, one of terms with a list of them, and one of numbers.
 """
 
 from __future__ import annotations
@@ -10,20 +10,24 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from app.core.model import Record
 from app.db.connection import companions
-from app.db.search.runs import TABLE, Runs, Sample
-from app.db.search.wanted import NOWHERE, Wanted, expression
+from app.db.search.index import numbers, vocabulary
+from app.db.search.index.group import Group
+from app.db.search.index.runs import TABLE, Sample
+from app.db.search.index.wanted import Wanted
 
 FILE_NAME = "search.db"
 GROUP = 32_768
 """Numbers of requests in a group."""
-_FORM = 2
+_FORM = 3
 """The form of the file; another one is made anew."""
 
+_TERMS = "USING fts5 (terms, content='', columnsize=0, detail=none, tokenize='ascii')"
+_KINDS = ("words", "terms", "listed", "numbers")
 _TABLES = (
     "CREATE TABLE state (form INTEGER NOT NULL, instance TEXT NOT NULL, upto INTEGER NOT NULL) STRICT",
     "CREATE TABLE span (number INTEGER PRIMARY KEY, oldest INTEGER NOT NULL, newest INTEGER NOT NULL) STRICT",
@@ -35,11 +39,14 @@ _MORE_PRAGMAS = ("cache_size = -8000", "temp_store = memory", "journal_size_limi
 
 
 class Entry(Record, frozen=True):
-    """A request for the index."""
+    """A request for the index: what words are looked for in, its terms with spaces between them, and its numbers, each
+    with the key of its path."""
 
     seq: int
     received_at: int
     text: str
+    terms: str
+    numbers: tuple[tuple[int, float], ...]
 
 
 class Contents(Record, frozen=True):
@@ -90,36 +97,28 @@ class IndexFile:
                     (number, entry.received_at),
                 )
             for number in sorted({entry.seq // GROUP for entry in entries}):
-                self._connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} {TABLE}")
-                rows = [(entry.seq, entry.text) for entry in entries if entry.seq // GROUP == number]
-                self._connection.executemany(f"INSERT INTO words_{number} (rowid, words) VALUES (?, ?)", rows)
-                self._sample.add(rows)
+                self._add(number, [entry for entry in entries if entry.seq // GROUP == number])
             self._connection.execute("DELETE FROM gap")
             self._connection.executemany("INSERT INTO gap VALUES (?, ?)", gaps)
             self._connection.execute("UPDATE state SET upto = ?", (upto,))
         return self.contents()
 
-    def find(self, wanted: Wanted, number: int) -> Sequence[int]:
+    def find(self, wanted: Wanted, number: int) -> Collection[int]:
         """The numbers of a group's requests that may be looked for."""
         try:
-            match = expression(wanted, Runs(self._connection, number, self._sample))
-            if match is None:
-                return range(number * GROUP, (number + 1) * GROUP)
-            if match == NOWHERE:
-                return []
-            rows = self._connection.execute(f"SELECT rowid FROM words_{number} WHERE words_{number} MATCH ?", (match,))
-            return [seq for (seq,) in rows]
+            found = Group(self._connection, number, self._sample, most=GROUP // 2).may_have(wanted)
         except sqlite3.OperationalError:
             if number in self.contents().spans:
                 raise
             return []  # the group was dropped: none of its requests is stored any more
+        return range(number * GROUP, (number + 1) * GROUP) if found is None else found
 
     def drop(self, numbers: Sequence[int]) -> Contents:
         """Forget groups."""
         for number in numbers:
             with self._transaction():
-                self._connection.execute(f"DROP TABLE IF EXISTS temp.runs_{number}")
-                self._connection.execute(f"DROP TABLE IF EXISTS words_{number}")
+                for name in ("temp.runs", *_KINDS):
+                    self._connection.execute(f"DROP TABLE IF EXISTS {name}_{number}")
                 self._connection.execute("DELETE FROM span WHERE number = ?", (number,))
         return self.contents()
 
@@ -132,6 +131,22 @@ class IndexFile:
         self.close()
         for file in (self._path, *companions(self._path)):
             file.unlink(missing_ok=True)
+
+    def _add(self, number: int, entries: Sequence[Entry]) -> None:
+        """Requests of one group."""
+        self._connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} {TABLE}")
+        self._connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS terms_{number} {_TERMS}")
+        vocabulary.make_table(self._connection, number)
+        numbers.make_table(self._connection, number)
+        texts = [(entry.seq, entry.text) for entry in entries]
+        terms = [(entry.seq, entry.terms) for entry in entries]
+        self._connection.executemany(f"INSERT INTO words_{number} (rowid, words) VALUES (?, ?)", texts)
+        self._connection.executemany(f"INSERT INTO terms_{number} (rowid, terms) VALUES (?, ?)", terms)
+        vocabulary.add(self._connection, number, [entry.terms for entry in entries])
+        self._sample.add(texts)
+        numbers.add(
+            self._connection, number, [(key, value, entry.seq) for entry in entries for key, value in entry.numbers]
+        )
 
     def _open(self) -> None:
         with contextlib.suppress(FileExistsError):

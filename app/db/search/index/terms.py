@@ -1,0 +1,183 @@
+"""What a request surely has, as whole terms: what its columns say, its headers' names, its JSON paths, its words.
+
+A run of three characters can only leave requests out. Of a term the index knows who has it, so that it can also be
+asked for those without. Whatever has no term, because it is long or odd, is left to be looked at.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+
+from app.core.model import Headers, Record
+from app.db.search.index.grams import INDEXED
+from app.db.search.index.leaves import Leaves
+from app.db.search.index.tellable import repeated, tellable
+
+MOST_WORDS, MOST_HEADERS = 1_000, 100
+MOST_KNOWN = 10_000
+"""Terms are mostly those of requests before."""
+SHORT_LINE = 200
+"""Characters of a line, such as a header, that other requests may have too."""
+_ASIDE = {sign: 0xF0000 + sign for sign in range(128)}
+"""Terms are written in characters for private use, which FTS5 takes for letters: no word is written so."""
+_BACK = {aside: sign for sign, aside in _ASIDE.items()}
+_SIGNS_ASIDE = {sign: aside for sign, aside in _ASIDE.items() if not chr(sign).isalnum()}
+_LOWER = {sign: sign + 32 for sign in range(ord("A"), ord("Z") + 1)}
+_PART, _PLAIN_PART = r"[^\W\d_]{1,24}+[0-9]{0,2}+(?![^\W_])", r"[a-z]{1,24}+[0-9]{0,2}+(?![a-z0-9])"
+_WORD = re.compile(rf"(?<![^\W_]){_PART}(?:[-_./:]{_PART}){{0,3}}+")
+_PLAIN_WORD = re.compile(rf"(?<![a-z0-9]){_PLAIN_PART}(?:[-_./:]{_PLAIN_PART}){{0,3}}+")
+"""The same in a text of plain letters, in half the time."""
+_JOINT = re.compile("[-_./:]")
+FIRST_TERM = chr(0xF0000)
+"""All words come before it, all other terms behind."""
+
+
+class Columns(Record, frozen=True):
+    """What terms are made of a request's columns. `provider` and `event` are set later, if not yet (None)."""
+
+    method: str
+    status: int
+    source: str
+    complete: bool
+    provider: str | None
+    event: str | None
+
+
+@lru_cache(MOST_KNOWN)
+def term(kind: str, text: str) -> str:
+    """The term of a tellable text; `kind` is a letter."""
+    return (kind + text).translate(_ASIDE)
+
+
+def text_of(written: str) -> str:
+    """What a term was made of, without its kind."""
+    return written[1:].translate(_BACK)
+
+
+def word_term(word: str) -> str:
+    """A case folded word, or a part of one, as terms of words are written."""
+    return word.translate(_SIGNS_ASIDE)
+
+
+def folded(value: str) -> str:
+    """A name as SQLite compares them without regard to case: of plain letters only."""
+    return value.translate(_LOWER)
+
+
+EVERY = term("*", "")
+"""What every request has."""
+MORE = term("+", "")
+"""On a request that has more headers or JSON than terms were made of."""
+UNKNOWN = term("?", "")
+"""On what nobody has looked at yet to find out who sent it, or what cannot be written as a term."""
+
+
+def terms_of(columns: Columns, target: str, headers: Headers, leaves: Leaves, text: str) -> str:
+    """All terms of a request, with spaces between them. `text` is what words are looked for in, case folded."""
+    found = {EVERY, *_of_columns(columns), *_of_headers(headers), *_of_json(leaves), *_of_words(text[:INDEXED])}
+    start = path_start(target)
+    if start:
+        found.add(term("/", start))
+    return " ".join(found)
+
+
+def path_start(target: str) -> str:
+    """The first steps of a path, case folded, up to one that hardly two requests share."""
+    start, rest = "", target.partition("?")[0].casefold()
+    while rest:
+        step, slash, rest = rest.partition("/")
+        if not repeated(start + step + slash):
+            break
+        start += step + slash
+    return start
+
+
+@lru_cache(MOST_KNOWN)
+def _of_columns(columns: Columns) -> frozenset[str]:
+    return frozenset(_each_column(columns))
+
+
+def _each_column(columns: Columns) -> Iterator[str]:
+    for kind, text in (("m", columns.method), ("a", columns.source)):
+        yield term(kind, text) if tellable(text) else MORE
+    yield from _of_address(columns.source)
+    yield term("s", str(columns.status))
+    yield term("s", f"{columns.status // 100}xx")
+    if not columns.complete:
+        yield term("i", "incomplete")
+    names = (("p", columns.provider), ("e", None if columns.provider is None else columns.event or ""))
+    for kind, name in names:
+        yield UNKNOWN if name is None or not tellable(name) else term(kind, folded(name))
+
+
+def _of_headers(headers: Headers) -> Iterator[str]:
+    if len(headers) > MOST_HEADERS:
+        yield MORE
+    for name, value in headers[:MOST_HEADERS]:
+        yield from _of_header(name, value)
+
+
+@lru_cache(MOST_KNOWN)
+def _of_header(name: str, value: str) -> tuple[str, ...]:
+    there, whole = term("h", name.lower()) if tellable(name) else MORE, header_text(name, value)
+    return (there, term("v", whole)) if repeated(whole) else (there,)
+
+
+def header_text(name: str, value: str) -> str:
+    """A header as two are compared."""
+    return f"{name.lower()}={value.strip().casefold()}"
+
+
+def _of_json(leaves: Leaves) -> Iterator[str]:
+    if leaves.more:
+        yield MORE
+    for path in leaves.paths:
+        yield term("j", path)
+    for path, _ in leaves.numbers | leaves.near:
+        yield term("n", path)
+    for path, value in leaves.texts:
+        if repeated(value):
+            yield json_term(path, value)
+
+
+def json_term(path: str, value: str) -> str:
+    """The term of a text at a place in a JSON body."""
+    return term("k", f"{path}\x1e{value}")
+
+
+def _of_words(text: str) -> set[str]:
+    found: set[str] = set()
+    for line in text.split("\n"):
+        found.update(_of_short_line(line) if len(line) <= SHORT_LINE else _of_line(line))
+        if len(found) > MOST_WORDS:
+            break
+    return found
+
+
+def _of_line(line: str) -> set[str]:
+    words = (_PLAIN_WORD if line.isascii() else _WORD).finditer(line)
+    return {term for word in {match[0] for match in islice(words, MOST_WORDS)} for term in _with_parts(word)}
+
+
+_of_short_line = lru_cache(MOST_KNOWN)(_of_line)
+
+
+@lru_cache(MOST_KNOWN)
+def _with_parts(word: str) -> tuple[str, ...]:
+    return (word_term(word), *_JOINT.split(word))
+
+
+@lru_cache(MOST_KNOWN)
+def _of_address(source: str) -> tuple[str, ...]:
+    """The address as networks are compared with it, and what networks it is in begin with."""
+    try:
+        found = ipaddress.ip_address(source)
+    except ValueError:
+        return ()
+    written = str(getattr(found, "ipv4_mapped", None) or found)
+    starts = [written[: at + 1] for at, sign in enumerate(written) if sign == "."] or [written.partition(":")[0] + ":"]
+    return tuple(term("f", text) for text in (written, *starts) if tellable(text))
