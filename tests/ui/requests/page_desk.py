@@ -58,7 +58,8 @@ async def open_page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
     """A shown page of 1000 by 700 pixels."""
     async with open_desk(folder) as desk:
         made = await desk.endpoint(**endpoint)
-        page = EndpointPage(desk.doors, desk.theme, desk.tasks, Pause())
+        with desk.theme.undressed():
+            page = EndpointPage(desk.doors, desk.theme, desk.tasks, Pause())
         actions = EndpointActions(desk.doors, desk.theme, desk.tasks, page)
         page.test_requested.connect(actions.send_test)
         page.switch_requested.connect(actions.set_active)
