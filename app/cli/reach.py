@@ -19,7 +19,7 @@ from app.cli.errors import CliError, Exit
 from app.cli.ports import ApiAddress, CliDoors
 from app.core.errors import FolderInUseError
 
-PATIENCE_S, PAUSE_S = 5.0, 0.05
+PATIENCE_S, PAUSE_S = 10.0, 0.05
 
 
 class Running(msgspec.Struct, frozen=True):
