@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import brotli
 
-
 NO_BROTLI = "The body is not what its Content-Encoding says: it is not Brotli data."
 
 
