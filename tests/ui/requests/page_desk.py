@@ -89,7 +89,7 @@ async def open_body(shown: PageDesk, body: bytes, content_type: str = "", **fiel
     shown.detail.body.loader.begun.connect(begun.set)
     shown.page.open_request(capture.id)
     if body:
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), 20)
     else:
         await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == capture.id)
     shown.detail.body.loader.begun.disconnect(begun.set)
