@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -79,7 +78,7 @@ def test_ctrl_c_ends_a_command_quietly(run: Run, folder: Path) -> None:
             command("endpoint", "list", "--data-dir", str(folder)), cwd=ROOT, stderr=subprocess.PIPE, text=True
         )
         connection, _ = silent.accept()
-        time.sleep(0.2)
+        assert connection.recv(1000)  # it has asked, and waits for the answer
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=20)
         connection.close()
