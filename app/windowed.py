@@ -173,7 +173,8 @@ class Windowed:
         tasks = Tasks(self._messages)
         instance = SingleInstance(self._application.folder, __version__)
         doors = doors_of(self._application)
-        window = MainWindow(doors, self._theme, tasks, on_close=self._closing.set)
+        with self._theme.undressed():
+            window = MainWindow(doors, self._theme, tasks, on_close=self._closing.set)
         wishes = Wishes(doors, tasks, window)
         instance.asked.connect(wishes.hear)
         window.desktop.wished.connect(wishes.fulfil)

@@ -1,4 +1,4 @@
-"""The program with its window on a large store: how soon it is there, how it moves, and what memory it takes.
+"""The program with its window on a large store: how soon it is there (`start.py`), how it moves, what memory it takes.
 
 Started as a module it is the program that is measured; it walks through its own window and writes the lines down.
 """
@@ -17,57 +17,41 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject
-from PySide6.QtWidgets import QWidget
-
 from app.cli.options import WindowOptions
 from app.core.model import PageKey
 from app.db.search.steps import top
 from app.ui.frame.sidebar import ALL_REQUESTS
 from app.ui.requests.feed import RequestFeed
 from app.windowed import Ready, run_window
+from benchmarks import start
 from benchmarks.lines import Line
 from benchmarks.programs import ROOT, BenchError
 
-START_MS, PAGE_MS, FIRST_MS, MEMORY_MIB = 1500.0, 50.0, 100.0, 250.0
+PAGE_MS, FIRST_MS, MEMORY_MIB = 50.0, 100.0, 250.0
 SCREENS = 60
 SETTLE_S = 1.0
 LIMIT_S = 60.0
 
 
-def measure(folder: Path) -> list[Line]:
-    """Start the program on this data folder, and read what it wrote."""
+def measure(folder: Path, rounds: int = start.ROUNDS) -> list[Line]:
+    """Start the program on this data folder, `rounds` times only to look at the start, and read what it wrote."""
+    starts = start.measure(folder, rounds)
     with tempfile.TemporaryDirectory(prefix="hookline-bench-") as place:
         lines = Path(place) / "lines.json"
-        command = [sys.executable, "-m", "benchmarks.large_window", str(folder), str(lines), repr(time.monotonic())]
+        command = [sys.executable, "-m", "benchmarks.large_window", str(folder), str(lines)]
         environment = {"QT_QPA_PLATFORM": "offscreen", **os.environ}
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=4 * LIMIT_S, check=False
         )
         if done.returncode or not lines.exists():
             raise BenchError(f"the window ended with {done.returncode}:\n{done.stderr[-2000:]}")
-        return [Line(**line) for line in json.loads(lines.read_text())]
-
-
-class FirstPaint(QObject):
-    """Knows when a widget was first painted."""
-
-    def __init__(self, widget: QWidget) -> None:
-        super().__init__(widget)
-        self.done = False
-        widget.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Let all through."""
-        self.done = self.done or event.type() == QEvent.Type.Paint
-        return False
+        return [*starts, *(Line(**line) for line in json.loads(lines.read_text()))]
 
 
 class Walk:
-    """Through the window of a program that began at `began` (monotonic seconds)."""
+    """Through the window of the program."""
 
-    def __init__(self, began: float) -> None:
-        self._began = began
+    def __init__(self) -> None:
         self._ready: Ready
         self._task: asyncio.Task[None]
         self.lines: list[Line] = []
@@ -80,29 +64,15 @@ class Walk:
     async def _walk(self) -> None:
         window = self._ready.window
         try:
-            painted = FirstPaint(window)
-            await _until(lambda: painted.done)
-            await self._answer()
-            took, busy = (time.monotonic() - self._began) * 1000, time.process_time() * 1000
-            name = "from the start of the process to painted and answering"
-            self.lines.append(Line(name, took, "ms", START_MS, busy_ms=busy))
-            self._remember("memory then")
+            await start.Painted(window).wait()
+            await start.answered(self._ready.application)
+            self._remember("memory once painted and answering")
             await self._lists()
             await self._scroll()
             await self._search("needle-halfway")
             self._remember("memory after lists, scrolling and a search")
         finally:
             window.close()
-
-    async def _answer(self) -> None:
-        """Ask the capture port for an endpoint that is not there."""
-        address = self._ready.application.listening
-        assert address is not None
-        reader, writer = await asyncio.open_connection(*address)
-        writer.write(b"GET /catch/not-there HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        if b" 404 " not in await reader.readline():
-            raise BenchError("the capture port did not answer")
-        writer.close()
 
     async def _lists(self) -> None:
         window = self._ready.window
@@ -185,9 +155,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.large_window")
     parser.add_argument("folder", type=Path)
     parser.add_argument("lines", type=Path)
-    parser.add_argument("began", type=float)
     options = parser.parse_args()
-    walk = Walk(options.began)
+    walk = Walk()
     code = run_window(WindowOptions(data_dir=options.folder, port=0, api_port=0), walk.start)
     options.lines.write_text(json.dumps([asdict(line) for line in walk.lines]))
     return code

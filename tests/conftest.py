@@ -1,11 +1,17 @@
-"""`--samples FOLDER`: every file below it is shown as a body would be, and a table of them ends the test output."""
+"""What all tests share.
+
+`--samples FOLDER`: every file below it is shown as a body would be, and a table of them ends the test output.
+"""
 
 from __future__ import annotations
 
+import compileall
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+ROOT = Path(__file__).parents[1]
 
 Row = list[Any]
 """File, bytes, view, milliseconds to the first screen: plain values, so that they can come from another process."""
@@ -17,7 +23,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse what is no folder."""
+    """Refuse samples that are in no folder, and compile the program.
+
+    A hundred tests start it as a process. Where Python may not write bytecode, each start would compile it anew.
+    """
+    if not hasattr(config, "workerinput"):  # once, before xdist starts its processes
+        compileall.compile_dir(ROOT / "app", quiet=2)
     folder = config.getoption("--samples")
     if folder and not Path(folder).is_dir():
         raise pytest.UsageError(f"--samples: {folder} is no folder.")

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from app.cli.client import ApiClient
+from app.cli.client import ApiClient, http_client
 from app.cli.errors import CliError, Exit
 from app.cli.ports import ApiAddress, CliDoors
 from app.core.errors import FolderInUseError
 
-PATIENCE_S, PAUSE_S = 5.0, 0.05
+PATIENCE_S, PAUSE_S = 10.0, 0.05
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -89,9 +89,8 @@ def _is_ours(pid: int) -> bool:
 
 async def _answers(address: ApiAddress) -> bool:
     try:
-        async with httpx.AsyncClient(trust_env=False, timeout=5) as http:
-            headers = {"Authorization": f"Bearer {address.token}"}
-            return (await http.get(f"{address.url}/api/v1/status", headers=headers)).is_success
+        async with http_client(address, httpx.Timeout(5)) as http:
+            return (await http.get("/status")).is_success
     except httpx.TimeoutException as error:
         raise CliError(f"Hookline at {address.url} is busy and does not answer. Try again.", Exit.CANNOT) from error
     except httpx.TransportError:

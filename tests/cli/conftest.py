@@ -65,6 +65,7 @@ class Program:
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         started = command("serve", "--port", "0", "--api-port", "0", "--data-dir", str(folder), *arguments)
+        self.folder = folder
         self.process = subprocess.Popen(started, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         self.url = self.read_line().removeprefix("listening on ")
 

@@ -134,11 +134,11 @@ async def test_an_abandoned_wait_does_not_lose_the_request(store: Store, endpoin
     assert store.captures.counts(endpoint.id).total == 2
 
 
-async def test_answer_times_come_with_a_later_commit(store: Store, endpoint: Endpoint) -> None:
+async def test_answer_times_come_with_a_later_commit(store: Store, endpoint: Endpoint, tmp_path: Path) -> None:
     captures = await add_many(store, endpoint.id, 300)
     for capture in captures:
         store.captures.replied(capture.seq, 0.25)
-    await asyncio.sleep(1.3)
+    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_reply") == [(300,)])
     page = await store.captures.page(endpoint.id, limit=400)
     assert {summary.reply_ms for summary in page} == {0.25}
 

@@ -206,5 +206,5 @@ async def test_answer_times_survive_trouble(store: Store, endpoint: Endpoint, tm
         with pytest.raises(StorageUnavailableError):
             await add(store, endpoint.id)
         other.execute("ROLLBACK")
-    await asyncio.sleep(1.3)
+    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_reply") == [(1,)])
     assert (await store.captures.page(None))[0].reply_ms == 4.5

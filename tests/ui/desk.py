@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -112,6 +112,11 @@ class Desk:
         await self.store.captures.add(capture, body, forward_url=endpoint.forward_url)
         return capture
 
+    def window(self, on_close: Callable[[], None] = lambda: None, **more: Any) -> MainWindow:
+        """A window not yet shown, put together as the program does it."""
+        with self.theme.undressed():
+            return MainWindow(self.doors, self.theme, self.tasks, on_close, **more)
+
     def with_doors(self, **changed: object) -> Doors:
         return replace(self.doors, **changed)  # type: ignore[arg-type]
 
@@ -141,7 +146,7 @@ async def open_desk(folder: Path, *, endpoints: int = 0, plan: Plan = Plan.FREE)
 async def shown(folder: Path, **store: Any) -> AsyncIterator[tuple[Desk, MainWindow]]:
     """A window over a desk, shown; closed again, with its tasks ended, at the end."""
     async with open_desk(folder, **store) as desk:
-        window = MainWindow(desk.doors, desk.theme, desk.tasks, lambda: None)
+        window = desk.window()
         window.show()
         window.activateWindow()
         await until(window.isActiveWindow)  # before, keys of the whole window do nothing

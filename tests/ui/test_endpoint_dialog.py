@@ -11,23 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.core.model import Endpoint
 from app.core.rules import RETENTION_MAX, RETENTION_MIN
-from app.ui.forms.endpoint_dialog import EndpointDialog
-from tests.ui.desk import Desk, open_desk
+from tests.ui.desk import open_desk
+from tests.ui.endpoint_form import errors_shown, open_dialog
 
 Scene = Callable[..., Any]
-
-
-def open_dialog(desk: Desk, window: QWidget, endpoint: Endpoint | None = None) -> EndpointDialog:
-    window.resize(900, 700)
-    dialog = EndpointDialog(desk.doors, desk.theme, desk.tasks, window, endpoint)
-    dialog.open()
-    return dialog
-
-
-def errors_shown(dialog: EndpointDialog) -> dict[str, str]:
-    return {path: field.error() for path, field in dialog.form.fields.items() if field.error()}
 
 
 class TestChecking:

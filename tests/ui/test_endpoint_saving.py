@@ -17,22 +17,11 @@ from shiboken6 import isValid
 from app.core.errors import InvalidFieldsError, StorageUnavailableError
 from app.core.model import Auth, Endpoint, EndpointDraft, Reply
 from app.core.rules import FieldError
-from app.ui.forms.endpoint_dialog import EndpointDialog
-from tests.ui.desk import Desk, open_desk
+from tests.ui.desk import open_desk
+from tests.ui.endpoint_form import errors_shown, open_dialog
 from tests.ui.waiting import settle, until
 
 Scene = Callable[..., Any]
-
-
-def open_dialog(desk: Desk, window: QWidget, endpoint: Endpoint | None = None) -> EndpointDialog:
-    window.resize(900, 700)
-    dialog = EndpointDialog(desk.doors, desk.theme, desk.tasks, window, endpoint)
-    dialog.open()
-    return dialog
-
-
-def errors_shown(dialog: EndpointDialog) -> dict[str, str]:
-    return {path: field.error() for path, field in dialog.form.fields.items() if field.error()}
 
 
 class Refusing:

@@ -59,7 +59,8 @@ async def desk_on(folder: Path) -> AsyncIterator[Desk]:
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     theme.apply(app)
-    window = MainWindow(doors_of(application), theme, tasks, on_close=lambda: None)
+    with theme.undressed():
+        window = MainWindow(doors_of(application), theme, tasks, on_close=lambda: None)
     window.show()
     await until(window.isActiveWindow)
     try:

@@ -1,19 +1,16 @@
-"""A server on the Qt-driven loop does not slow down with the number of connections it has seen."""
+"""A server on the Qt-driven loop keeps nothing of the connections it has seen, which would slow it down."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import sys
-from subprocess import PIPE
+from collections import Counter
 
-import pytest
-
-CONNECTIONS = 50_000
+CONNECTIONS = 5_000
 
 CLIENT = """
-import json, selectors, socket, struct, sys, time
+import selectors, socket, struct, sys
 
 port, total, abreast = map(int, sys.argv[1:])
 request = b"POST /x HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\nContent-Length: 2\\r\\n\\r\\nhi"
@@ -27,7 +24,6 @@ def begin():
     selector.register(one, selectors.EVENT_READ)
 
 begun = done = 0
-fifths = [time.perf_counter()]
 while done < total:
     while begun < total and begun - done < abreast:
         begin()
@@ -37,9 +33,6 @@ while done < total:
         selector.unregister(key.fileobj)
         key.fileobj.close()
         done += 1
-        if done % (total // 5) == 0:
-            fifths.append(time.perf_counter())
-print(json.dumps([after - before for before, after in zip(fifths, fifths[1:])]))
 """
 
 
@@ -59,28 +52,23 @@ class ShortLived(asyncio.Protocol):
         self._keep_alive.cancel()
 
 
-def live_handles() -> int:
-    return sum(isinstance(thing, asyncio.Handle) for thing in gc.get_objects())
+def test_thousands_of_short_connections_leave_nothing_with_the_loop(run, loop):
+    """A loop that keeps cancelled timers until they are due slows down with each of them."""
 
-
-@pytest.mark.timeout(170)
-def test_fifty_thousand_short_connections_do_not_slow_it(run, loop):
     async def main():
         server = await loop.create_server(ShortLived, "127.0.0.1", 0, backlog=256)
         port = server.sockets[0].getsockname()[1]
-        client = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", CLIENT, str(port), str(CONNECTIONS), "16", stdout=PIPE
-        )
-        out, _ = await asyncio.wait_for(client.communicate(), 50)
+        client = await asyncio.create_subprocess_exec(sys.executable, "-c", CLIENT, str(port), str(CONNECTIONS), "16")
+        assert await asyncio.wait_for(client.wait(), 50) == 0
         server.close()
-        assert client.returncode == 0
-        return json.loads(out)
 
-    # The better of two on either side, and up to three tries, since a busy machine may spoil some; a loop that keeps
-    # its cancelled timers is slower by half each time.
-    tries: list[list[float]] = []
-    while len(tries) < 3 and not any(min(fifths[-2:]) < 1.7 * min(fifths[:2]) for fifths in tries):
-        tries.append(run(main()))
-    fifths = tries[-1]
-    assert min(fifths[-2:]) < 1.7 * min(fifths[:2]), f"seconds for each fifth of the connections: {tries}"
-    assert live_handles() < 1000
+    before = kept()
+    run(main())
+    left = kept() - before
+    assert left.total() < CONNECTIONS // 10, left.most_common(5)
+
+
+def kept() -> Counter[str]:
+    """How many things of each kind there are."""
+    gc.collect()
+    return Counter(type(thing).__name__ for thing in gc.get_objects())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.model import METHODS
@@ -15,7 +17,8 @@ from app.ui.theme.stylesheet import style_sheet
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import DARK, LIGHT, Tokens, contrast, mix
 from app.ui.widgets.badge import pill_colours
-from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.labels import label
 
 AA = 4.5
 NON_TEXT = 3.0
@@ -115,6 +118,43 @@ def test_a_change_reaches_application_and_widgets(qapp: QApplication, qtbot: QtB
     assert button.icon().pixmap(16, 16).toImage() != before
     theme.set_choice("light")
     assert qapp.palette().color(QPalette.ColorRole.Window) == QColor(LIGHT.bg)
+
+
+@pytest.mark.parametrize("choice", ["light", "dark"])
+def test_a_window_put_together_undressed_looks_like_any_other(
+    choice: Literal["light", "dark"], qapp: QApplication, qtbot: QtBot
+) -> None:
+    theme = Theme()
+    theme.apply(qapp)
+    theme.set_choice(choice)
+
+    def window() -> QWidget:
+        made = QWidget()
+        qtbot.addWidget(made)
+        rows = QVBoxLayout(made)
+        for widget in (
+            label("Ledger", "title"),
+            Button("Save", theme, kind="primary"),
+            IconButton("copy", "Copy", theme),
+        ):
+            rows.addWidget(widget)
+        return made
+
+    as_any_other = window().grab().toImage()
+    with theme.undressed():
+        assert not qapp.styleSheet()
+        undressed = window()
+    assert undressed.grab().toImage() == as_any_other
+    theme.set_choice("light")
+
+
+def test_an_error_in_a_window_leaves_the_application_dressed(qapp: QApplication) -> None:
+    theme = Theme()
+    theme.apply(qapp)
+    dress = qapp.styleSheet()
+    with pytest.raises(ZeroDivisionError), theme.undressed():
+        _ = 1 / 0
+    assert qapp.styleSheet() == dress
 
 
 def test_system_is_light_where_the_system_does_not_say(qapp: QApplication) -> None:

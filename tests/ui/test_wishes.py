@@ -233,7 +233,7 @@ def test_a_window_that_was_never_more_than_an_icon_forgets_no_size(run: Scene, t
         async with open_desk(tmp_path, endpoints=1) as desk:
             seen: list[tuple[int, list[int]]] = []
             for start in ("show", "showMinimized", "showMinimized", "show"):
-                window = MainWindow(desk.doors, desk.theme, desk.tasks, lambda: None)
+                window = desk.window()
                 if not seen:
                     window.resize(960, 666)
                 getattr(window, start)()

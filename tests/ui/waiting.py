@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 
-async def until(predicate: Callable[[], object], timeout: float = 5.0) -> None:
+async def until(predicate: Callable[[], object], timeout: float = 20.0) -> None:
     """Return as soon as `predicate()` is true; AssertionError after `timeout` seconds."""
     loop = asyncio.get_running_loop()
     end = loop.time() + timeout

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import brotli
 
+NO_BROTLI = "The body is not what its Content-Encoding says: it is not Brotli data."
+
 
 class UnBrotli:
-    """One stream; what follows its end is left alone."""
+    """One stream; nothing may follow its end."""
 
     def __init__(self) -> None:
         self._engine = brotli.Decompressor()
@@ -37,14 +39,15 @@ class UnBrotli:
 
     def _step(self, limit: int) -> bytes:
         if self._ended:
-            self._rest, self._more = b"", False
+            # The library refuses what follows the end in the same piece, so that what follows in another is wrong too.
+            self.error = NO_BROTLI
             return b""
         data, self._rest = (b"", self._rest) if self._more else (self._rest, b"")
         self._begun = True
         try:
             given = bytes(self._engine.process(data, output_buffer_limit=limit))
         except brotli.error:
-            self.error = "The body is not what its Content-Encoding says: it is not Brotli data."
+            self.error = NO_BROTLI
             return b""
         self._ended = bool(self._engine.is_finished())
         # Having reached the limit it may hold output back while it says that it would take more input.

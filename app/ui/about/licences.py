@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, Slot
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPlainTextEdit, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.core.about import Component
@@ -16,7 +16,6 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import line
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.labels import ElidedLabel, label
 
@@ -134,15 +133,7 @@ class LicencesDialog(Dialog):
         right.setSpacing(metrics.SPACE_2)
         right.addLayout(head)
         right.addWidget(self.text, 1)
-        columns = QHBoxLayout()
-        columns.setSpacing(0)
-        columns.addLayout(left)
-        columns.addWidget(line(self, vertical=True))
-        columns.addLayout(right, 1)
-        self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
-        self.body.setSpacing(0)
-        self.body.addWidget(line(self))
-        self.body.addLayout(columns, 1)
+        self.fill_columns(left, right)
         self.footer.addStretch(1)
         self.footer.addWidget(self.close_button)
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Protocol
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
@@ -22,7 +22,6 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import line
 from app.ui.widgets.dialog import Dialog
 
 WIDTH, LIST_WIDTH = 920, 248
@@ -123,15 +122,7 @@ class PartsDialog(Dialog):
         right.setContentsMargins(0, 0, 0, 0)
         right.addWidget(self.notes)
         right.addWidget(shown, 1)
-        columns = QHBoxLayout()
-        columns.setSpacing(0)
-        columns.addLayout(left)
-        columns.addWidget(line(self, vertical=True))
-        columns.addLayout(right, 1)
-        self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
-        self.body.setSpacing(0)
-        self.body.addWidget(line(self))
-        self.body.addLayout(columns, 1)
+        self.fill_columns(left, right)
         self.footer.addStretch(1)
         self.footer.addWidget(self.close_button)
 

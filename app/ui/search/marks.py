@@ -31,15 +31,20 @@ def elide_around(text: str, pattern: re.Pattern[str] | None, fm: QFontMetrics, w
     return fm.elidedText(part, Qt.TextElideMode.ElideRight, width)
 
 
-def paint_marks(painter: QPainter, rect: QRect, text: str, pattern: re.Pattern[str], tokens: Tokens) -> None:
-    """A soft ground behind each place of `text`, which is about to be drawn from the left of `rect`."""
-    fm = painter.fontMetrics()
+def take_up_ground(painter: QPainter, tokens: Tokens) -> None:
+    """Paint from now on the soft ground of what a filter found, until the painter is restored."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
     colour = QColor(tokens.warning_fill)
     colour.setAlphaF(GROUND_ALPHA)
     painter.setBrush(colour)
+
+
+def paint_marks(painter: QPainter, rect: QRect, text: str, pattern: re.Pattern[str], tokens: Tokens) -> None:
+    """A soft ground behind each place of `text`, which is about to be drawn from the left of `rect`."""
+    fm = painter.fontMetrics()
+    take_up_ground(painter, tokens)
     for match in pattern.finditer(text):
         left = rect.left() + fm.horizontalAdvance(text[: match.start()])
         width = fm.horizontalAdvance(match.group())

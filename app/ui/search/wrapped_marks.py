@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QTextLayout, QTextLine, QTextOption
+from PySide6.QtGui import QFont, QPainter, QTextLayout, QTextLine, QTextOption
 
-from app.ui.search.marks import GROUND_ALPHA
+from app.ui.search.marks import take_up_ground
 from app.ui.theme.tokens import Tokens
 
 
@@ -21,12 +21,7 @@ def paint_wrapped(painter: QPainter, rect: QRect, text: str, pattern: re.Pattern
     layout = QTextLayout(text, painter.font())
     layout.setTextOption(_wrapping())
     lines = _laid_out(layout, rect)
-    painter.save()
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(Qt.PenStyle.NoPen)
-    colour = QColor(tokens.warning_fill)
-    colour.setAlphaF(GROUND_ALPHA)
-    painter.setBrush(colour)
+    take_up_ground(painter, tokens)
     for place in _places(lines, text, pattern):
         painter.drawRoundedRect(place.translated(rect.topLeft()), 3, 3)
     painter.restore()

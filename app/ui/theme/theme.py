@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -60,6 +62,19 @@ class Theme(QObject):
     def icon(self, name: str, colour: str = "text_muted", active: str | None = None) -> QIcon:
         """The icon `name` (see `icons.NAMES`) in the token `colour`; ask again after `changed`."""
         return themed_icon(name, self._tokens, colour, active)
+
+    @contextmanager
+    def undressed(self) -> Iterator[None]:
+        """Put a window together within this, before anything is shown: its widgets are dressed once, at the end.
+
+        With a style sheet in force Qt dresses a widget, and all in it, anew each time it gets another parent.
+        """
+        if self._app is not None:
+            self._app.setStyleSheet("")
+        try:
+            yield
+        finally:
+            self._dress()
 
     @Slot()
     def _system_changed(self) -> None:

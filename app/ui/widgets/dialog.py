@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.widgets.card import line
 from app.ui.widgets.labels import label
 
 
@@ -37,6 +38,18 @@ class Dialog(QDialog):
         column.addLayout(head)
         column.addLayout(self.body, 1)
         column.addWidget(foot)
+
+    def fill_columns(self, left: QLayout, right: QLayout) -> None:
+        """A list and, beyond a line, what is chosen in it; both fill the dialog from a line below its title."""
+        columns = QHBoxLayout()
+        columns.setSpacing(0)
+        columns.addLayout(left)
+        columns.addWidget(line(self, vertical=True))
+        columns.addLayout(right, 1)
+        self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
+        self.body.setSpacing(0)
+        self.body.addWidget(line(self))
+        self.body.addLayout(columns, 1)
 
     def is_idle(self) -> bool:
         """Whether it only shows something, so that closing it unasked loses nothing."""

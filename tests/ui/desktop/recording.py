@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from app.ui.desktop.notices import Pace
 from app.ui.frame.wishes import Wishes
-from app.ui.main_window import MainWindow
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle
 
@@ -62,7 +61,7 @@ class TrayDesk:
 
     def __init__(self, desk: Desk, tray: RecordingTray) -> None:
         self.desk, self.tray, self.ended = desk, tray, 0
-        self.window = MainWindow(desk.doors, desk.theme, desk.tasks, self._end, tray=tray)
+        self.window = desk.window(self._end, tray=tray)
         self.wishes = Wishes(desk.doors, desk.tasks, self.window)
         self.window.desktop.wished.connect(self.wishes.fulfil)
         self.window.desktop.notices.pace = Pace(gather_ms=30, quiet_ms=60, longest_ms=200)

@@ -8,6 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
 from app.core.clock import now_us
 from app.core.model import PART_SIZE, Capture, Endpoint
 from app.ui.frame.actions import EndpointActions
@@ -58,7 +61,8 @@ async def open_page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
     """A shown page of 1000 by 700 pixels."""
     async with open_desk(folder) as desk:
         made = await desk.endpoint(**endpoint)
-        page = EndpointPage(desk.doors, desk.theme, desk.tasks, Pause())
+        with desk.theme.undressed():
+            page = EndpointPage(desk.doors, desk.theme, desk.tasks, Pause())
         actions = EndpointActions(desk.doors, desk.theme, desk.tasks, page)
         page.test_requested.connect(actions.send_test)
         page.switch_requested.connect(actions.set_active)
@@ -85,8 +89,23 @@ async def open_body(shown: PageDesk, body: bytes, content_type: str = "", **fiel
     shown.detail.body.loader.begun.connect(begun.set)
     shown.page.open_request(capture.id)
     if body:
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), 20)
     else:
         await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == capture.id)
     shown.detail.body.loader.begun.disconnect(begun.set)
     return capture.id
+
+
+async def filled(shown: PageDesk, count: int) -> list[str]:
+    """So many requests, the keyboard in their list; their ids, top to bottom."""
+    await shown.fill(count)
+    await shown.reload()
+    shown.page.activateWindow()
+    shown.list.setFocus()
+    return shown.ids()
+
+
+def click_row(shown: PageDesk, row: int, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    """Click the row that stands there."""
+    place = shown.list.visualRect(shown.model.index(row)).center()
+    QTest.mouseClick(shown.list.viewport(), Qt.MouseButton.LeftButton, modifier, place)

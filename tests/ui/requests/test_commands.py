@@ -16,25 +16,12 @@ from app.ui.commands.book import Group
 from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.question import Question
 from tests.ui.desk import shown as shown_window
-from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.requests.page_desk import PageDesk, click_row, filled, open_page
 from tests.ui.waiting import settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
-
-
-async def filled(shown: PageDesk, count: int) -> list[str]:
-    await shown.fill(count)
-    await shown.reload()
-    shown.page.activateWindow()
-    shown.list.setFocus()
-    return shown.ids()
-
-
-def click_row(shown: PageDesk, row: int, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-    place = shown.list.visualRect(shown.model.index(row)).center()
-    QTest.mouseClick(shown.list.viewport(), Qt.MouseButton.LeftButton, modifier, place)
 
 
 async def menu_of(shown: PageDesk, row: int) -> QMenu:

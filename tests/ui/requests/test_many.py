@@ -12,24 +12,11 @@ from PySide6.QtTest import QTest
 
 from app.ui.requests import bulk as bulk_module
 from app.ui.widgets.question import Question
-from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.requests.page_desk import PageDesk, click_row, filled, open_page
 from tests.ui.waiting import settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
-
-
-async def filled(shown: PageDesk, count: int) -> list[str]:
-    await shown.fill(count)
-    await shown.reload()
-    shown.page.activateWindow()
-    shown.list.setFocus()
-    return shown.ids()
-
-
-def click_row(shown: PageDesk, row: int, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-    place = shown.list.visualRect(shown.model.index(row)).center()
-    QTest.mouseClick(shown.list.viewport(), Qt.MouseButton.LeftButton, modifier, place)
 
 
 def chosen(shown: PageDesk) -> list[str]:

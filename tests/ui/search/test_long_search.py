@@ -37,7 +37,7 @@ async def begin(shown: PageDesk, text: str, *, reload: bool = True) -> None:
     await until(lambda: shown.feed.search.reach.searched > 5)
 
 
-def test_it_says_how_far_it_is(run: Run, tmp_path: Path) -> None:
+def test_it_says_how_far_it_is(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             await shown.add(b"needle", received_at=now_us() - HOUR)
@@ -49,6 +49,7 @@ def test_it_says_how_far_it_is(run: Run, tmp_path: Path) -> None:
             before = page.filter.outcome.share(ROWS + 1)
             await until(page.filter.bar.progress.seen)
             await until(lambda: (page.filter.outcome.share(ROWS + 1) or 0) > (before or 1))
+            monkeypatch.undo()  # what is left of it need not be slow
             await until(lambda: not shown.feed.search.busy, 20)
             assert page.footer.text() == f"1 match · {ROWS + 1:,} requests"
             assert not page.filter.bar.progress.seen()
@@ -57,7 +58,9 @@ def test_it_says_how_far_it_is(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("in_line", [True, False])
-def test_esc_stops_it_and_enter_goes_on(run: Run, tmp_path: Path, in_line: bool) -> None:
+def test_esc_stops_it_and_enter_goes_on(
+    run: Run, tmp_path: Path, in_line: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             await shown.add(b"needle", received_at=now_us() - HOUR)
@@ -73,6 +76,7 @@ def test_esc_stops_it_and_enter_goes_on(run: Run, tmp_path: Path, in_line: bool)
             await settle()
             assert not shown.feed.search.busy
             assert not page.filter.bar.progress.seen()
+            monkeypatch.undo()
             QTest.keyClick(line, Key.Key_Return)
             await until(lambda: shown.model.rowCount() == 2, 20)
             await until(lambda: not shown.feed.search.busy, 20)
@@ -81,7 +85,9 @@ def test_esc_stops_it_and_enter_goes_on(run: Run, tmp_path: Path, in_line: bool)
     run(check())
 
 
-def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(run: Run, tmp_path: Path) -> None:
+def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             await shown.add(b"needle", received_at=now_us() - HOUR)
@@ -96,6 +102,7 @@ def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(run: Run, tmp_pa
             assert nothing.text.text() == f"Stopped: nothing matches among the newest {searched:,} requests."
             assert not shown.model.rowCount()
             assert nothing.button is not None
+            monkeypatch.undo()
             QTest.mouseClick(nothing.button, Qt.MouseButton.LeftButton)
             await until(lambda: shown.model.rowCount() == 1, 20)
             assert shown.list.isVisible()

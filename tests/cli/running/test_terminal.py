@@ -1,0 +1,97 @@
+"""What commands show and ask at a terminal; each is a process, and the program that runs answers them all."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from tests.cli.conftest import ROOT, Program, Run, command
+from tests.cli.sending import post
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="terminals and signals of POSIX")
+
+
+def on_terminal(*arguments: str, typed: str = "", columns: int = 120, **environment: str) -> tuple[int, str]:
+    """Exit code and screen of `hookline ARGUMENTS` at a terminal, where `typed` is typed."""
+    import fcntl
+    import struct
+    import termios
+
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    variables = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS")}
+    process = subprocess.Popen(
+        command(*arguments),
+        cwd=ROOT,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**variables, "TERM": "xterm", **environment},
+    )
+    os.close(theirs)
+    os.write(ours, typed.encode())
+    screen = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # Linux's way to say that the other end is closed
+            break
+        if not piece:
+            break
+        screen += piece
+    os.close(ours)
+    return process.wait(20), screen.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_a_table_with_headings_in_colour(program: Program) -> None:
+    code, screen = on_terminal("endpoint", "list", "--data-dir", str(program.folder))
+    assert code == 0
+    heading, row = screen.splitlines()
+    assert heading.startswith("\x1b[1mSLUG  \x1b[0m  \x1b[1mNAME")
+    assert "\x1b[32mon   \x1b[0m" in row
+
+
+@pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_colours_can_be_refused(program: Program, variable: dict[str, str]) -> None:
+    _, screen = on_terminal("endpoint", "list", "--data-dir", str(program.folder), **variable)
+    assert "SLUG" in screen
+    assert "\x1b" not in screen
+
+
+def test_a_table_fits_its_terminal(program: Program, run: Run) -> None:
+    run("endpoint", "add", "N" * 100, "--slug", "a-rather-long-slug")
+    _, screen = on_terminal("endpoint", "list", "--data-dir", str(program.folder), columns=100, NO_COLOR="1")
+    heading, _, row = screen.splitlines()
+    assert "N" * 23 + "…  on" in row
+    assert heading.index("STATE") == row.index(" on ") + 1
+    assert row.endswith("/catch/a-rather-long-slug"), "a URL is there to be copied"
+
+
+def test_a_long_target_is_cut_at_the_end_of_the_line(program: Program) -> None:
+    post(program, "/catch/orders/" + "x" * 200, b"")
+    _, screen = on_terminal("requests", "orders", "--data-dir", str(program.folder), columns=165, NO_COLOR="1")
+    heading, row = screen.splitlines()
+    assert len(row) == 165
+    assert row.endswith("x…")
+    assert heading.index("TARGET") == row.index("/xxx")
+
+
+@pytest.mark.parametrize(("typed", "code", "left"), [("y\n", 0, 0), ("n\n", 1, 1), ("\n", 1, 1)])
+def test_deleting_asks_at_a_terminal(program: Program, run: Run, typed: str, code: int, left: int) -> None:
+    ended, screen = on_terminal("endpoint", "rm", "orders", "--data-dir", str(program.folder), typed=typed)
+    assert ended == code
+    assert "Delete Orders (orders) with 0 requests? [y/N]" in screen
+    assert len(run("endpoint", "list", "--json").json) == left
+
+
+def test_a_body_on_a_terminal_is_shown_escaped(program: Program, run: Run) -> None:
+    body = b"one\r\ntwo\x1b[2J\xff" + "ü".encode()
+    post(program, "/catch/orders", body)
+    identity = run("requests", "orders", "--json").json[0]["id"]
+    code, screen = on_terminal("show", identity, "--body", "--data-dir", str(program.folder))
+    assert code == 0
+    shown, note = screen.split("hookline: ")
+    assert shown == "one\ntwo\\x1b[2J\\xffü\n"
+    assert "Send it to a file" in note
