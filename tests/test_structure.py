@@ -25,7 +25,7 @@ ALLOWED = {
     },  # the last is the standard library's since 3.14
     "db": {"peewee", "filelock", "msgspec"},
     "server": {"aiohttp", "httpx", "msgspec", "certifi"},
-    "ui": {"PySide6", "shiboken6", "qtawesome", "msgspec"},
+    "ui": {"PySide6", "shiboken6", "msgspec"},
     "cli": {"httpx", "msgspec", "platformdirs"},
     "top": {"msgspec"},
 }
