@@ -179,6 +179,7 @@ class Windowed:
         instance.asked.connect(wishes.hear)
         window.desktop.wished.connect(wishes.fulfil)
         self._show_first(window, wishes)
+        self._collector.freeze()
         if not can_write():
             log.warning("hookline: No font is installed, so text cannot be read. %s", how_to_install_fonts())
         if on_ready is not None:
