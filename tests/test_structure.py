@@ -233,3 +233,14 @@ def test_what_runs_without_a_display_does_not_load_qt(which: str) -> None:
     names = [module.removesuffix(".__init__") for module in inside] or [which]
     loaded = "any(name.startswith(('PySide6', 'qasync', 'qtpy')) for name in sys.modules)"
     python("-c", f"import importlib, sys; [importlib.import_module(name) for name in {names!r}]; assert not {loaded}")
+
+
+@pytest.mark.parametrize(
+    ("which", "unwanted"),
+    [
+        ("app.windowed", ("app.ui.main_window", "app.shown")),  # they come on a thread, while the store opens
+        ("app.shown", ("qtpy", "qtawesome", "httpx")),
+    ],
+)
+def test_a_start_loads_nothing_too_early(which: str, unwanted: tuple[str, ...]) -> None:
+    python("-c", f"import {which}, sys; early = set({unwanted!r}) & set(sys.modules); assert not early, early")
