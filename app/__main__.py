@@ -57,7 +57,10 @@ def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None
     if lacking := why_no_qt():
         return _tell(lacking)
     # Only a start with a display may import Qt, and one that finds a window open needs no more of it than this.
-    from app.ui.single_instance import ask
+    from app.ui.plain_imports import load_qt
+
+    load_qt()
+    from app.ui.single_instance import ask  # after it
 
     if ask(options.data_dir, Asked(__version__, options.wish)):
         return 0

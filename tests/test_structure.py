@@ -224,6 +224,14 @@ def test_each_module_can_be_imported_first(which: str) -> None:
     python("-W", "error", "-c", IMPORT_EACH, *names)
 
 
+LOADED_AFTER_QT = "from app.ui.plain_imports import load_qt; load_qt(); import app.shown, linecache"
+
+
+def test_what_is_loaded_after_qt_is_not_read_as_text_too() -> None:
+    """`linecache` keeps what PySide's own import reads of each module."""
+    python("-c", f"{LOADED_AFTER_QT}; assert not [name for name in linecache.cache if name.startswith({str(ROOT)!r})]")
+
+
 @pytest.mark.parametrize("which", ["app.core", "app.db", "app.server", "app.cli", "app.headless"])
 def test_what_runs_without_a_display_does_not_load_qt(which: str) -> None:
     if importlib.util.find_spec(which) is None:
