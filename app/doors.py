@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from importlib import import_module
-
 from app import __version__
 from app.about import About
 from app.application import Application
 from app.autostart import autostart_for
 from app.cli.options import usual_folder
 from app.core.model import Endpoint
+from app.server.forward.loading import load
 from app.ui.ports import Doors
 
 
@@ -26,7 +24,7 @@ def doors_of(application: Application) -> Doors:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     async def send_test(endpoint: Endpoint) -> int:
-        await asyncio.to_thread(import_module, "app.server.probe")  # start-up time: httpx
+        await load("app.server.probe")
         from app.server.probe import send_test_request  # loaded by now
 
         return await send_test_request(application.local_url(endpoint))

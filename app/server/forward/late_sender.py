@@ -1,12 +1,11 @@
-"""Loads the sender with the first delivery: httpx is a good part of a start, and most starts have nothing to mirror."""
+"""The sender, which comes with the first delivery."""
 
 from __future__ import annotations
 
-import asyncio
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from app.core.model import Delivery
+from app.server.forward.loading import load
 from app.server.forward.ports import CaptureReader
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LateSender:
-    """A `Sender` that comes into being when first needed, on a thread: importing takes tens of milliseconds."""
+    """A `Sender` that comes into being when it is first needed: see `loading.py`."""
 
     def __init__(self, captures: CaptureReader, instance_id: str) -> None:
         self._captures, self._instance_id = captures, instance_id
@@ -23,7 +22,7 @@ class LateSender:
     async def deliver(self, delivery: Delivery, timeout_ms: int) -> tuple[Delivery, bytes]:
         """As `Sender.deliver`."""
         if self._sender is None:
-            await asyncio.to_thread(import_module, "app.server.forward.sender")
+            await load("app.server.forward.sender")
         return await self._loaded().deliver(delivery, timeout_ms)
 
     async def close(self) -> None:
