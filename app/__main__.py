@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,6 +22,9 @@ from app.display import why_no_display
 from app.program import portable_folder
 from app.qt_libraries import speak_utf8, tell_on_desktop, why_no_qt
 
+if TYPE_CHECKING:
+    from app.windowed import Ready
+
 FIRST_ENDPOINT = "My first endpoint"
 """What a start without a window makes sure there is, so that its URL can be shown at once."""
 
@@ -28,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is the process's."""
     children.set_them_free()
     doors = CliDoors(
-        serve=_serve, window=_window, open_api=_open_api, selftest=_selftest, portable_folder=portable_folder
+        serve=_serve, window=show_window, open_api=_open_api, selftest=_selftest, portable_folder=portable_folder
     )
     return run_command_line(sys.argv[1:] if argv is None else argv, doors)
 
@@ -39,24 +44,29 @@ def _serve(options: ServeOptions) -> int:
     return run_headless(options)
 
 
-def _window(options: WindowOptions) -> int:
+def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None = None) -> int:
+    """Show the window until it is closed, or have the one that is open shown; `on_ready` as in `run_window`."""
     reason = why_no_display()
     if reason is not None and (options.link or options.new_endpoint):
         raise HooklineError(f"{reason} A link or the form for a new endpoint needs the window.")
     if reason is not None:
         print(f"{reason} Serving without a window; Ctrl-C ends it.", file=sys.stderr, flush=True)
         return _serve(msgspec.structs.replace(options.headless(), endpoints=(FIRST_ENDPOINT,), tail=True))
+    gc.disable()  # until the window's own collector takes over: all that is imported from here on stays
     speak_utf8()
     if lacking := why_no_qt():
         return _tell(lacking)
     # Only a start with a display may import Qt, and one that finds a window open needs no more of it than this.
-    from app.ui.single_instance import ask
+    from app.ui.plain_imports import load_qt
+
+    load_qt()
+    from app.ui.single_instance import ask  # after it
 
     if ask(options.data_dir, Asked(__version__, options.wish)):
         return 0
     from app.windowed import run_window  # start-up time, see above
 
-    return run_window(options)
+    return run_window(options, on_ready)
 
 
 def _tell(lacking: str) -> int:

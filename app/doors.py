@@ -8,7 +8,7 @@ from app.application import Application
 from app.autostart import autostart_for
 from app.cli.options import usual_folder
 from app.core.model import Endpoint
-from app.server.probe import send_test_request
+from app.server.forward.loading import load
 from app.ui.ports import Doors
 
 
@@ -24,6 +24,9 @@ def doors_of(application: Application) -> Doors:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     async def send_test(endpoint: Endpoint) -> int:
+        await load("app.server.probe")
+        from app.server.probe import send_test_request  # loaded by now
+
         return await send_test_request(application.local_url(endpoint))
 
     return Doors(

@@ -1,4 +1,8 @@
-"""The program with its window: opens the data folder and the ports, asking when it cannot, then shows the window."""
+"""The program with its window: opens the data folder and the ports, asking when it cannot, then shows the window.
+
+The window's modules are loaded on a thread while the store opens and counts: each waits for the other as little as may
+be, and senders are answered before there is anything to see.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 
@@ -17,22 +23,22 @@ from app import __version__, program, updated
 from app.application import LOOPBACK, Application
 from app.cli.options import WindowOptions
 from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError, PortInUseError
-from app.core.wishes import Asked, Wish
+from app.core.wishes import Asked
 from app.db.folder import set_aside
-from app.doors import doors_of
 from app.system_packages import how_to_install_fonts
 from app.ui.collector import GuiCollector
-from app.ui.frame.wishes import Wishes
 from app.ui.gui_application import GuiApplication
 from app.ui.loop import run
-from app.ui.main_window import MainWindow
 from app.ui.messages import Message, MessageAction, Messages
-from app.ui.single_instance import SingleInstance, ask
+from app.ui.single_instance import ask
 from app.ui.tasks import Tasks
 from app.ui.theme.fonts import can_write
 from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
 from app.ui.widgets.choice import Way, choose
+
+if TYPE_CHECKING:
+    from app.ui.main_window import MainWindow
 
 log = logging.getLogger(__name__)
 
@@ -94,11 +100,13 @@ class Windowed:
     async def main(self, on_ready: Callable[[Ready], None] | None) -> int:
         """From the first look at the data folder to the last row on disk."""
         self._stop_on_signals()
+        loading = asyncio.create_task(asyncio.to_thread(import_module, "app.shown"), name="load the window")
         try:
             if not await self._open():
                 return EXIT_CANNOT
             if not await self._listen():
                 return EXIT_CANNOT
+            await loading
             await self._show(on_ready)
         except FolderInUseError as error:
             return await self._hand_over(error)
@@ -170,39 +178,22 @@ class Windowed:
             await asyncio.gather(choosing, closing, return_exceptions=True)
 
     async def _show(self, on_ready: Callable[[Ready], None] | None) -> None:
+        from app.shown import ShownWindow  # start-up time: loaded meanwhile, see `main`
+
         tasks = Tasks(self._messages)
-        instance = SingleInstance(self._application.folder, __version__)
-        doors = doors_of(self._application)
-        with self._theme.undressed():
-            window = MainWindow(doors, self._theme, tasks, on_close=self._closing.set)
-        wishes = Wishes(doors, tasks, window)
-        instance.asked.connect(wishes.hear)
-        window.desktop.wished.connect(wishes.fulfil)
-        self._show_first(window, wishes)
+        shown = ShownWindow(self._application, self._app, self._theme, tasks, self._closing.set)
+        shown.show(self._options)
+        self._collector.freeze()
         if not can_write():
             log.warning("hookline: No font is installed, so text cannot be read. %s", how_to_install_fonts())
         if on_ready is not None:
-            on_ready(Ready(self._application, window, self._theme, self._messages))
+            on_ready(Ready(self._application, shown.window, self._theme, self._messages))
         if program.is_bundle():
             tasks.start(self._watch_program(), "program file")
         try:
             await self._closing.wait()
         finally:
-            self._app.hand_links_to(None)
-            instance.close()
-            window.stop()
-            window.hide()
-            await tasks.cancel_all()
-            window.deleteLater()
-
-    def _show_first(self, window: MainWindow, wishes: Wishes) -> None:
-        if self._options.minimized:
-            window.desktop.start_minimized()
-        else:
-            window.show()
-        if self._options.wish is not Wish.SHOW:
-            wishes.fulfil(self._options.wish)
-        self._app.hand_links_to(wishes.open_text)
+            await shown.close()
 
     async def _watch_program(self) -> None:
         """Say that the program was updated or removed; only its next start is another."""

@@ -26,7 +26,7 @@ ALLOWED = {
     },  # the last is the standard library's since 3.14
     "db": {"peewee", "filelock", "msgspec"},
     "server": {"aiohttp", "httpx", "msgspec", "certifi"},
-    "ui": {"PySide6", "shiboken6", "qtawesome", "msgspec"},
+    "ui": {"PySide6", "shiboken6", "msgspec"},
     "cli": {"httpx", "msgspec", "platformdirs"},
     "top": {"msgspec"},
 }
@@ -272,6 +272,14 @@ def test_every_module_can_be_imported_without_a_warning() -> None:
     python("-W", "error", "-c", f"import importlib; [importlib.import_module(name) for name in {names!r}]")
 
 
+LOADED_AFTER_QT = "from app.ui.plain_imports import load_qt; load_qt(); import app.shown, linecache"
+
+
+def test_what_is_loaded_after_qt_is_not_read_as_text_too() -> None:
+    """`linecache` keeps what PySide's own import reads of each module."""
+    python("-c", f"{LOADED_AFTER_QT}; assert not [name for name in linecache.cache if name.startswith({str(ROOT)!r})]")
+
+
 @pytest.mark.parametrize("which", ["app.core", "app.db", "app.server", "app.cli", "app.headless"])
 def test_what_runs_without_a_display_does_not_load_qt(which: str) -> None:
     if importlib.util.find_spec(which) is None:
@@ -281,3 +289,14 @@ def test_what_runs_without_a_display_does_not_load_qt(which: str) -> None:
     names = [module.removesuffix(".__init__") for module in inside] or [which]
     loaded = "any(name.startswith(('PySide6', 'qasync', 'qtpy')) for name in sys.modules)"
     python("-c", f"import importlib, sys; [importlib.import_module(name) for name in {names!r}]; assert not {loaded}")
+
+
+@pytest.mark.parametrize(
+    ("which", "unwanted"),
+    [
+        ("app.windowed", ("app.ui.main_window", "app.shown")),  # they come on a thread, while the store opens
+        ("app.shown", ("qtpy", "qtawesome", "httpx")),
+    ],
+)
+def test_a_start_loads_nothing_too_early(which: str, unwanted: tuple[str, ...]) -> None:
+    python("-c", f"import {which}, sys; early = set({unwanted!r}) & set(sys.modules); assert not early, early")

@@ -65,9 +65,15 @@ def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | N
 
 
 def count_all(database: SqliteDatabase) -> dict[int, Counts]:
-    """The numbers of each endpoint that holds requests, from the list's index alone."""
+    """The numbers of each endpoint that holds requests, from the list's index alone.
+
+    Its order knows the newest request; asked for in the same walk, it would take as long as the rest.
+    """
     rows = raw(database).execute(
-        "SELECT endpoint_id, count(*), count(*) - sum(is_read), max(received_at) FROM capture GROUP BY endpoint_id"
+        "SELECT endpoint_id, total, unread,"
+        " (SELECT max(received_at) FROM capture WHERE capture.endpoint_id = counted.endpoint_id)"
+        " FROM (SELECT endpoint_id, count(*) AS total, count(*) - sum(is_read) AS unread FROM capture"
+        " GROUP BY endpoint_id) AS counted"
     )
     return {number: Counts(total=total, unread=unread, last_received_at=last) for number, total, unread, last in rows}
 

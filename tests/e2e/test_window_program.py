@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.program import Program, environment, hookline
 from tests.e2e.senders import Load, post
 
-# qtawesome keeps an object to the very end of the process, which Python warns of when asked for all such warnings.
+# PySide keeps an object to the very end of the process, which Python warns of when asked for all such warnings.
 OFFSCREEN = {"QT_QPA_PLATFORM": "offscreen", "PYTHONWARNINGS": ""}
 
 

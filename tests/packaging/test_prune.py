@@ -12,9 +12,9 @@ from pathlib import Path
 
 import PySide6
 import pytest
-import qtawesome
 
 import prune
+from app.ui.theme import glyphs
 from app.ui.theme.icons import NAMES
 
 QT = "PySide6/Qt"
@@ -160,10 +160,14 @@ def test_every_plugin_that_is_named_is_there() -> None:
     assert named <= installed
 
 
-def test_every_icon_font_that_is_drawn_with_is_kept() -> None:
-    fonts = [name for name in qtawesome.get_fonts_info()[1] if name.startswith(prune.FONTS)]
-    assert len(fonts) == 1
-    assert {name.partition(".")[0] for name in NAMES.values()} == {"ph"}
+def test_the_icon_font_that_is_drawn_with_is_kept_and_no_other() -> None:
+    spec = importlib.util.find_spec(glyphs.PACKAGE)
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    fonts = [path.name for path in (Path(spec.submodule_search_locations[0]) / "fonts").glob("*.ttf")]
+    assert prune.FONTS == glyphs.FONT
+    assert len([name for name in fonts if name.startswith(prune.FONTS)]) == 1
+    assert set(NAMES.values()) <= set(glyphs.characters())
 
 
 def test_no_module_of_hookline_asks_for_one_that_is_excluded() -> None:
@@ -206,6 +210,7 @@ def test_what_is_no_library_is_an_error(tmp_path: Path) -> None:
 WITHOUT_THE_REST = """
 import sys
 import prune
+from app.ui.theme import glyphs
 from app.core.bodies.languages import LANGUAGES
 from app.core.bodies.lexing import lexer, runs
 

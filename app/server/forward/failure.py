@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import ssl
 from collections.abc import Iterator
-from http import HTTPStatus
 from urllib.parse import urlsplit
 
 import httpx
 
 from app.core.errors import HooklineError
 
-LOOPED = "The mirror came back to Hookline: the target is one of its own capture URLs."
 _TEXT_MAX = 200
 
 
@@ -59,19 +56,6 @@ def _broken_exchange(error: BaseException, chain: list[BaseException], place: st
     return None
 
 
-def status_text(status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> str | None:
-    """The sentence for an answer's status; None for 2xx, which is success."""
-    if 200 <= status < 300:
-        return None
-    if status == 508 and _is_mirror_loop(body):
-        return LOOPED
-    text = f"The target answered {status}{_phrase(status)}."
-    location = next((value for name, value in headers if name.lower() == "location"), None)
-    if 300 <= status < 400 and location:
-        return f"{text} Redirects are not followed; it points to {location[:_TEXT_MAX]}"
-    return text
-
-
 def seconds(ms: int) -> str:
     """`10 s`, `0.5 s`."""
     return f"{ms / 1000:g} s"
@@ -97,21 +81,6 @@ def _place(url: str) -> tuple[str, str]:
     host = parts.hostname or url
     port = parts.port or (443 if parts.scheme == "https" else 80)
     return host, f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _phrase(status: int) -> str:
-    try:
-        return f" {HTTPStatus(status).phrase}"
-    except ValueError:
-        return ""
-
-
-def _is_mirror_loop(body: bytes) -> bool:
-    try:
-        answer = json.loads(body)
-    except ValueError:
-        return False
-    return isinstance(answer, dict) and answer.get("error") == "mirror_loop"
 
 
 def _reason(error: ssl.SSLError) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from app.core.events import Bus, Captured
 from app.core.model import MirrorState
+from app.server.forward.late_sender import LateSender
 from app.server.forward.ports import CaptureReader, DeliveryQueue, EndpointDirectory
-from app.server.forward.sender import Sender
 from app.server.forward.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class Forwarder:
         self._queue = deliveries
         self._endpoints = endpoints
         self._bus = bus
-        self._sender = Sender(captures, instance_id)
+        self._sender = LateSender(captures, instance_id)
         self._workers: dict[int, Worker] = {}
         self._unstorable: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()

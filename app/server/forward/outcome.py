@@ -8,7 +8,7 @@ import msgspec
 
 from app.core.clock import now_us
 from app.core.model import PART_SIZE, Delivery, Headers, MirrorState
-from app.server.forward.failure import status_text
+from app.server.forward.status import status_text
 
 
 @dataclass

@@ -7,9 +7,9 @@ import logging
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import Delivery
+from app.server.forward.late_sender import LateSender
 from app.server.forward.outcome import failed_by_us
 from app.server.forward.ports import DeliveryQueue, EndpointDirectory
-from app.server.forward.sender import Sender
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class Worker:
         endpoint_id: int,
         endpoints: EndpointDirectory,
         queue: DeliveryQueue,
-        sender: Sender,
+        sender: LateSender,
         unstorable: set[str],
     ) -> None:
         self._endpoint_id = endpoint_id

@@ -2,71 +2,68 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-import qtawesome
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QIcon, QPixmap
-from qtawesome.iconic_font import IconicFont
 
+from app.ui.theme.glyphs import GlyphEngine, characters
 from app.ui.theme.resources import resource
 from app.ui.theme.tokens import Tokens
 
 NAMES = {
-    "add": "ph.plus",
-    "all": "ph.tray",
-    "body": "ph.brackets-curly",
-    "chart": "ph.chart-bar",
-    "check": "ph.check",
-    "check-circle": "ph.check-circle",
-    "close": "ph.x",
-    "code": "ph.code",
-    "collapse": "ph.caret-down",
-    "command": "ph.command",
-    "copy": "ph.copy",
-    "dashboard": "ph.squares-four",
-    "delete": "ph.trash",
-    "download": "ph.download-simple",
-    "down": "ph.arrow-down",
-    "edit": "ph.pencil-simple",
-    "expand": "ph.caret-right",
-    "failed": "ph.x-circle",
-    "filter": "ph.funnel",
-    "folder": "ph.folder-open",
-    "hook": "ph.anchor-simple",
-    "image": "ph.image",
-    "info": "ph.info",
-    "key": "ph.key",
-    "keyboard": "ph.keyboard",
-    "light": "ph.sun",
-    "link": "ph.link",
-    "mirror": "ph.arrow-bend-up-right",
-    "more": "ph.dots-three-vertical-bold",
-    "notify": "ph.bell",
-    "note": "ph.note",
-    "own-window": "ph.arrow-square-out",
-    "pause": "ph.pause",
-    "play": "ph.play",
-    "queued": "ph.clock",
-    "quit": "ph.sign-out",
-    "read": "ph.envelope-open",
-    "refused": "ph.shield-warning",
-    "saved": "ph.bookmark-simple",
-    "search": "ph.magnifying-glass",
-    "send": "ph.paper-plane-tilt",
-    "select-all": "ph.selection-all",
-    "settings": "ph.gear-six",
-    "system": "ph.monitor",
-    "star": "ph.star",
-    "starred": "ph.star-fill",
-    "text": "ph.text-align-left",
-    "theme": "ph.moon",
-    "unread": "ph.envelope-simple",
-    "up": "ph.arrow-up",
-    "newest": "ph.arrow-line-up",
-    "warning": "ph.warning",
+    "add": "plus",
+    "all": "tray",
+    "body": "brackets-curly",
+    "chart": "chart-bar",
+    "check": "check",
+    "check-circle": "check-circle",
+    "close": "x",
+    "code": "code",
+    "collapse": "caret-down",
+    "command": "command",
+    "copy": "copy",
+    "dashboard": "squares-four",
+    "delete": "trash",
+    "download": "download-simple",
+    "down": "arrow-down",
+    "edit": "pencil-simple",
+    "expand": "caret-right",
+    "failed": "x-circle",
+    "filter": "funnel",
+    "folder": "folder-open",
+    "hook": "anchor-simple",
+    "image": "image",
+    "info": "info",
+    "key": "key",
+    "keyboard": "keyboard",
+    "light": "sun",
+    "link": "link",
+    "mirror": "arrow-bend-up-right",
+    "more": "dots-three-vertical-bold",
+    "notify": "bell",
+    "note": "note",
+    "own-window": "arrow-square-out",
+    "pause": "pause",
+    "play": "play",
+    "queued": "clock",
+    "quit": "sign-out",
+    "read": "envelope-open",
+    "refused": "shield-warning",
+    "saved": "bookmark-simple",
+    "search": "magnifying-glass",
+    "send": "paper-plane-tilt",
+    "select-all": "selection-all",
+    "settings": "gear-six",
+    "system": "monitor",
+    "star": "star",
+    "starred": "star-fill",
+    "text": "text-align-left",
+    "theme": "moon",
+    "unread": "envelope-simple",
+    "up": "arrow-up",
+    "newest": "arrow-line-up",
+    "warning": "warning",
 }
-"""Meaning to glyph; widgets use the meanings only."""
+"""Meaning to glyph of the font; widgets use the meanings only."""
 
 WINDOW_SIZES = (16, 24, 32, 48, 64, 128, 256)
 SMALL = 32
@@ -79,23 +76,7 @@ def themed_icon(name: str, tokens: Tokens, colour: str = "text_muted", active: s
     """The icon `name` in the token `colour`; in `active` (default: the same) while hovered or selected."""
     plain = QColor(getattr(tokens, colour))
     lit = QColor(getattr(tokens, active or colour))
-    icon: QIcon = _phosphor().icon(
-        NAMES[name],
-        color=plain,
-        color_active=lit,
-        color_on=lit,
-        scale_factor=1.14,
-        color_disabled=QColor(tokens.border_strong),
-    )
-    return icon
-
-
-@cache
-def _phosphor() -> IconicFont:
-    """The one font of these icons; needs the QApplication. `qtawesome.icon` would read and hash twelve, 6 MB."""
-    font = next(name for name in qtawesome.get_fonts_info()[1] if name.startswith("phosphor-"))
-    charmap = font.replace("phosphor-", "phosphor-charmap-").removesuffix(".ttf") + ".json"
-    return IconicFont(("ph", font, charmap))
+    return QIcon(GlyphEngine(characters()[NAMES[name]], plain, lit, QColor(tokens.border_strong)))
 
 
 def mark(size: int) -> QPixmap:

@@ -25,7 +25,8 @@ def _read(widget: QWidget) -> Iterator[QWidget]:
         layout = widget.layout()
         inside = list(_laid_out(layout)) if layout is not None else []
     met = set(inside)
-    others = (child for child in widget.children() if isinstance(child, QWidget) and child not in met)
+    children = widget.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    others = (child for child in children if child not in met)
     for child in (*inside, *others):
         if not child.isWindow():
             yield from _read(child)

@@ -7,7 +7,8 @@ import socket
 import httpx
 import pytest
 
-from app.server.forward.failure import failure_text, status_text
+from app.server.forward.failure import failure_text
+from app.server.forward.status import status_text
 
 URL = "https://hooks.invalid/x"
 

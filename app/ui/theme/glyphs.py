@@ -1,0 +1,72 @@
+"""Draws icons from the characters of the Phosphor font, which the package qtawesome brings.
+
+The package itself is not imported: it stands on a layer over all of Qt (qtpy) that takes longer to load than Hookline's
+whole window, and nothing of it is needed for one font.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QIconEngine, QPainter, QPixmap
+
+PACKAGE, FONT = "qtawesome", "phosphor-"
+SCALE = 0.875 * 1.14
+"""The size of the character, as a part of the icon's height: a glyph has some air around it."""
+
+
+class GlyphEngine(QIconEngine):
+    """One character, in one colour for each state."""
+
+    def __init__(self, glyph: str, plain: QColor, lit: QColor, disabled: QColor) -> None:
+        super().__init__()
+        self._glyph, self._plain, self._lit, self._disabled = glyph, plain, lit, disabled
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        """Centred in `rect`."""
+        painter.save()
+        font = QFont(family())
+        font.setPixelSize(max(1, round(rect.height() * SCALE)))
+        painter.setFont(font)
+        painter.setPen(self._colour(mode, state))
+        painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, self._glyph)
+        painter.restore()
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        """The same on nothing."""
+        result = QPixmap(size)
+        result.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(result)
+        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
+        painter.end()
+        return result
+
+    def _colour(self, mode: QIcon.Mode, state: QIcon.State) -> QColor:
+        if mode == QIcon.Mode.Disabled:
+            return self._disabled
+        return self._plain if mode == QIcon.Mode.Normal and state == QIcon.State.Off else self._lit
+
+
+@cache
+def family() -> str:
+    """The font's name, once it is loaded; needs the QApplication."""
+    number = QFontDatabase.addApplicationFont(str(_file(".ttf")))
+    return QFontDatabase.applicationFontFamilies(number)[0]
+
+
+@cache
+def characters() -> dict[str, str]:
+    """The name of each glyph, with its character."""
+    codes: dict[str, str] = json.loads(_file(".json").read_text("utf-8"))
+    return {name: chr(int(code, 16)) for name, code in codes.items()}
+
+
+def _file(suffix: str) -> Path:
+    spec = find_spec(PACKAGE)
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    return next((Path(spec.submodule_search_locations[0]) / "fonts").glob(f"{FONT}*{suffix}"))

@@ -1,0 +1,34 @@
+"""All that sending needs is there before the loop sends, so that nothing is imported while it turns."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+SEND = """
+import asyncio, sys
+import app.application
+from app.core.errors import HooklineError
+from app.server.forward.loading import load
+assert "httpx" not in sys.modules
+
+async def main():
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+    await load("app.server.probe")
+    before = set(sys.modules)
+    from app.server.probe import send_test_request
+    try:
+        await send_test_request("http://127.0.0.1:%d/" % server.sockets[0].getsockname()[1])
+    except HooklineError:
+        print(*(set(sys.modules) - before))
+
+asyncio.run(main())
+"""
+
+
+def test_the_first_connection_finds_all_it_needs() -> None:
+    done = subprocess.run([sys.executable, "-c", SEND], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) < 10, done.stdout
