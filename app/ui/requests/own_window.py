@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QObject, QSettings, Qt, Signal, Slot
@@ -18,6 +18,7 @@ from app.ui.detail.shown import ShownRequest
 from app.ui.ports import Doors
 from app.ui.requests.actions import RequestActions
 from app.ui.requests.bulk import Bulk
+from app.ui.requests.chosen import Chosen, chosen_of
 from app.ui.requests.request_commands import RequestCommands
 from app.ui.requests.title import path_of
 from app.ui.tasks import Tasks
@@ -105,11 +106,11 @@ class OwnWindow(QWidget):
         saving = self._actions.set_note(capture_id, note)
         self._tasks.start(self.detail.head.note.follow(saving, capture_id, note), "save a note")
 
-    def _subject(self) -> Sequence[Summary]:
+    def _subject(self) -> Chosen:
         shown = self.request.summary
-        return (shown,) if shown is not None else ()
+        return chosen_of((shown,) if shown is not None else ())
 
-    async def _delete(self, chosen: Sequence[Summary]) -> None:
+    async def _delete(self, chosen: Chosen) -> None:
         if await self._actions.agree_to_delete(chosen):
             await self._actions.delete(chosen)
 
