@@ -16,9 +16,11 @@ from app.core.events import (
     RequestsIdentified,
     RequestsRemoved,
 )
+from app.core.ids import first_id
 from app.core.model import PageKey, Summary
 from app.core.search.query import Query
 from app.ui.ports import CapturesPort
+from app.ui.requests.gains import gains
 from app.ui.requests.held import Held
 from app.ui.requests.model import RequestModel
 from app.ui.requests.pager import PAGE, Pager
@@ -168,13 +170,15 @@ class RequestFeed(QObject):
 
     @Slot(object)
     def _take(self, newer: list[Summary]) -> None:
-        """These belong on top."""
+        """These belong on top, or between the rows where they were marked or stored late."""
         known = {item.id for item in self._waiting}
         fresh = [item for item in newer if item.id not in known and self.model.row_of(item.id) is None]
         if self.following and (not self.paused or self.pager.jumping):
             # More than a page is not worth holding: the newest page is read instead.
             self._waiting = (self._waiting + fresh)[-(PAGE + 1) :]
         else:
+            if not self.paused and len(newer) <= PAGE:
+                fresh = self.model.take_between(fresh)
             self._held.add(fresh, found=self.query is not None)
         self._throttle.call()
 
@@ -209,8 +213,8 @@ class RequestFeed(QObject):
             for item in self._waiting:
                 if item.endpoint_id in event.endpoint_ids:
                     self.model.change(item.id, read=event.read)
-        if self.query is not None and event.ids and not event.read and mentions(self.query, "is"):
-            self.search.note(event.ids)
+        if gains(self.query, "read", event.read):
+            self.search.note(event.ids or (first_id(0),))
         self._throttle.call()
 
     def _identified(self, event: RequestsIdentified) -> None:
