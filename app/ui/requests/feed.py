@@ -54,7 +54,7 @@ class RequestFeed(QObject):
         self._all = Pager(self.model, captures, tasks, self)
         self._all.loaded.connect(self._loaded)
         # What arrived while the page was read may be missing: it counts as held, and is read at the top.
-        self._held = Held(self)
+        self._held = Held(captures, tasks, self)
         self._held.changed.connect(self.held_changed)
         self._all.joined.connect(self._held.set)
         self.search = SearchPager(self.model, captures, tasks, self)
@@ -143,7 +143,7 @@ class RequestFeed(QObject):
         elif not on or self.model.at_head:
             self.following = on
             if not on:
-                self._held.add(self._waiting, found=self.query is not None)
+                self._held.add(self._waiting)
             self._waiting.clear()
 
     @Slot()
@@ -179,7 +179,7 @@ class RequestFeed(QObject):
         else:
             if not self.paused and len(newer) <= PAGE:
                 fresh = self.model.take_between(fresh)
-            self._held.add(fresh, found=self.query is not None)
+            self._held.add(fresh)
         self._throttle.call()
 
     @Slot()
@@ -191,7 +191,7 @@ class RequestFeed(QObject):
         waiting, self._waiting = self._waiting, []
         if self.paused:
             fresh = [item for item in waiting if self.model.row_of(item.id) is None]
-            self._held.add(fresh, found=self.query is not None)
+            self._held.add(fresh)
             return
         self._throttle.set_interval(FLOOD_MS if len(waiting) > PAGE else MERGE_MS)
         if len(waiting) > PAGE:
@@ -240,6 +240,7 @@ class RequestFeed(QObject):
             return item.endpoint_id == event.endpoint_id if event.ids is None else item.id in names
 
         self._waiting = [item for item in self._waiting if not gone(item)]
+        self._held.remove(names)
         lost = self.model.remove(gone)
         if event.ids is None or (lost and not self.model.rowCount()):
             self.head()
@@ -249,4 +250,5 @@ class RequestFeed(QObject):
         lost = event.report.deleted
         if lost and (self.endpoint_id is None or self.endpoint_id in lost):
             self.pager.check()
+            self._held.check(self.endpoint_id, self.model.newest_key())
             self._throttle.call()
