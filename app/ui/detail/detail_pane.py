@@ -12,8 +12,9 @@ from app.core.bodies.charset import media_type
 from app.core.events import Mirrored, RequestsIdentified, RequestsRemoved
 from app.core.model import Capture
 from app.ui.detail.body_pane import BodyPane
-from app.ui.detail.facts import info_rows, query_rows
+from app.ui.detail.facts import query_rows
 from app.ui.detail.head import DetailHead
+from app.ui.detail.info_tab import InfoTab
 from app.ui.detail.latest import Latest
 from app.ui.detail.mirror_tab import MirrorTab
 from app.ui.detail.pairs_view import PairsView
@@ -53,8 +54,8 @@ class DetailPane(QFrame):
         self.headers = PairsView(("Name", "Value"), theme, self)
         self.query = PairsView(("Name", "Value", "As sent"), theme, self)
         self.mirror = MirrorTab(doors.deliveries, theme, tasks, self)
-        self.info = PairsView(("Fact", "Value"), theme, self)
-        self.info.horizontalHeader().hide()
+        self.info = InfoTab(theme, self)
+        self.body.loader.begun.connect(self.info.read)
         self.tokens = TokensTab(theme, tasks, self)
         self.placeholder = Placeholder(theme, self)
         self._pages = QStackedWidget(self)
@@ -170,7 +171,7 @@ class DetailPane(QFrame):
     def _show(self, capture: Capture) -> None:
         self._capture = capture
         self.head.show_capture(capture, self._doors.providers)
-        self.info.set_rows(info_rows(capture, self._doors.providers))
+        self.info.show_capture(capture, self._doors.providers)
         self.headers.set_rows(capture.headers)
         query = query_rows(capture.target)
         self.query.set_rows(query)
@@ -226,7 +227,7 @@ class DetailPane(QFrame):
         capture = await self._doors.captures.get(shown.id)
         if capture is not None and self._capture is shown:
             self.head.show_capture(capture, self._doors.providers)
-            self.info.set_rows(info_rows(capture, self._doors.providers))
+            self.info.show_capture(capture, self._doors.providers)
 
     def _removed(self, event: RequestsRemoved) -> None:
         shown = self._capture
