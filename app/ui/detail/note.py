@@ -42,7 +42,7 @@ class NotePanel(QFrame):
         self.text.done.connect(self.save)
         self.text.given_up.connect(self.cancel)
         self.text.textChanged.connect(self._check)
-        self.edit = IconButton("edit", "Edit note (N)", theme, self, small=True)
+        self.edit = IconButton("edit", "Edit note (N)", theme, self)
         self.edit.clicked.connect(self.start)
         self._foot = QWidget(self)
         self.hint = label("", "small", self._foot)

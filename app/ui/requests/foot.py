@@ -28,7 +28,7 @@ class Foot(QStackedWidget):
         self.button.setProperty("compact", True)
         restyle(self.button)
         self.button.clicked.connect(pause.toggle)
-        self.go_on = IconButton("play", "Paused: go on (P)", theme, bar, small=True)
+        self.go_on = IconButton("play", "Paused: go on (P)", theme, bar)
         self.go_on.set_icon_name("play", "warning_fill")
         self.go_on.clicked.connect(pause.toggle)
         bar.add_sign(self.go_on)
