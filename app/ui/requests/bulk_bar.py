@@ -31,6 +31,7 @@ class BulkBar(QFrame):
         self.text = ElidedLabel("", "strong", self)
         self.everything = Button("", theme, self, kind="link")
         self.everything.hide()
+        self._offer = ""
         self.progress = QProgressBar(self)
         self.progress.setTextVisible(False)
         self.told = ElidedLabel("", "strong", self)
@@ -53,10 +54,28 @@ class BulkBar(QFrame):
 
     def say(self, text: str, *, offer: str = "") -> None:
         """How many are selected; `offer` where the list has more than that is loaded: the words to select all by."""
+        if (text, offer) == (self.text.text(), self._offer):
+            return
         self.text.setText(text)
-        self.everything.setText(offer)
+        self._offer = offer
+        self.everything.setAccessibleName(offer)
         self.everything.setToolTip(plain_tooltip(f"{OFFERED} ({EVERYTHING_KEY})" if offer else ""))
-        self.everything.setVisible(bool(offer))
+        self.fit()
+
+    def fit(self) -> None:
+        """Where room is short, what is offered matters more than what is selected, and fewer words say it."""
+        wide = self.width() >= WORDS_FROM
+        style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if wide else Qt.ToolButtonStyle.ToolButtonIconOnly
+        for button in self.buttons:
+            button.setToolButtonStyle(style if button.text() else Qt.ToolButtonStyle.ToolButtonIconOnly)
+        short = self._offer.removeprefix("Select ").capitalize()
+        self.everything.setVisible(bool(self._offer))
+        for told, offer in ((True, self._offer), (False, self._offer), (False, short)):
+            self.text.setVisible(told or not self._offer)
+            self.everything.setText(offer)
+            self._choices_row.invalidate()
+            if not self._offer or self._choices_row.sizeHint().width() <= self.width():
+                return
 
     def add_sign(self, sign: QWidget) -> None:
         """Put this before the number of those selected."""
@@ -65,10 +84,7 @@ class BulkBar(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Words where there is room for them."""
         super().resizeEvent(event)
-        wide = self.width() >= WORDS_FROM
-        style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if wide else Qt.ToolButtonStyle.ToolButtonIconOnly
-        for button in self.buttons:
-            button.setToolButtonStyle(style if button.text() else Qt.ToolButtonStyle.ToolButtonIconOnly)
+        self.fit()
 
     def _choices(self) -> QWidget:
         page = QWidget(self)

@@ -58,5 +58,6 @@ class Foot(QStackedWidget):
         self.button.setToolTip(tip)
         self.button.setAccessibleName("Paused, go on" if on else "Pause the list")
         self.go_on.setVisible(on)
+        self.bar.fit()
         self._plain.setProperty("tone", "warning" if on else "")
         restyle(self._plain)

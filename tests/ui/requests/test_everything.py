@@ -33,6 +33,11 @@ async def select_loaded(shown: PageDesk) -> None:
     await until(shown.page.foot.bar.everything.isVisible)
 
 
+def offered(shown: PageDesk) -> list[str]:
+    """What the palette has about the list now."""
+    return [action.text() for group, action in shown.page.commands.offered() if action.isEnabled() and group == "List"]
+
+
 async def select_everything(shown: PageDesk) -> None:
     await select_loaded(shown)
     QTest.mouseClick(shown.page.foot.bar.everything, LEFT)
@@ -60,11 +65,35 @@ def test_all_is_offered_where_more_is_stored_than_loaded(run: Run, tmp_path: Pat
             bar = shown.page.foot.bar
             assert bar.text.text() == "200 selected"
             assert bar.everything.text() == "Select all 450"
+            assert "Select all 450 requests" in offered(shown)
             await select_everything(shown)
             assert bar.text.text() == "All 450 selected"
             assert not bar.everything.isVisible()
             delete = shown.page.commands.selected.delete
             await until(lambda: delete.text() == "Delete 450 requests…")
+
+    run(check())
+
+
+def test_where_room_is_short_the_offer_is_not_cut(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await filled(shown, 450)
+            await select_loaded(shown)
+            bar = shown.page.foot.bar
+            assert bar.text.isVisible()
+            shown.page.splitter.setSizes([340, 660])
+            shown.page._pause.set(True)
+            await settle()
+            bar.say("200 selected", offer="Select all 1,000,450")
+            assert not bar.text.isVisible()
+            assert bar.everything.text() == "All 1,000,450"
+            assert bar.everything.accessibleName() == "Select all 1,000,450"
+            row = bar.everything.parentWidget().layout()
+            assert row.sizeHint().width() <= bar.width()
+            shown.page.splitter.setSizes([600, 400])
+            await until(bar.text.isVisible)
+            assert bar.everything.text().startswith("Select all ")
 
     run(check())
 
@@ -76,7 +105,7 @@ def test_nothing_more_is_offered_where_all_is_loaded(run: Run, tmp_path: Path) -
             QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
             await until(lambda: shown.page.foot.bar.text.text() == "20 selected")
             assert not shown.page.foot.bar.everything.isVisible()
-            assert not shown.page.commands.list.everything.isEnabled()
+            assert [text for text in offered(shown) if text.startswith("Select all")] == ["Select all"]
 
     run(check())
 
