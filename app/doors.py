@@ -33,6 +33,7 @@ def doors_of(application: Application) -> Doors:
         endpoints=store.endpoints,
         captures=store.captures,
         activity=store.activity,
+        senders=store.senders,
         deliveries=store.deliveries,
         account=store.account,
         retention=store.retention,

@@ -26,6 +26,7 @@ async def draw(book: Book, stripe: Endpoint, shopify: Endpoint) -> None:
     await book.open("POST")
     await _filter(book)
     await _slow(book, stripe)
+    await _select_all(book)
     await _chart(book, stripe, shopify)
     await _palette(book, stripe)
 
@@ -94,6 +95,18 @@ async def _slow(book: Book, stripe: Endpoint) -> None:
             setattr(searching, name, rows)
     book.page.filter.bar.clear()
     await book.counted()
+
+
+async def _select_all(book: Book) -> None:
+    """More than is loaded: the rest is offered, and taken."""
+    page = book.page
+    page.list.selectAll()
+    await book.until("the offer", page.foot.bar.everything.isVisible)
+    await book.save("select-all-offered")
+    page.everything.select()
+    await book.until("all to be selected", lambda: page.everything.chosen is not None)
+    await book.save("select-all")
+    page.commands.clear_selection()
 
 
 async def _chart(book: Book, stripe: Endpoint, shopify: Endpoint) -> None:

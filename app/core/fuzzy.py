@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from unicodedata import combining, normalize
@@ -11,9 +12,14 @@ from app.core.model import Record
 WANTED_MAX, TEXT_MAX = 60, 200
 """Characters that are looked at; more are neither typed nor read."""
 
+STEPS_MAX = 800
+"""Letters that are compared to find the best way to scatter what is wanted over one text: a palette asks a thousand."""
+
 _LETTER, _START, _FIRST, _NEXT, _SKIPPED, _BEFORE_MAX, _WHOLE, _ELSEWHERE = 4, 8, 3, 9, 1, 8, 20, 2
 """Points: of each letter, one that begins a word or all or follows the one before; what is skipped costs."""
 _NONE = -1_000_000
+_BEGINS = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]|(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]|(?<=[a-z])[A-Z]")
+"""Where a word begins in ASCII; as `_begins` has it for all letters."""
 _STROKES = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "\u0131": "i", "æ": "ae", "œ": "oe"})
 
 
@@ -35,16 +41,18 @@ class Folded(Record, frozen=True):
 def match(wanted: str, text: str, more: Sequence[str] = ()) -> Match | None:
     """How `text` fits what is wanted; None if it does not. Nothing wanted fits everything.
 
-    Each word of `wanted` has to be found: its letters in the text, or the word as it is in one of `more`.
+    Each word of `wanted` has to be found: its letters in the text, or the word as it is in one of `more`. Where that
+    would be too much to compare, the word has to stand in the text as it is.
     """
     score, places = 0, set[int]()
-    inside = fold(text[:TEXT_MAX])
-    for word in fold(wanted[:WANTED_MAX]).letters.split():
-        found = _word(word, inside)
+    inside, steps = fold(text[:TEXT_MAX]), STEPS_MAX
+    for word in dict.fromkeys(fold(wanted[:WANTED_MAX]).letters.split()):
+        found = _word(word, inside, steps)
+        steps -= len(word) * len(inside.letters)
         if found is not None:
             score += found.score
             places.update(found.places)
-        elif any(_holds(fold(other[:TEXT_MAX]), word) for other in more):
+        elif any(_holds(other[:TEXT_MAX], word) for other in more):
             score += _ELSEWHERE * len(word)
         else:
             return None
@@ -54,10 +62,14 @@ def match(wanted: str, text: str, more: Sequence[str] = ()) -> Match | None:
 @lru_cache(maxsize=4096)
 def fold(text: str) -> Folded:
     """`text` as it is compared."""
+    if text.isascii():
+        begins_at = {match.start() for match in _BEGINS.finditer(text)}
+        size = range(len(text))
+        return Folded(letters=text.lower(), at=tuple(size), starts=tuple([place in begins_at for place in size]))
     letters, at, starts = [], [], []
     before = " "
     for place, character in enumerate(text):
-        plain = character.lower() if character.isascii() else _plain(character)
+        plain = _plain(character)
         begins = _begins(before, character)
         for letter in plain:
             letters.append(letter)
@@ -81,17 +93,25 @@ def _begins(before: str, character: str) -> bool:
     return character.isupper() and before.islower()
 
 
-def _holds(inside: Folded, word: str) -> bool:
+def _holds(text: str, word: str) -> bool:
     """Whether the word stands there as it is; a short one only where a word begins."""
+    if text.isascii() and word not in text.lower():
+        return False
+    inside = fold(text)
     at = inside.letters.find(word)
     return at >= 0 and (len(word) > 2 or inside.starts[at])
 
 
-def _word(word: str, inside: Folded) -> Match | None:
+def _word(word: str, inside: Folded, steps: int) -> Match | None:
     """The best way to find the letters of `word` in their order; None if too few of them begin or follow anything."""
     if not _in_order(word, inside.letters):
         return None
-    score, places = _together(word, inside) or _best(word, inside)
+    way = _together(word, inside)
+    if way is None and len(word) * len(inside.letters) <= steps:
+        way = _best(word, inside)
+    if way is None:
+        return None
+    score, places = way
     loose = sum(
         not inside.starts[place] and (number == 0 or place != places[number - 1] + 1)
         for number, place in enumerate(places)

@@ -205,6 +205,14 @@ class Counts(Record, frozen=True):
     last_received_at: int | None = None
 
 
+class SenderCount(Record, frozen=True):
+    """How many requests a provider sent that tell of this event (None: of none that has a name)."""
+
+    provider: str
+    event: str | None
+    count: int
+
+
 class Delivery(Record, frozen=True):
     """One mirroring of a capture to a URL, with its outcome once there is one.
 

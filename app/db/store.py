@@ -24,6 +24,7 @@ from app.db.readers import Readers
 from app.db.retention import Retention
 from app.db.search.index.index import Index
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
+from app.db.senders import Senders
 from app.db.sweeper import Sweeper
 from app.db.writer import Writer
 
@@ -61,6 +62,7 @@ class Store:
             writer, readers, tally=tally, sweeper=sweeper, identifier=identifier, publish=told, index=index
         )
         self.activity = Activity(readers)
+        self.senders = Senders(readers)
         self.deliveries = Deliveries(writer, readers, tally, publish)
         self.account = Account(writer, publish)
         self.retention = Retention(

@@ -21,6 +21,7 @@ from app.core.model import (
     Plan,
     PurgeReport,
     Refusal,
+    SenderCount,
     StorageSize,
     Summary,
 )
@@ -80,6 +81,12 @@ class ActivityPort(Protocol):
     async def bars(self, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]: ...
     async def oldest(self, endpoint_id: int | None) -> int | None: ...
     async def last_outcomes(self) -> dict[int, MirrorState]: ...
+
+
+class SendersPort(Protocol):
+    """Who sent the newest requests of an endpoint, or of all (None), and which events; the most frequent first."""
+
+    async def lately(self, endpoint_id: int | None) -> Sequence[SenderCount]: ...
 
 
 class DeliveriesPort(Protocol):
@@ -157,6 +164,7 @@ class Doors:
     endpoints: EndpointsPort
     captures: CapturesPort
     activity: ActivityPort
+    senders: SendersPort
     deliveries: DeliveriesPort
     account: AccountPort
     retention: RetentionPort

@@ -7,7 +7,10 @@ import string
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from app.core import fuzzy
 from app.core.fuzzy import TEXT_MAX, match
 
 
@@ -100,6 +103,37 @@ def test_any_text_gives_places_inside_it_in_order() -> None:
         plain = unicodedata.normalize("NFKD", wanted).casefold().split()
         assert found.places or not "".join(plain) or all(map(unicodedata.combining, "".join(plain)))
     assert hits > 500
+
+
+@given(st.text(alphabet="abZ 19-_.", max_size=40))
+def test_plain_letters_are_folded_as_all_others(text: str) -> None:
+    among_others = fuzzy.fold(f"{text}\u00e4")
+    plain = fuzzy.fold(text)
+    assert among_others.letters == f"{plain.letters}a"
+    assert among_others.at[:-1] == plain.at
+    assert among_others.starts[:-1] == plain.starts
+
+
+@given(st.text(alphabet="ab ", max_size=80), st.text(alphabet="xab ", max_size=250))
+def test_however_absurd_only_so_much_is_compared(wanted: str, text: str) -> None:
+    compared = []
+    real = fuzzy._table
+
+    def table(word: str, inside: fuzzy.Folded) -> tuple[list[int], list[list[int]]]:
+        compared.append(len(word) * len(inside.letters))
+        return real(word, inside)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fuzzy, "_table", table)
+        match(wanted, text)
+    assert sum(compared) <= fuzzy.STEPS_MAX
+
+
+def test_a_long_word_is_found_as_it_stands_in_a_long_text() -> None:
+    text, word = f"{'s-t-r ' * 20}production-webhooks", "production-webhooks"
+    assert match(word, text) is not None
+    assert match(word.replace("-", ""), text) is None
+    assert match("prodhooks", "Production webhooks") is not None
 
 
 def test_a_very_long_text_is_read_to_a_bound() -> None:

@@ -71,6 +71,7 @@ class Desk:
             endpoints=self.store.endpoints,
             captures=self.store.captures,
             activity=self.store.activity,
+            senders=self.store.senders,
             deliveries=self.store.deliveries,
             account=self.store.account,
             retention=self.store.retention,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import pytest
+from PySide6 import QtWidgets
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
@@ -217,3 +219,19 @@ def test_text_keeps_the_theme_of_a_widget_made_before(qapp: QApplication, qtbot:
     text.ensurePolished()
     assert text.palette().color(QPalette.ColorRole.WindowText) == QColor(DARK.text)
     theme.set_choice("light")
+
+
+def test_no_rule_of_the_style_sheet_asks_for_a_property_that_qt_itself_has() -> None:
+    """Such a property takes no word, so that the rule would never apply."""
+    rules = re.findall(r"(Q[A-Za-z]+)((?:\[\w+=\"[^\"]*\"\])+)", style_sheet(LIGHT))
+    asked = {(widget, name) for widget, tests in rules for name in re.findall(r"\[(\w+)=", tests)}
+    assert len(asked) > 10
+    for widget, name in asked:
+        meta = getattr(QtWidgets, widget).staticMetaObject
+        number = meta.indexOfProperty(name)
+        assert number < 0 or meta.property(number).typeName() in ("QString", "bool"), (widget, name)
+
+
+@THEMES
+def test_a_link_is_legible_on_a_bar(tokens: Tokens) -> None:
+    assert contrast(tokens.accent_text, tokens.warning_soft) >= AA

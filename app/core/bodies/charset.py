@@ -25,11 +25,16 @@ _IN_HTML = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?([A-Za-z][\w.-]*)", re
 
 
 class Charset(NamedTuple):
-    """A charset that Python knows; the first `skip` bytes are its mark. `note` says what was guessed, and why."""
+    """A charset that Python knows; the first `skip` bytes are its mark. `note` says what was guessed, and why.
+
+    `told` is what people call it, and `known_by` how it is known: "declared", "detected" and so on.
+    """
 
     name: str
     skip: int = 0
     note: str | None = None
+    told: str = ""
+    known_by: str = ""
 
     def decoder(self) -> codecs.IncrementalDecoder:
         """Decodes in pieces; what is not in the charset becomes U+FFFD."""
@@ -76,7 +81,7 @@ def detect(content_type: str, head: bytes, whole: bool) -> Charset:
     """The charset of a text that begins with `head`; unless that is the `whole`, it may end within a character."""
     for mark, name in _MARKS:
         if head.startswith(mark):
-            return Charset(name, len(mark))
+            return Charset(name, len(mark), told=_told(name), known_by="by its byte order mark")
     declared, written = declared_charset(content_type), written_charset(head)
     for name in filter(None, (declared, written)):
         known = _known(name)
@@ -84,12 +89,17 @@ def detect(content_type: str, head: bytes, whole: bool) -> Charset:
             wrong = (
                 f"Declared as {declared}, which is not so; read as {name}." if declared and name != declared else None
             )
-            return Charset(known, note=wrong)
+            known_by = "declared" if name == declared else "by what the text says"
+            return Charset(known, note=wrong, told=_told(name), known_by=known_by)
     if _decodes(head, "utf-8", whole):
         note = f"Declared as {declared}, which is not so; read as UTF-8." if declared else None
-        return Charset("utf-8", note=note)
+        return Charset("utf-8", note=note, told="UTF-8", known_by="detected")
     wrong = f"Not {declared}, as declared, and not UTF-8" if declared else "Not UTF-8"
-    return Charset("latin-1", note=f"{wrong}; read as Latin-1.")
+    return Charset("latin-1", note=f"{wrong}; read as Latin-1.", told="Latin-1", known_by="guessed")
+
+
+def _told(name: str) -> str:
+    return name[:40].upper() if name.lower().startswith(("utf", "iso")) else name[:40]
 
 
 def _is_ascii_after_all(head: bytes, name: str) -> bool:

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from app.core.bodies.lines import Line
+
+Place = tuple[int, int]
+"""Line and column of a text, both from 1."""
+
+
+@runtime_checkable
+class Placed(Protocol):
+    """A format that knows where it is broken first: the place its error, or the first of its notes, tells of."""
+
+    @property
+    def place(self) -> Place | None:
+        """None while nothing is wrong."""
+        ...
 
 
 class Formatter(Protocol):

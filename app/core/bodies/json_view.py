@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.core.bodies.formatter import Place
 from app.core.bodies.json_tokens import STRING_REST, TOKEN, UNFINISHED, UNFINISHED_ESCAPE, WORDS, Expect
 from app.core.bodies.lines import Kind, Line, LineBuilder
 from app.core.bodies.text_view import TextFormatter
@@ -25,6 +26,7 @@ class JsonFormatter:
 
     def __init__(self, *, many: bool = False) -> None:
         self.error: str | None = None
+        self.place: Place | None = None
         self._many = many
         self._lines = LineBuilder()
         self._text, self._at = "", 0
@@ -195,6 +197,7 @@ class JsonFormatter:
 
     def _fail(self, why: str) -> bool:
         """Remember what is wrong, and let the rest through as text on the line begun."""
+        self.place = (self._line, self._column)
         self.error = f"Not valid JSON at line {self._line:,}, column {self._column:,}: {why}."
         self._raw = TextFormatter(self._lines)
         self._raw.feed(self._gap + self._text[self._at :], self._final)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from app.core.bodies.escape import HIDDEN_BUT_TAB, pieces
@@ -12,6 +14,7 @@ Kind = Literal["text", "key", "string", "number", "literal", "punctuation", "con
 Span = tuple[int, int, Kind]
 """Start, end (in characters of the line) and kind; plain text has no span."""
 
+_HIDDEN = re.compile(r"\\[^\\]+")
 WIDTH = 2_000
 """Characters of a display line. Longer lines are folded: no widget ever meets an endless one."""
 
@@ -35,6 +38,21 @@ class Line(NamedTuple):
         if at < len(self.text):
             result.append(("text", self.text[at:]))
         return result
+
+
+def shown_at(lines: Sequence[Line], column: int) -> tuple[int, int]:
+    """Which of `lines`, a line of the text with its folds, shows this column (from 1), and at which character."""
+    left = column - 1
+    for number, line in enumerate(lines):
+        at = 0
+        for kind, text in line.runs():
+            # What stands for a hidden character is longer than that.
+            starts = [match.start() for match in _HIDDEN.finditer(text)] if kind == "control" else range(len(text))
+            if left < len(starts):
+                return number, at + starts[left]
+            left -= len(starts)
+            at += len(text)
+    return len(lines) - 1, len(lines[-1].text)
 
 
 class LineBuilder:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from app.core.bodies.formatter import Place
+
 STEP_MAX = 16 * 1024
 """Characters that are written line by line in one step: they may be nothing but line ends."""
 
@@ -15,6 +17,7 @@ class Scanner:
         self._waits = True
         self._line, self._column = 1, 1
         self._first_fault = ""
+        self.place: Place | None = None
         self._faults = 0
 
     @property
@@ -47,6 +50,7 @@ class Scanner:
         if self._faults == 1:
             line = self._line + before.count("\n")
             column = len(before) - before.rfind("\n") if "\n" in before else self._column + len(before)
+            self.place = (line, column)
             self._first_fault = f"Not well-formed at line {line:,}, column {column:,}: {why}"
 
     def _sure(self, keep: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.core.bodies import choice, decoding, image_kind
 from app.core.bodies.charset import BYTES, Charset, detect, media_type
 from app.core.bodies.choice import Group, View
-from app.core.bodies.formatter import Formatter
+from app.core.bodies.formatter import Formatter, Place, Placed
 from app.core.bodies.lines import Line
 from app.core.model import Headers
 
@@ -35,6 +35,7 @@ class BodyReader:
         self._formatter: Formatter | None = None
         self._broken: str | None = None
         self._fallen: list[str] = []
+        self._fallen_at: Place | None = None
         self.view: View | None = None
         self.views: list[View] = []
         self.unpacked = 0
@@ -44,6 +45,12 @@ class BodyReader:
     def charset(self) -> str:
         """Python's name of the charset that the lines were read with."""
         return self._charset.name if self._charset else "utf-8"
+
+    @property
+    def text_charset(self) -> Charset | None:
+        """The charset that a text was read with; None for what is no text, or is not shown as one."""
+        textual = self._formatter is not None and self.view is not None and not self.view.of_bytes
+        return self._charset if textual else None
 
     @property
     def behind(self) -> bool:
@@ -69,6 +76,16 @@ class BodyReader:
         told = self._formatter.notes if self._formatter else ()
         found = [self._refusal, *self._fallen, error, *told, charset, self._broken]
         return [note for note in found if note]
+
+    @property
+    def fault(self) -> tuple[str, Place] | None:
+        """The first place where the text is not what it should be, and which of the notes tells of it."""
+        if self._fallen_at is not None:
+            return self._fallen[0], self._fallen_at
+        formatter = self._formatter
+        if isinstance(formatter, Placed) and formatter.place is not None:
+            return formatter.error or formatter.notes[0], formatter.place
+        return None
 
     def feed(self, data: bytes, final: bool) -> None:
         """The next piece of the body as sent; `final` with the last of it. Cheap."""
@@ -111,7 +128,9 @@ class BodyReader:
                 self._formatter = formatter
                 return lines
             # What the body looks like most is what was meant; why it is none of the others either would only confuse.
-            self._fallen = self._fallen or [f"{formatter.error} Shown as it stands."]
+            if not self._fallen:
+                self._fallen = [f"{formatter.error} Shown as it stands."]
+                self._fallen_at = formatter.place if isinstance(formatter, Placed) else None
         return []
 
     def _as_sent(self, why: str) -> bytes:

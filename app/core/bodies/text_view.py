@@ -62,4 +62,10 @@ def fit(media_type: str, head: bytes) -> float:
     return 0.6 if textual else 0.5
 
 
+def is_binary(text: str) -> bool:
+    """Whether what was read as text holds what no text does: zeros, or many control characters."""
+    return "\0" in text or sum(map(text.count, _CONTROLS)) * 20 > len(text)
+
+
 _BINARY = tuple(bytes([code]) for code in range(32) if code not in b"\t\n\r\f\x1b")
+_CONTROLS = tuple(byte.decode("ascii") for byte in _BINARY)

@@ -37,7 +37,7 @@ class ActivityStrip(QFrame):
         self.times: tuple[int, int] | None = None
         self.source = ActivitySource(activity, bus, tasks, self)
         self.chart = ActivityChart(self.source, theme, self)
-        self.fold = IconButton("collapse", "Hide the activity chart", theme, self, small=True)
+        self.fold = IconButton("collapse", "Hide the activity chart", theme, self)
         self.summary = ElidedLabel("", "small", self)
         self.chip = Button("", theme, self, icon="close")
         self.chip.setLayoutDirection(Qt.LayoutDirection.RightToLeft)

@@ -35,7 +35,6 @@ class PaletteField(QLineEdit):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("frameless", True)
-        self.setProperty("size", "large")
         self.setPlaceholderText(PLACEHOLDER)
         self.setAccessibleName(PLACEHOLDER)
         self.setMaxLength(LENGTH_MAX)

@@ -17,6 +17,8 @@ from app.core.targets import type_hint
 from app.core.wording import size_text
 from app.ui.detail.body_loader import BodyLoader
 from app.ui.detail.code_view import SHOWN_MAX, CodeView
+from app.ui.detail.copying import BodyCopy
+from app.ui.detail.fault import FaultPlace
 from app.ui.detail.find_bar import FindBar
 from app.ui.detail.find_beyond import FindBeyond
 from app.ui.detail.hex_widget import HexWidget
@@ -24,7 +26,7 @@ from app.ui.detail.image_view import ImageView
 from app.ui.detail.notes_bar import NotesBar
 from app.ui.detail.parts_dialog import PartsDialog
 from app.ui.detail.rest_bar import RestBar
-from app.ui.detail.saving import copy_picture, copy_text, save_as
+from app.ui.detail.saving import save_as
 from app.ui.detail.segmented import Segmented
 from app.ui.detail.source import BodySource
 from app.ui.detail.tree_view import TreeView
@@ -55,13 +57,13 @@ class BodyPane(QWidget):
         for rare in ("tree", "preview"):
             self.views.set_shown(rare, False)
         self.kind = ElidedLabel("", "small", self)
-        self.search = IconButton("search", "Find in body (Ctrl+F)", theme, self, small=True)
+        self.search = IconButton("search", "Find in body (Ctrl+F)", theme, self)
         self.parts = Button("Parts…", theme, self, kind="link")
         self.parts.setToolTip("Look at each part, copy or save it")
         self.parts.hide()
-        self.copy = IconButton("copy", "Copy body", theme, self, small=True)
-        self.save = IconButton("download", "Save body as…", theme, self, small=True)
-        self.notes = NotesBar(self)
+        self.copy = IconButton("copy", "Copy body", theme, self)
+        self.save = IconButton("download", "Save body as…", theme, self)
+        self.notes = NotesBar(theme, self)
         self.code = CodeView(theme, self)
         self.hex = HexWidget(theme, tasks, self)
         self.image = ImageView(theme, tasks, self)
@@ -74,12 +76,15 @@ class BodyPane(QWidget):
         self._toast = Toast(theme, self)
         self._build_layout()
         self._connect()
+        self._copying = BodyCopy(self.copy, self.loader, tasks, self._toast, source=self._shown, saves=self._save)
+        self.fault = FaultPlace(self.code, self.loader, self.notes)
         self.beyond = FindBeyond(self.find_bar, self.code, self.hex, self.loader, tasks)
 
     def show_source(self, source: BodySource) -> None:
         """Show this body; what was being loaded is given up."""
         self._source = source
         self.beyond.stop()
+        self.fault.forget()
         self._clear_whole()
         self.find_bar.hide()
         for widget in (self.views, self.search, self.copy, self.save):
@@ -137,7 +142,6 @@ class BodyPane(QWidget):
         self.views.chosen.connect(self._take)
         self.search.clicked.connect(self.open_find)
         self.parts.clicked.connect(self._open_parts)
-        self.copy.clicked.connect(self._copy)
         self.save.clicked.connect(self._save)
         self.rest.more.clicked.connect(self.loader.more)
         self.rest.save.clicked.connect(self._save)
@@ -183,7 +187,9 @@ class BodyPane(QWidget):
         self.views.set_shown("pretty", pretty is not None or preview is None)
         chosen = media_type(source.content_type) in self._taken
         what = _named(reader, source.content_type)
-        facts = [what, size_text(source.size), *reader.codings, *([] if chosen else ["auto"])]
+        charset = reader.text_charset
+        rare = [escape(charset.told)] if charset is not None and charset.name != "utf-8" else []
+        facts = [what, size_text(source.size), *rare, *reader.codings, *([] if chosen else ["auto"])]
         self.kind.setText(" · ".join(facts))
         self._clear_whole()
         if reader.view.group in ("preview", "tree"):
@@ -208,7 +214,8 @@ class BodyPane(QWidget):
 
     def _tell(self, reader: BodyReader) -> None:
         wrong = _not_as_sent(reader, self._source.content_type) if self._source else []
-        self.notes.say([*wrong, *reader.notes])
+        notes, place = self.fault.told(reader)
+        self.notes.say([*wrong, *notes], place=place)
         self.find_bar.whole = reader.done
         textual = reader.view is not None and reader.view.formatter is not None
         if self._source is None or not textual or reader.done:
@@ -232,15 +239,8 @@ class BodyPane(QWidget):
             self._taken[media_type(self._source.content_type)] = cast(Group, group)
             self.loader.start(self._source, cast(Group, group))
 
-    @Slot()
-    def _copy(self) -> None:
-        if self._source is not None:
-            self._tasks.start(self._copy_and_tell(self._source), "body: copy")
-
-    async def _copy_and_tell(self, source: BodySource) -> None:
-        reader = self.loader.reader
-        is_picture = reader is not None and best_in("preview", reader.views) is not None
-        self._toast.say(await (copy_picture if is_picture else copy_text)(source))
+    def _shown(self) -> BodySource | None:
+        return self._source
 
     @Slot()
     def _save(self) -> None:

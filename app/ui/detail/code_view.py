@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from PySide6.QtCore import QMimeData, QRect, QRectF, Qt, Signal, Slot
@@ -15,17 +16,20 @@ from PySide6.QtGui import (
     QTextBlock,
     QTextCharFormat,
     QTextCursor,
+    QTextDocument,
+    QTextFormat,
     QTextLayout,
     QTextOption,
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
-from app.core.bodies.lines import Line
-from app.ui.detail.found_text import FoundText, qt_spans
+from app.core.bodies.lines import Line, shown_at
+from app.ui.detail.found_text import FoundText, qt_spans, utf16
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 
+Selection = QTextEdit.ExtraSelection
 NEAR_MATCHES = 200
 
 SHOWN_MAX = 8 * 1024 * 1024
@@ -47,6 +51,7 @@ class CodeView(QPlainTextEdit):
         self._formats: dict[str, QTextCharFormat] = {}
         self._dress_number = 0
         self._marked: tuple[Sequence[tuple[int, int]], int] = ((), 0)
+        self._wrong: tuple[int, int] | None = None
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setProperty("frameless", True)
@@ -70,7 +75,7 @@ class CodeView(QPlainTextEdit):
         self._lines, self._numbers = [], []
         self._text = FoundText()
         self._length = 0
-        self._marked = ((), 0)
+        self._marked, self._wrong = ((), 0), None
         self._note(lines)
         self.setPlainText("\n".join(line.text for line in lines))
         self._make_room()
@@ -104,12 +109,12 @@ class CodeView(QPlainTextEdit):
     def show_match(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool = True) -> None:
         """Mark the matches around the current one, and bring that into view if to `move`; none clears."""
         self._marked = (matches, current)
-        selections = []
+        selections = _wrong_selections(self.document(), self._wrong, self._theme.tokens)
         near = range(max(0, current - NEAR_MATCHES), min(len(matches), current + NEAR_MATCHES))
         tokens = self._theme.tokens
         for number in near:
             start, end = matches[number]
-            selection = QTextEdit.ExtraSelection()
+            selection = Selection()
             cursor = QTextCursor(self.document())
             cursor.setPosition(start)
             cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
@@ -127,6 +132,22 @@ class CodeView(QPlainTextEdit):
             self.setTextCursor(cursor)
             if not seen:
                 self.centerCursor()
+
+    def mark_place(self, line: int, column: int, *, move: bool) -> None:
+        """Underline where something is wrong, if it is shown, and bring that into view if to `move`."""
+        first = bisect_left(self._numbers, line)
+        folds = self._lines[first : bisect_right(self._numbers, line)]
+        if folds:
+            number, at = shown_at(folds, column)
+            start = self.document().findBlockByNumber(first + number).position() + utf16(folds[number].text[:at])
+            self._wrong = (start, start + utf16(folds[number].text[at : at + 1]))
+            self.show_match(*self._marked, move=False)
+        if move:
+            cursor = QTextCursor(self.document())
+            cursor.setPosition(self._wrong[0] if self._wrong else len(self.toPlainText()))
+            self.setTextCursor(cursor)
+            self.centerCursor()
+            self.setFocus()
 
     def createMimeDataFromSelection(self) -> QMimeData:
         """The selected text without the folds that are only for showing."""
@@ -227,6 +248,23 @@ class CodeView(QPlainTextEdit):
         bar = self.verticalScrollBar()
         if bar.maximum() - value <= bar.pageStep() and bar.maximum():
             self.end_near.emit()
+
+
+def _wrong_selections(document: QTextDocument, place: tuple[int, int] | None, tokens: Tokens) -> list[Selection]:
+    """The line that is wrong, and from where on, which may be its very end."""
+    if place is None:
+        return []
+    line, spot = Selection(), Selection()
+    line.cursor = QTextCursor(document)
+    line.cursor.setPosition(place[0])
+    line.format.setBackground(QColor(tokens.danger_soft))
+    line.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
+    spot.cursor = QTextCursor(document)
+    spot.cursor.setPosition(place[0])
+    spot.cursor.setPosition(place[1], QTextCursor.MoveMode.KeepAnchor)
+    spot.format.setForeground(QColor(tokens.on_danger))
+    spot.format.setBackground(QColor(tokens.danger))
+    return [line, spot]
 
 
 class _Gutter(QWidget):

@@ -11,12 +11,14 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QTabBar, QVBo
 from app.core.bodies.charset import media_type
 from app.core.events import Mirrored, RequestsIdentified, RequestsRemoved
 from app.core.model import Capture
-from app.ui.detail.body_pane import EMPTY_WIDTH, BodyPane
-from app.ui.detail.facts import info_rows, query_rows
+from app.ui.detail.body_pane import BodyPane
+from app.ui.detail.facts import query_rows
 from app.ui.detail.head import DetailHead
+from app.ui.detail.info_tab import InfoTab
 from app.ui.detail.latest import Latest
 from app.ui.detail.mirror_tab import MirrorTab
 from app.ui.detail.pairs_view import PairsView
+from app.ui.detail.placeholder import LOST, NOT_STORED, Placeholder
 from app.ui.detail.source import of_capture
 from app.ui.detail.tokens_tab import TokensTab
 from app.ui.ports import Doors
@@ -24,7 +26,6 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
-from app.ui.widgets.empty_state import EmptyState
 
 TABS = ("Body", "Headers", "Query", "Mirror", "Info")
 BODY, HEADERS, QUERY, MIRROR, INFO, TOKENS = range(6)
@@ -53,13 +54,10 @@ class DetailPane(QFrame):
         self.headers = PairsView(("Name", "Value"), theme, self)
         self.query = PairsView(("Name", "Value", "As sent"), theme, self)
         self.mirror = MirrorTab(doors.deliveries, theme, tasks, self)
-        self.info = PairsView(("Fact", "Value"), theme, self)
-        self.info.horizontalHeader().hide()
+        self.info = InfoTab(theme, self)
+        self.body.loader.begun.connect(self.info.read)
         self.tokens = TokensTab(theme, tasks, self)
-        self.placeholder = EmptyState(
-            "body", "No request chosen", "Choose one in the list to see its body, headers and more.", theme, self
-        )
-        self.placeholder.text.setFixedWidth(EMPTY_WIDTH)
+        self.placeholder = Placeholder(theme, self)
         self._pages = QStackedWidget(self)
         self._stack = QStackedWidget(self)
         self._build_layout()
@@ -107,6 +105,7 @@ class DetailPane(QFrame):
         self.body.stop()
         self.mirror.stop()
         self.tokens.stop()
+        self.placeholder.none_chosen()
         self._stack.setCurrentWidget(self.placeholder)
         self.closed.emit()
 
@@ -161,6 +160,7 @@ class DetailPane(QFrame):
             return
         if capture is None:
             self.clear()
+            self.placeholder.say(NOT_STORED, LOST)
             return
         self._show(capture)
         if not capture.read:
@@ -171,7 +171,7 @@ class DetailPane(QFrame):
     def _show(self, capture: Capture) -> None:
         self._capture = capture
         self.head.show_capture(capture, self._doors.providers)
-        self.info.set_rows(info_rows(capture, self._doors.providers))
+        self.info.show_capture(capture, self._doors.providers)
         self.headers.set_rows(capture.headers)
         query = query_rows(capture.target)
         self.query.set_rows(query)
@@ -227,7 +227,7 @@ class DetailPane(QFrame):
         capture = await self._doors.captures.get(shown.id)
         if capture is not None and self._capture is shown:
             self.head.show_capture(capture, self._doors.providers)
-            self.info.set_rows(info_rows(capture, self._doors.providers))
+            self.info.show_capture(capture, self._doors.providers)
 
     def _removed(self, event: RequestsRemoved) -> None:
         shown = self._capture

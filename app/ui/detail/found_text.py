@@ -61,6 +61,11 @@ class FoundText:
         return at + folds + bisect_left(self._astral, at)
 
 
+def utf16(text: str) -> int:
+    """How long Qt takes it to be."""
+    return len(text) + len(_ASTRAL.findall(text))
+
+
 def qt_spans(line: Line) -> list[tuple[int, int, str]]:
     """The line's spans as (start, length, kind) in UTF-16 units."""
     if not _ASTRAL.search(line.text):

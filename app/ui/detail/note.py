@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 from shiboken6 import isValid
@@ -25,7 +25,7 @@ PADDING, BORDER = 4, 2
 class NotePanel(QFrame):
     """`show_note` shows one; `start` writes it. `saved` carries the request's id and the new text.
 
-    Who goes on to another request while writing has it saved; what may not be saved is kept for coming back.
+    Who goes on to another request while writing has it saved; what the store could not take is kept for coming back.
     """
 
     saved = Signal(str, str)
@@ -42,7 +42,7 @@ class NotePanel(QFrame):
         self.text.done.connect(self.save)
         self.text.given_up.connect(self.cancel)
         self.text.textChanged.connect(self._check)
-        self.edit = IconButton("edit", "Edit note (N)", theme, self, small=True)
+        self.edit = IconButton("edit", "Edit note (N)", theme, self)
         self.edit.clicked.connect(self.start)
         self._foot = QWidget(self)
         self.hint = label("", "small", self._foot)
@@ -88,8 +88,8 @@ class NotePanel(QFrame):
 
     @Slot()
     def save(self) -> None:
-        """Keep what is written, unless a rule is against it."""
-        if self.writing and note_error(self.text.toPlainText()) is None:
+        """Keep what is written."""
+        if self.writing:
             self._tell()
             self._end()
 
@@ -163,22 +163,16 @@ class NotePanel(QFrame):
 
     @Slot()
     def _check(self) -> None:
-        text = self.text.toPlainText()
-        error = note_error(text)
-        self.save_button.setEnabled(error is None)
-        self.hint.setProperty("kind", "error" if error else "small")
+        left_out, length = self.text.left_out, len(self.text.toPlainText().strip())
+        self.hint.setProperty("kind", "error" if left_out else "small")
         restyle(self.hint)
         self._fit()
-        self.hint.setText(error or f"{len(text.strip()):,} of {NOTE_MAX:,} · Ctrl+Enter saves, Esc cancels")
+        told = f"{left_out:,} more did not fit" if left_out else "Ctrl+Enter saves, Esc cancels"
+        self.hint.setText(f"{length:,} of {NOTE_MAX:,} · {told}")
 
     def _leave(self) -> None:
-        text = self.text.toPlainText()
-        if not self.writing or self._capture_id is None or text.strip() == self._note:
-            return
-        if note_error(text) is None:
+        if self.writing:
             self._tell()
-        else:
-            self._drafts[self._capture_id] = text
 
     def _tell(self) -> None:
         text = self.text.toPlainText().strip()
@@ -202,7 +196,9 @@ class NotePanel(QFrame):
 
 
 class _NoteEdit(QPlainTextEdit):
-    """Plain text. Ctrl+Enter ends it, Esc gives it up; while it is read it takes no key that is a command."""
+    """Plain text, as long as a note may be. Ctrl+Enter ends it, Esc gives it up; while it is read it takes no key that
+    is a command.
+    """
 
     done = Signal()
     given_up = Signal()
@@ -213,6 +209,37 @@ class _NoteEdit(QPlainTextEdit):
         self.setPlaceholderText("What is there to know about this request?")
         self.setTabChangesFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.left_out = 0
+        """Characters of what was put in last that were too many."""
+        self._came = (0, 0)
+        self.document().contentsChange.connect(self._remember)
+        self.textChanged.connect(self._keep_to_rules)
+
+    @Slot(int, int, int)
+    def _remember(self, at: int, removed: int, added: int) -> None:
+        self._came = (at, added)
+
+    @Slot()
+    def _keep_to_rules(self) -> None:
+        """Of what was put in, only what a note may hold stays: so whatever is written can be saved at any moment."""
+        text = self.toPlainText()
+        self.left_out = 0
+        if note_error(text) is None:
+            return
+        at, added = self._came
+        cursor = QTextCursor(self.document())
+        last = self.document().characterCount() - 1  # Qt counts the end of the text in
+        cursor.setPosition(min(at, last))
+        cursor.setPosition(min(at + added, last), QTextCursor.MoveMode.KeepAnchor)
+        came = cursor.selectedText()
+        kept = "".join("\ufffd" if char == "\0" or "\ud800" <= char <= "\udfff" else char for char in came)
+        if len(text.strip()) > NOTE_MAX:
+            kept = kept[: max(0, len(came) - (len(text) - NOTE_MAX))]
+        with QSignalBlocker(self):
+            cursor.joinPreviousEditBlock()
+            cursor.insertText(kept)
+            cursor.endEditBlock()
+        self.left_out = len(came) - len(kept)
 
     def event(self, event: QEvent) -> bool:
         """While one writes, Enter and Esc are for the note, whatever command has them around."""

@@ -6,13 +6,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import label
 
 
 class NotesBar(QFrame):
     """Hidden while there is nothing to say."""
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "bar")
         self.setProperty("tone", "warning")
@@ -20,10 +22,15 @@ class NotesBar(QFrame):
         self.text = label("", "small", self, wrap=True)
         row = QHBoxLayout(self)
         row.setContentsMargins(metrics.SPACE_4, 6, metrics.SPACE_3, 6)
+        self.place = Button("Show", theme, self, kind="link")
+        self.place.setToolTip("Go to the place in the text as it was sent")
+        self.place.setAccessibleName("Show the place")
         row.addWidget(self.text, 1)
+        row.addWidget(self.place)
         self.hide()
 
-    def say(self, notes: list[str]) -> None:
-        """Show these; none hides."""
+    def say(self, notes: list[str], *, place: bool = False) -> None:
+        """Show these, with a button if there is a place to go to; none hides."""
+        self.place.setVisible(place)
         self.text.setText(" ".join(notes))
         self.setVisible(bool(notes))

@@ -59,7 +59,7 @@ class PartsDialog(Dialog):
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.currentItemChanged.connect(self._show)
-        self.notes = NotesBar(self)
+        self.notes = NotesBar(theme, self)
         self.pane, shown = pane(self)
         self.close_button = Button("Close", theme, self)
         self.close_button.clicked.connect(self.reject)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from app.core.bodies.charset import media_type
 from app.core.bodies.reading import body_text
+from app.core.bodies.text_view import is_binary
 from app.core.errors import HooklineError
 from app.core.model import PART_SIZE
 from app.ui.detail.picture import BYTES_MAX, decoded
@@ -21,6 +22,7 @@ from app.ui.detail.whole import read_plain
 from app.ui.widgets.question import result_of
 
 COPY_MAX = 8 * 1024 * 1024
+TOO_LARGE = "This body is too large for the clipboard: save it instead."
 
 
 class SaveError(HooklineError):
@@ -72,13 +74,15 @@ async def write_body(source: BodySource, path: Path) -> None:
         await loop.run_in_executor(None, lambda: beside.unlink(missing_ok=True))
 
 
-async def copy_text(source: BodySource) -> str:
-    """Put the body on the clipboard as text; what to tell the user."""
+async def copy_text(source: BodySource) -> str | None:
+    """Put the body on the clipboard as text; what to tell the user, None if it is none and nothing was copied."""
     if source.size > COPY_MAX:
-        return "This body is too large for the clipboard: save it instead."
+        return TOO_LARGE
     data = await source.read(0, COPY_MAX)
     loop = asyncio.get_running_loop()
     text, whole = await loop.run_in_executor(None, body_text, source.headers, source.content_type, data, COPY_MAX)
+    if is_binary(text):
+        return None
     QGuiApplication.clipboard().setText(text)
     return "Body copied." if whole else "Copied the first 8 MiB: the body is larger once unpacked."
 

@@ -33,7 +33,7 @@ class TokensTab(QWidget):
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self._latest = Latest(tasks, "tokens: find")
-        self.notes = NotesBar(self)
+        self.notes = NotesBar(theme, self)
         self.code = CodeView(theme, self)
         self.code.setAccessibleName("Tokens")
         self.setFocusProxy(self.code)

@@ -161,7 +161,7 @@ class Sidebar(QFrame):
         return row
 
     def _endpoints_head(self) -> QHBoxLayout:
-        self.add_button = IconButton("add", "New endpoint (Ctrl+N)", self._theme, self, small=True)
+        self.add_button = IconButton("add", "New endpoint (Ctrl+N)", self._theme, self)
         self.add_button.clicked.connect(self._actions.create)
         row = QHBoxLayout()
         row.setContentsMargins(metrics.SPACE_4 + 2, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_1)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
+from app.core.clock import now_us
 from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.model import Capture, Endpoint, Summary
 from app.core.wording import count_of
 from app.ui.ports import Doors
+from app.ui.requests.agreeing import FOR_GOOD, delete_question
 from app.ui.requests.bulk import Bulk
-from app.ui.requests.title import path_of
+from app.ui.requests.chosen import Chosen
 from app.ui.theme.theme import Theme
 from app.ui.widgets.question import ask
 from app.ui.widgets.toast import Toast
-
-FOR_GOOD = "This cannot be undone."
-NAMED = 2
-"""Of many requests that are to go, so many are named."""
 
 
 class RequestActions:
@@ -37,38 +34,30 @@ class RequestActions:
         """A short notice."""
         self._toast.say(text)
 
-    async def agree_to_delete(self, summaries: Sequence[Summary]) -> bool:
+    async def agree_to_delete(self, chosen: Chosen) -> bool:
         """Whether the user wants these requests to be deleted."""
-        if len(summaries) == 1:
-            title = "Delete this request?"
-            text = f"{_name(summaries[0])} goes, with its body and what its mirroring gave. {FOR_GOOD}"
-        else:
-            title = f"Delete {count_of(len(summaries), 'request')}?"
-            rest = len(summaries) - NAMED
-            named = ", ".join(_name(summary) for summary in summaries[:NAMED])
-            them = f"{named} and {rest:,} more" if rest > 0 else " and ".join(map(_name, summaries))
-            text = f"{them} go with their bodies and what their mirroring gave. {FOR_GOOD}"
+        title, text = delete_question(chosen, self._doors.endpoints.by_id, now_us())
         return await ask(self._over, self._theme, title, text, "Delete")
 
-    async def delete(self, summaries: Sequence[Summary]) -> None:
+    async def delete(self, chosen: Chosen) -> None:
         """Delete these requests, as was agreed."""
-        done = await self.bulk.run("Deleting", _ids(summaries), self._doors.captures.delete)
-        self._tell(f"Deleted {count_of(done, 'request')}.", done, summaries)
+        done = await self.bulk.run("Deleting", chosen.ids, self._doors.captures.delete)
+        self._tell(f"Deleted {count_of(done, 'request')}.", done, chosen)
 
-    async def set_read(self, summaries: Sequence[Summary], read: bool) -> None:
+    async def set_read(self, chosen: Chosen, read: bool) -> None:
         """Mark these requests read or unread."""
         mark = partial(self._doors.captures.mark_read, read=read)
-        done = await self.bulk.run("Marking", _ids(summaries), mark)
-        if len(summaries) > 1:
-            self._tell(f"Marked {count_of(done, 'request')} {'read' if read else 'unread'}.", done, summaries)
+        done = await self.bulk.run("Marking", chosen.ids, mark)
+        if chosen.count > 1:
+            self._tell(f"Marked {count_of(done, 'request')} {'read' if read else 'unread'}.", done, chosen)
 
-    async def star(self, summaries: Sequence[Summary], starred: bool) -> None:
+    async def star(self, chosen: Chosen, starred: bool) -> None:
         """Give these requests a star, or take it."""
         mark = partial(self._doors.captures.star, starred=starred)
-        done = await self.bulk.run("Starring" if starred else "Taking stars of", _ids(summaries), mark)
-        if len(summaries) > 1:
+        done = await self.bulk.run("Starring" if starred else "Taking stars of", chosen.ids, mark)
+        if chosen.count > 1:
             what = f"Starred {count_of(done, 'request')}." if starred else f"{count_of(done, 'star')} removed."
-            self._tell(what, done, summaries)
+            self._tell(what, done, chosen)
 
     async def set_note(self, capture_id: str, note: str) -> None:
         """Keep this as the request's note; an empty one removes it."""
@@ -112,16 +101,8 @@ class RequestActions:
         if total and await ask(self._over, self._theme, title, text, "Delete all"):
             await self._doors.captures.clear(endpoint.id)
 
-    def _tell(self, text: str, done: int, summaries: Sequence[Summary]) -> None:
+    def _tell(self, text: str, done: int, chosen: Chosen) -> None:
         """What was done; of what was stopped, how much is left as it was."""
-        left = len(summaries) - done
+        left = chosen.count - done
         if done:
             self._toast.say(f"{text} Stopped: {left:,} are as they were." if left else text)
-
-
-def _ids(summaries: Sequence[Summary]) -> list[str]:
-    return [summary.id for summary in summaries]
-
-
-def _name(summary: Summary) -> str:
-    return f"{escape(summary.method)} {path_of(summary)[:120]}"

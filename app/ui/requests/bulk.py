@@ -11,7 +11,7 @@ STEP = 200
 
 
 class Bulk(QObject):
-    """One work at a time. `verb` says what is being done ("Deleting"), `done` of `total` how far it is."""
+    """One work at a time. `verb` says what is done ("Deleting"), `done` of `total` (0: not known) how far it is."""
 
     changed = Signal()
 
@@ -19,7 +19,8 @@ class Bulk(QObject):
         super().__init__(parent)
         self.verb = ""
         self.done = self.total = 0
-        self._stopping = False
+        self.stopping = False
+        """Whether the user ended it."""
 
     @property
     def busy(self) -> bool:
@@ -33,19 +34,33 @@ class Bulk(QObject):
             return len(ids)
         if self.busy:
             return 0
-        self.verb, self.done, self.total, self._stopping = verb, 0, len(ids), False
+        self.begin(verb, len(ids))
         try:
-            while self.done < len(ids) and not self._stopping:
-                self.changed.emit()
+            while self.done < len(ids) and not self.stopping:
                 some = ids[self.done : self.done + STEP]
                 await work(some)
-                self.done += len(some)
+                self.come_to(self.done + len(some))
             return self.done
         finally:
-            self.verb = ""
-            self.changed.emit()
+            self.end()
+
+    def begin(self, verb: str, total: int) -> None:
+        """Something is done that goes its own way, and looks whether it is `stopping`; `total` 0 is not known."""
+        self.verb, self.done, self.total, self.stopping = verb, 0, total, False
+        self.changed.emit()
+
+    def come_to(self, done: int) -> None:
+        """So far it is."""
+        self.done = done
+        self.changed.emit()
+
+    def end(self) -> None:
+        """It is over."""
+        self.verb = ""
+        self.changed.emit()
 
     @Slot()
     def stop(self) -> None:
         """Do not begin the next step."""
-        self._stopping = True
+        self.stopping = True
+        self.changed.emit()

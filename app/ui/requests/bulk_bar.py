@@ -8,13 +8,15 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QStackedLayout,
 
 from app.ui.commands.command import Command
 from app.ui.requests.bulk import Bulk
+from app.ui.requests.list_commands import EVERYTHING_KEY
 from app.ui.requests.request_commands import RequestCommands
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.labels import ElidedLabel, plain_tooltip
 
+OFFERED = "Also those that are not loaded, as they are stored now"
 WORDS_FROM = 640
 """Wider than this the buttons have words beside their icons."""
 
@@ -27,6 +29,9 @@ class BulkBar(QFrame):
         self.setProperty("part", "selection")
         self._bulk = bulk
         self.text = ElidedLabel("", "strong", self)
+        self.everything = Button("", theme, self, kind="link")
+        self.everything.hide()
+        self._offer = ""
         self.progress = QProgressBar(self)
         self.progress.setTextVisible(False)
         self.told = ElidedLabel("", "strong", self)
@@ -47,11 +52,30 @@ class BulkBar(QFrame):
         self._layers.addWidget(self._work())
         bulk.changed.connect(self._follow)
 
-    def say(self, count: int, *, only_loaded: bool) -> None:
-        """So many are selected; `only_loaded` when that is all that is loaded, and there are more."""
-        self.text.setText(f"{count:,} selected{' (those loaded)' if only_loaded else ''}")
-        tip = "The list holds more than is loaded. Filter it, or scroll on and select again." if only_loaded else ""
-        self.text.set_meaning(tip)
+    def say(self, text: str, *, offer: str = "") -> None:
+        """How many are selected; `offer` where the list has more than that is loaded: the words to select all by."""
+        if (text, offer) == (self.text.text(), self._offer):
+            return
+        self.text.setText(text)
+        self._offer = offer
+        self.everything.setAccessibleName(offer)
+        self.everything.setToolTip(plain_tooltip(f"{OFFERED} ({EVERYTHING_KEY})" if offer else ""))
+        self.fit()
+
+    def fit(self) -> None:
+        """Where room is short, what is offered matters more than what is selected, and fewer words say it."""
+        wide = self.width() >= WORDS_FROM
+        style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if wide else Qt.ToolButtonStyle.ToolButtonIconOnly
+        for button in self.buttons:
+            button.setToolButtonStyle(style if button.text() else Qt.ToolButtonStyle.ToolButtonIconOnly)
+        short = self._offer.removeprefix("Select ").capitalize()
+        self.everything.setVisible(bool(self._offer))
+        for told, offer in ((True, self._offer), (False, self._offer), (False, short)):
+            self.text.setVisible(told or not self._offer)
+            self.everything.setText(offer)
+            self._choices_row.invalidate()
+            if not self._offer or self._choices_row.sizeHint().width() <= self.width():
+                return
 
     def add_sign(self, sign: QWidget) -> None:
         """Put this before the number of those selected."""
@@ -60,17 +84,16 @@ class BulkBar(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Words where there is room for them."""
         super().resizeEvent(event)
-        wide = self.width() >= WORDS_FROM
-        style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if wide else Qt.ToolButtonStyle.ToolButtonIconOnly
-        for button in self.buttons:
-            button.setToolButtonStyle(style if button.text() else Qt.ToolButtonStyle.ToolButtonIconOnly)
+        self.fit()
 
     def _choices(self) -> QWidget:
         page = QWidget(self)
         self._choices_row = row = QHBoxLayout(page)
         row.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_2, 0)
         row.setSpacing(metrics.SPACE_1)
-        row.addWidget(self.text, 1)
+        row.addWidget(self.text)
+        row.addWidget(self.everything)
+        row.addStretch(1)
         for button in self.buttons:
             button.setIconSize(QSize(metrics.ICON, metrics.ICON))
             row.addWidget(button)
@@ -96,6 +119,7 @@ class BulkBar(QFrame):
         bulk = self._bulk
         self._layers.setCurrentIndex(1 if bulk.busy else 0)
         if bulk.busy:
-            self.told.setText(f"{bulk.verb} {bulk.done:,} of {bulk.total:,}…")
+            far = f"{bulk.done:,} of {bulk.total:,}" if bulk.total else f"{bulk.done:,} so far"
+            self.told.setText(f"{bulk.verb} {far}…")
             self.progress.setRange(0, bulk.total)
             self.progress.setValue(bulk.done)

@@ -14,6 +14,8 @@ from app.ui.detail.detail_pane import DetailPane
 from app.ui.detail.shown import ShownRequest
 from app.ui.pause import Pause
 from app.ui.requests.actions import RequestActions
+from app.ui.requests.chosen import Chosen, chosen_of
+from app.ui.requests.everything import Everything
 from app.ui.requests.list_commands import ListCommands
 from app.ui.requests.marks import StarClicks
 from app.ui.requests.request_commands import RequestCommands
@@ -35,6 +37,7 @@ class PageCommands(QObject):
         tasks: Tasks,
         theme: Theme,
         pause: Pause,
+        everything: Everything,
         *,
         rows: RequestList,
         detail: DetailPane,
@@ -43,33 +46,33 @@ class PageCommands(QObject):
     ) -> None:
         super().__init__(page)
         self._actions, self._list, self._page, self._request = actions, rows, page, request
+        self._everything = everything
         self._tasks = tasks
         self.selected = RequestCommands(self._selected, actions, tasks, theme, delete=self._delete, parent=self)
         self.shown = RequestCommands(self._shown, actions, tasks, theme, delete=self._delete, parent=self)
         self.list = ListCommands(
-            rows, self.selected, pause, theme, opens=detail.take_focus, clears=self.clear_selection, parent=self
+            rows,
+            self.selected,
+            pause,
+            theme,
+            everything,
+            opens=detail.take_focus,
+            clears=self.clear_selection,
+            parent=self,
         )
-        rows.addActions([*self.selected.with_keys(), self.list.open, self.list.select_all, self.list.newest])
-        rows.addAction(self.list.menu)
+        rows.addActions([*self.selected.with_keys(), self.list.open, self.list.select_all, self.list.everything])
+        rows.addActions([self.list.newest, self.list.menu])
         detail.addActions(self.shown.with_keys())
         detail.head.show_commands(self.shown.with_keys())
         page.addAction(self.list.pause)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(MERGE_MS)
-        self._later.timeout.connect(self.refresh)
-        rows.chosen.connect(self.refresh)
-        rows.settled.connect(self.refresh)
         self.stars = StarClicks(rows)
-        self.stars.toggled.connect(self._toggle_star)
         self._note = detail.head.note
-        self.selected.note_asked.connect(self._note.start)
-        self.shown.note_asked.connect(self._note.start)
-        self._note.saved.connect(self._save_note)
-        rows.doubleClicked.connect(self.selected.own_window.trigger)
-        rows.model().dataChanged.connect(self._rows_changed)
-        request.changed.connect(self.refresh)
-        actions.bulk.changed.connect(self.refresh)
+        self._connect()
+        for told in (everything.changed, actions.bulk.changed, request.changed):
+            told.connect(self.refresh)
         page.installEventFilter(self)
         self.refresh()
 
@@ -78,7 +81,9 @@ class PageCommands(QObject):
         command: QAction
         for command in (self.list.open, *self.selected.with_keys(), self.list.menu):
             yield Group.REQUEST, command
-        for command in (self.list.newest, self.list.pause, self.list.select_all, self.list.clear):
+        about_list = self.list
+        selecting = (about_list.select_all, about_list.everything, about_list.clear)
+        for command in (about_list.newest, about_list.pause, *selecting):
             yield Group.LIST, command
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -102,20 +107,35 @@ class PageCommands(QObject):
     @Slot()
     def look(self) -> None:
         """The same for what is about the list: cheap, however many are selected."""
-        self.list.refresh(self._page.isVisible(), bool(self._shown()))
+        self.list.refresh(self._page.isVisible(), bool(self._here()))
 
-    def _selected(self) -> Sequence[Summary]:
+    def _connect(self) -> None:
+        rows = self._list
+        self._later.timeout.connect(self.refresh)
+        rows.chosen.connect(self.refresh)
+        rows.settled.connect(self.refresh)
+        self.stars.toggled.connect(self._toggle_star)
+        self.selected.note_asked.connect(self._note.start)
+        self.shown.note_asked.connect(self._note.start)
+        self._note.saved.connect(self._save_note)
+        rows.doubleClicked.connect(self.selected.own_window.trigger)
+        rows.model().dataChanged.connect(self._rows_changed)
+
+    def _selected(self) -> Chosen:
         if not self._page.isVisible():
-            return ()
-        return self._list.selected() or self._shown()
+            return Chosen()
+        return self._everything.chosen or chosen_of(self._list.selected() or self._here())
 
-    def _shown(self) -> Sequence[Summary]:
+    def _shown(self) -> Chosen:
+        return chosen_of(self._here())
+
+    def _here(self) -> Sequence[Summary]:
         shown = self._request.summary
         return (shown,) if shown is not None and self._page.isVisible() else ()
 
     @Slot(object)
     def _toggle_star(self, summary: Summary) -> None:
-        self._tasks.start(self._actions.star([summary], starred=not summary.starred), "star a request")
+        self._tasks.start(self._actions.star(chosen_of([summary]), starred=not summary.starred), "star a request")
 
     @Slot(str, str)
     def _save_note(self, capture_id: str, note: str) -> None:
@@ -129,12 +149,12 @@ class PageCommands(QObject):
         if not waiting and (first.row() != last.row() or self._list.selectionModel().isSelected(first)):
             self._later.start()
 
-    async def _delete(self, chosen: Sequence[Summary]) -> None:
+    async def _delete(self, chosen: Chosen) -> None:
         """Delete them, after asking; the cursor goes to what takes their place."""
         if not await self._actions.agree_to_delete(chosen):
             return
         # Meanwhile requests may have come in above, or a link may have led elsewhere: then the cursor stays there.
         current, row = self._list.current(), self._list.currentIndex().row()
         await self._actions.delete(chosen)
-        if current is not None and current.id in {summary.id for summary in chosen}:
+        if current is not None and current.id in chosen.ids:
             self._list.select_row(row)

@@ -24,6 +24,7 @@ from app.ui.requests.commands import PageCommands
 from app.ui.requests.drag_out import DragFiles, DragOut
 from app.ui.requests.empty import EmptyList, NoneThen
 from app.ui.requests.endpoint_commands import EndpointCommands
+from app.ui.requests.everything import Everything
 from app.ui.requests.feed import RequestFeed
 from app.ui.requests.filtering import PageFilter
 from app.ui.requests.foot import Foot
@@ -72,16 +73,15 @@ class EndpointPage(QWidget):
         self.request = ShownRequest(self.detail, doors.bus, self)
         self.bulk = Bulk(self)
         actions = RequestActions(doors, theme, self, self._toast, self.bulk)
-        self.commands = PageCommands(
-            actions, tasks, theme, pause, rows=self.list, detail=self.detail, request=self.request, page=self
-        )
+        self.everything = Everything(self.list, self.feed, doors, tasks, self.bulk)
+        self.commands = self._commands(actions, tasks, theme)
         self.windows = OwnWindows(doors, theme, tasks, self)
         self.drag_files = DragFiles(doors, actions, tasks)
         self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
         self.of_endpoint = EndpointCommands(actions, tasks, self.header, self)
         bar = BulkBar(self.commands.selected, self.commands.list.clear, self.bulk, theme, self)
         self.foot = Foot(bar, pause, theme, self)
-        self._selecting = Selecting(self.foot, self.list, self.feed, self.bulk)
+        self._selecting = Selecting(self.foot, self.list, self.feed, self.bulk, self.everything)
         self.footer = self.foot.text
         self._build_layout()
         self._connect()
@@ -99,6 +99,7 @@ class EndpointPage(QWidget):
     def stop(self) -> None:
         """Hear no more of the bus."""
         self.feed.stop()
+        self.everything.stop()
         self._marks.stop()
         self.request.stop()
         self.activity.stop()
@@ -177,6 +178,19 @@ class EndpointPage(QWidget):
         outer = QHBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self.splitter)
+
+    def _commands(self, actions: RequestActions, tasks: Tasks, theme: Theme) -> PageCommands:
+        return PageCommands(
+            actions,
+            tasks,
+            theme,
+            self._pause,
+            self.everything,
+            rows=self.list,
+            detail=self.detail,
+            request=self.request,
+            page=self,
+        )
 
     def _connect(self) -> None:
         self.filter.changed.connect(self._count)

@@ -16,9 +16,11 @@ from app.core.events import (
     RequestsIdentified,
     RequestsRemoved,
 )
+from app.core.ids import first_id
 from app.core.model import PageKey, Summary
 from app.core.search.query import Query
 from app.ui.ports import CapturesPort
+from app.ui.requests.gains import gains
 from app.ui.requests.held import Held
 from app.ui.requests.model import RequestModel
 from app.ui.requests.pager import PAGE, Pager
@@ -52,7 +54,7 @@ class RequestFeed(QObject):
         self._all = Pager(self.model, captures, tasks, self)
         self._all.loaded.connect(self._loaded)
         # What arrived while the page was read may be missing: it counts as held, and is read at the top.
-        self._held = Held(self)
+        self._held = Held(captures, tasks, self)
         self._held.changed.connect(self.held_changed)
         self._all.joined.connect(self._held.set)
         self.search = SearchPager(self.model, captures, tasks, self)
@@ -141,7 +143,7 @@ class RequestFeed(QObject):
         elif not on or self.model.at_head:
             self.following = on
             if not on:
-                self._held.add(self._waiting, found=self.query is not None)
+                self._held.add(self._waiting)
             self._waiting.clear()
 
     @Slot()
@@ -168,14 +170,16 @@ class RequestFeed(QObject):
 
     @Slot(object)
     def _take(self, newer: list[Summary]) -> None:
-        """These belong on top."""
+        """These belong on top, or between the rows where they were marked or stored late."""
         known = {item.id for item in self._waiting}
         fresh = [item for item in newer if item.id not in known and self.model.row_of(item.id) is None]
         if self.following and (not self.paused or self.pager.jumping):
             # More than a page is not worth holding: the newest page is read instead.
             self._waiting = (self._waiting + fresh)[-(PAGE + 1) :]
         else:
-            self._held.add(fresh, found=self.query is not None)
+            if not self.paused and len(newer) <= PAGE:
+                fresh = self.model.take_between(fresh)
+            self._held.add(fresh)
         self._throttle.call()
 
     @Slot()
@@ -187,7 +191,7 @@ class RequestFeed(QObject):
         waiting, self._waiting = self._waiting, []
         if self.paused:
             fresh = [item for item in waiting if self.model.row_of(item.id) is None]
-            self._held.add(fresh, found=self.query is not None)
+            self._held.add(fresh)
             return
         self._throttle.set_interval(FLOOD_MS if len(waiting) > PAGE else MERGE_MS)
         if len(waiting) > PAGE:
@@ -209,8 +213,8 @@ class RequestFeed(QObject):
             for item in self._waiting:
                 if item.endpoint_id in event.endpoint_ids:
                     self.model.change(item.id, read=event.read)
-        if self.query is not None and event.ids and not event.read and mentions(self.query, "is"):
-            self.search.note(event.ids)
+        if gains(self.query, "read", event.read):
+            self.search.note(event.ids or (first_id(0),))
         self._throttle.call()
 
     def _identified(self, event: RequestsIdentified) -> None:
@@ -236,6 +240,7 @@ class RequestFeed(QObject):
             return item.endpoint_id == event.endpoint_id if event.ids is None else item.id in names
 
         self._waiting = [item for item in self._waiting if not gone(item)]
+        self._held.remove(names)
         lost = self.model.remove(gone)
         if event.ids is None or (lost and not self.model.rowCount()):
             self.head()
@@ -245,4 +250,5 @@ class RequestFeed(QObject):
         lost = event.report.deleted
         if lost and (self.endpoint_id is None or self.endpoint_id in lost):
             self.pager.check()
+            self._held.check(self.endpoint_id, self.model.newest_key())
             self._throttle.call()

@@ -17,6 +17,7 @@ from app.ui.requests.view import RequestList
 from app.ui.search.bar import FilterBar
 from app.ui.search.marks import pattern_of
 from app.ui.search.saved import SavedFilters, ask_name
+from app.ui.search.stored_values import StoredValues
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.empty_state import EmptyState
@@ -47,7 +48,8 @@ class PageFilter(QObject):
         self._texts: dict[int | None, str] = {}
         self._saved = SavedFilters(doors.data_folder)
         self.outcome = Outcome(feed)
-        self.bar = FilterBar(self._saved, theme, parent)
+        self._stored = StoredValues(doors, tasks, self)
+        self.bar = FilterBar(self._saved, self._stored, theme, parent)
         self.nothing = EmptyState("search", "Nothing found", "", theme, parent, action="Clear filter")
         self.nothing.text.setFixedWidth(NOTHING_WIDTH)
         self.nothing.setProperty("part", "surface")
@@ -79,6 +81,7 @@ class PageFilter(QObject):
         """List an endpoint's requests, or those of all, by the filter that this list had last."""
         self._texts[self._feed.endpoint_id] = self.bar.line.text()
         query = self.bar.put(self._texts.get(endpoint_id, ""))
+        self._stored.show_endpoint(endpoint_id)
         self._mark(query)
         self._feed.show(endpoint_id, query)
 

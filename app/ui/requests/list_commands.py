@@ -9,10 +9,12 @@ from PySide6.QtWidgets import QMenu
 
 from app.ui.commands.command import Command
 from app.ui.pause import Pause
+from app.ui.requests.everything import Everything
 from app.ui.requests.request_commands import RequestCommands
 from app.ui.requests.view import RequestList
 from app.ui.theme.theme import Theme
 
+EVERYTHING_KEY = "Ctrl+Shift+A"
 MENU_INSET = 84
 """Pixels from the left at which a menu opened by a key begins: where the titles do."""
 
@@ -28,17 +30,20 @@ class ListCommands(QObject):
         about: RequestCommands,
         pause: Pause,
         theme: Theme,
+        everything: Everything,
         *,
         opens: Callable[[], None],
         clears: Callable[[], None],
         parent: QObject,
     ) -> None:
         super().__init__(parent)
-        self._list, self._about, self._pause = rows, about, pause
+        self._list, self._about, self._pause, self._everything = rows, about, pause, everything
         self._menu: QMenu | None = None
         self._meant: set[str] = set()
         self.open = Command("Open", theme, self, does=opens, icon="body", keys=("Enter", "Return"))
         self.select_all = Command("Select all", theme, self, does=rows.selectAll, icon="select-all", keys=("Ctrl+A",))
+        does, keys = everything.select, (EVERYTHING_KEY,)
+        self.everything = Command("Select all", theme, self, does=does, icon="select-all", keys=keys)
         self.clear = Command("Clear selection", theme, self, does=clears, icon="close")
         self.newest = Command("Go to newest", theme, self, does=rows.go_home, icon="newest", keys=("Home",))
         self.pause = Command("Pause the list", theme, self, does=pause.toggle, icon="pause", keys=("P",))
@@ -56,7 +61,8 @@ class ListCommands(QObject):
         menu.aboutToHide.connect(self._menu_closed)
         self._menu, self._meant = menu, {summary.id for summary in self._list.selected()}
         if self._list.selected_count() > 1:
-            groups = [[about.mark_read, about.mark_unread, about.star], [about.delete], [self.clear]]
+            groups = [[about.mark_read, about.mark_unread, about.star], [about.delete]]
+            groups.append([self.everything, self.clear] if self.everything.isEnabled() else [self.clear])
         else:
             marks = [about.star, about.note, about.toggle_read]
             groups = [[self.open, about.own_window], [about.curl, about.link], marks, [about.delete]]
@@ -76,6 +82,9 @@ class ListCommands(QObject):
         self.open.setEnabled(here)
         self.menu.setEnabled(bool(rows) and self._list.selected_count() > 0)
         self.select_all.setEnabled(rows > 1)
+        self.everything.setEnabled(rows > 1 and self._everything.more and not self._everything.busy)
+        number = self._everything.number if self.everything.isEnabled() else None
+        self.everything.setText("Select all, loaded or not" if number is None else f"Select all {number:,} requests")
         self.clear.setEnabled(bool(rows) and self._list.selected_count() > 1)
         self.newest.setEnabled(bool(rows))
         self.pause.setEnabled(visible)

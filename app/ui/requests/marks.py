@@ -10,8 +10,8 @@ from PySide6.QtGui import QMouseEvent
 from app.core.events import Bus, RequestNoted, RequestsStarred
 from app.core.model import Summary
 from app.ui.requests.feed import RequestFeed
+from app.ui.requests.gains import gains
 from app.ui.requests.model import SUMMARY_ROLE
-from app.ui.requests.search_pager import mentions
 from app.ui.requests.view import RequestList
 
 
@@ -35,16 +35,16 @@ class FeedMarks:
     def _starred(self, event: RequestsStarred) -> None:
         for capture_id in event.ids:
             self._feed.model.change(capture_id, starred=event.starred)
-        self._look_again(event.ids, event.endpoint_ids)
+        if gains(self._feed.query, "starred", event.starred):
+            self._look_again(event.ids, event.endpoint_ids)
 
     def _noted(self, event: RequestNoted) -> None:
         self._feed.model.change(event.id, note=event.note)
-        self._look_again((event.id,), (event.endpoint_id,))
+        if gains(self._feed.query, "noted", event.note is not None):
+            self._look_again((event.id,), (event.endpoint_id,))
 
     def _look_again(self, ids: Sequence[str], endpoint_ids: Sequence[int]) -> None:
         feed = self._feed
-        if feed.query is None or not mentions(feed.query, "is"):
-            return
         if feed.endpoint_id is None or feed.endpoint_id in endpoint_ids:
             feed.search.note(ids)
             feed.search.look()

@@ -100,6 +100,13 @@ class RequestModel(QAbstractListModel):
         self._trim_oldest(MAX_ROWS if most is None else most)
         return len(fresh)
 
+    def take_between(self, newest_first: Sequence[Summary]) -> list[Summary]:
+        """Put those that are older than the first row where they belong; the others, which are given back."""
+        room = len(self._items) + len(newest_first) <= MAX_ROWS
+        between = [item for item in newest_first if room and self._items and item.id < self._items[-1].id]
+        self.add_newer(between)
+        return [item for item in newest_first if item not in between]
+
     def add_older(self, newest_first: Sequence[Summary]) -> None:
         """Put rows below; the newest give way."""
         if newest_first:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QObject, QSettings, Qt, Signal, Slot
@@ -14,10 +14,12 @@ from app.core.events import EndpointRemoved, Purged, RequestsRemoved
 from app.core.model import Summary
 from app.ui.commands.command import Command
 from app.ui.detail.detail_pane import DetailPane
+from app.ui.detail.placeholder import LOST, NOT_STORED
 from app.ui.detail.shown import ShownRequest
 from app.ui.ports import Doors
 from app.ui.requests.actions import RequestActions
 from app.ui.requests.bulk import Bulk
+from app.ui.requests.chosen import Chosen, chosen_of
 from app.ui.requests.request_commands import RequestCommands
 from app.ui.requests.title import path_of
 from app.ui.tasks import Tasks
@@ -51,6 +53,8 @@ class OwnWindow(QWidget):
         of = f" · {escape(endpoint.name)}" if endpoint else ""
         self.setWindowTitle(f"{escape(summary.method[:20])} {path_of(summary)[:TITLE_MAX]}{of}")
         self.detail = DetailPane(doors, theme, tasks, self)
+        self.detail.placeholder.say("Opening…", "")
+        self.detail.closed.connect(self._say_gone)
         self.request = ShownRequest(self.detail, doors.bus, self)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -105,35 +109,39 @@ class OwnWindow(QWidget):
         saving = self._actions.set_note(capture_id, note)
         self._tasks.start(self.detail.head.note.follow(saving, capture_id, note), "save a note")
 
-    def _subject(self) -> Sequence[Summary]:
+    def _subject(self) -> Chosen:
         shown = self.request.summary
-        return (shown,) if shown is not None else ()
+        return chosen_of((shown,) if shown is not None else ())
 
-    async def _delete(self, chosen: Sequence[Summary]) -> None:
+    async def _delete(self, chosen: Chosen) -> None:
         if await self._actions.agree_to_delete(chosen):
             await self._actions.delete(chosen)
 
     def _removed(self, event: RequestsRemoved) -> None:
         if event.endpoint_id == self._summary.endpoint_id and (event.ids is None or self._summary.id in event.ids):
             # Where all of an endpoint's went, some may have come meanwhile: the store knows.
-            self._look()
+            self._look("It was deleted.")
 
     def _endpoint_removed(self, event: EndpointRemoved) -> None:
         if event.endpoint.id == self._summary.endpoint_id:
-            self._look()
+            self._look("Its endpoint was deleted, with all its requests.")
 
     def _purged(self, event: Purged) -> None:
         if self._summary.endpoint_id in event.report.deleted:
-            self._look()
+            self._look("It had passed the days its endpoint keeps requests.")
 
-    def _look(self) -> None:
-        self._tasks.start(self._see_whether_stored(), "own window: is it stored")
+    def _look(self, reason: str) -> None:
+        self._tasks.start(self._see_whether_stored(reason), "own window: is it stored")
 
-    async def _see_whether_stored(self) -> None:
+    async def _see_whether_stored(self, reason: str) -> None:
         if await self._doors.captures.get(self._summary.id) is None and not self._closed:
-            self.detail.placeholder.title.setText("This request was deleted")
-            self.detail.placeholder.text.setText("It is not stored any more.")
             self.detail.clear()
+            self.detail.placeholder.say(NOT_STORED, reason)
+
+    @Slot()
+    def _say_gone(self) -> None:
+        """There is no other request to be chosen here."""
+        self.detail.placeholder.say(NOT_STORED, LOST)
 
 
 class OwnWindows(QObject):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.links import link_to_request
-from app.core.model import Summary
 from app.ui.commands.command import Command
 from app.ui.requests.actions import RequestActions
+from app.ui.requests.chosen import Chosen
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 
-Subject = Callable[[], Sequence[Summary]]
+Subject = Callable[[], Chosen]
 
 
 class RequestCommands(QObject):
@@ -33,7 +33,7 @@ class RequestCommands(QObject):
         tasks: Tasks,
         theme: Theme,
         *,
-        delete: Callable[[Sequence[Summary]], Coroutine[Any, Any, None]],
+        delete: Callable[[Chosen], Coroutine[Any, Any, None]],
         parent: QObject,
     ) -> None:
         super().__init__(parent)
@@ -60,20 +60,19 @@ class RequestCommands(QObject):
     def refresh(self) -> None:
         """Say and allow what fits those that are meant now."""
         chosen = self._subject()
-        one, many = len(chosen) == 1, f" {len(chosen):,} requests" if len(chosen) > 1 else ""
-        unread = any(not summary.read for summary in chosen)
-        read = any(summary.read for summary in chosen)
+        count, only, unread = chosen.count, chosen.only, bool(chosen.unread)
+        many = f" {count:,} requests" if count > 1 else ""
         for command in (self.own_window, self.curl, self.link, self.note):
-            command.setEnabled(one)
-        self.note.setText("Edit note…" if one and chosen[0].note else "Add note…")
-        free = bool(chosen) and not self._actions.bulk.busy
+            command.setEnabled(only is not None)
+        self.note.setText("Edit note…" if only is not None and only.note else "Add note…")
+        free = bool(count) and not self._actions.bulk.busy
         for command in (self.toggle_read, self.star, self.delete):
             command.setEnabled(free)
         self.mark_read.setEnabled(free and unread)
-        self.mark_unread.setEnabled(free and read)
+        self.mark_unread.setEnabled(free and chosen.unread < count)
         self.toggle_read.show_as(f"Mark{many} as {'read' if unread else 'unread'}", "read" if unread else "unread")
-        if chosen and all(summary.starred for summary in chosen):
-            self.star.show_as(f"Remove {f'{len(chosen):,} stars' if many else 'star'}", "starred", "warning_fill")
+        if count and chosen.starred == count:
+            self.star.show_as(f"Remove {f'{count:,} stars' if many else 'star'}", "starred", "warning_fill")
         else:
             self.star.show_as(f"Star{many}", "star")
         self.mark_read.setText(f"Mark{many} as read")
@@ -82,31 +81,30 @@ class RequestCommands(QObject):
 
     @Slot()
     def _open_window(self) -> None:
-        for summary in self._one():
-            self.own_window_asked.emit(summary)
+        if (only := self._subject().only) is not None:
+            self.own_window_asked.emit(only)
 
     @Slot()
     def _copy_curl(self) -> None:
-        for summary in self._one():
-            self._tasks.start(self._actions.copy_curl(summary), "copy as curl")
+        if (only := self._subject().only) is not None:
+            self._tasks.start(self._actions.copy_curl(only), "copy as curl")
 
     @Slot()
     def _copy_link(self) -> None:
-        for summary in self._one():
-            self._actions.copy_link(link_to_request(summary.id))
+        if (only := self._subject().only) is not None:
+            self._actions.copy_link(link_to_request(only.id))
 
     @Slot()
     def _toggle_read(self) -> None:
         """Unread becomes read where any is unread, otherwise all become unread."""
-        self._set_read(any(not summary.read for summary in self._subject()))
+        self._set_read(bool(self._subject().unread))
 
     @Slot()
     def _toggle_star(self) -> None:
         """Whatever has no star gets one; where all have one, all lose it."""
         chosen = self._subject()
-        without = [summary for summary in chosen if not summary.starred]
-        if chosen:
-            self._tasks.start(self._actions.star(without or chosen, starred=bool(without)), "star requests")
+        if chosen.count:
+            self._tasks.start(self._actions.star(chosen, starred=chosen.starred < chosen.count), "star requests")
 
     @Slot()
     def _mark_read(self) -> None:
@@ -119,14 +117,10 @@ class RequestCommands(QObject):
     @Slot()
     def _ask_and_delete(self) -> None:
         chosen = self._subject()
-        if chosen:
+        if chosen.count:
             self._tasks.start(self._delete(chosen), "delete requests")
 
     def _set_read(self, read: bool) -> None:
-        chosen = [summary for summary in self._subject() if summary.read != read]
-        if chosen:
-            self._tasks.start(self._actions.set_read(chosen, read=read), "mark requests")
-
-    def _one(self) -> Sequence[Summary]:
         chosen = self._subject()
-        return chosen if len(chosen) == 1 else ()
+        if chosen.unread if read else chosen.unread < chosen.count:
+            self._tasks.start(self._actions.set_read(chosen, read=read), "mark requests")

@@ -199,7 +199,7 @@ class SearchPager(QObject):
         query = self.query
         if query is None:
             return
-        query = Query(text=query.text, terms=(*query.terms, *_bounds(self.within, since)))
+        query = Query(text=query.text, terms=(*query.terms, *bounds(self.within, since)))
         found = self._captures.search(query, self.endpoint_id, before=before, limit=limit, searched=searched)
         async with aclosing(found):
             async for rows in found:
@@ -212,7 +212,7 @@ class SearchPager(QObject):
         self.progressed.emit()
 
 
-def _bounds(within: Within | None, since: int | None) -> list[Filter]:
+def bounds(within: Within | None, since: int | None = None) -> list[Filter]:
     """The times as conditions, at places that no written one has."""
     starts = [at for at in (since, within.start if within else None) if at is not None]
     found = [Filter(name="since", source="", condition=Moment(at=max(starts)), start=-1, end=-1)] if starts else []

@@ -5,25 +5,48 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Slot
 
 from app.ui.requests.bulk import Bulk
+from app.ui.requests.everything import Everything
 from app.ui.requests.feed import RequestFeed
 from app.ui.requests.foot import Foot
 from app.ui.requests.view import RequestList
 
 
 class Selecting(QObject):
-    """Keeps `foot` true to what is selected in `rows`."""
+    """Keeps `foot` true to what is selected in `rows`, or that it is `everything`."""
 
-    def __init__(self, foot: Foot, rows: RequestList, feed: RequestFeed, bulk: Bulk) -> None:
+    def __init__(self, foot: Foot, rows: RequestList, feed: RequestFeed, bulk: Bulk, everything: Everything) -> None:
         super().__init__(foot)
-        self._foot, self._list, self._feed, self._bulk = foot, rows, feed, bulk
+        self._foot, self._list, self._feed, self._bulk, self._everything = foot, rows, feed, bulk, everything
         rows.settled.connect(self.look)
         feed.loaded.connect(self.look)
+        feed.counts_changed.connect(self.look)
+        feed.search.progressed.connect(self.look)
         bulk.changed.connect(self.look)
+        everything.changed.connect(self.look)
+        foot.bar.everything.clicked.connect(self._select_everything)
 
     @Slot()
     def look(self) -> None:
-        """Say how many are selected now."""
-        count, model = self._list.selected_count(), self._feed.model
-        whole = model.at_head and model.at_tail and not self._feed.held
-        self._foot.bar.say(count, only_loaded=count == model.rowCount() and not whole)
+        """Say how many are selected now, and offer the rest where all that is loaded is."""
+        count, bar = self._list.selected_count(), self._foot.bar
+        chosen = self._everything.chosen
+        if chosen is not None:
+            bar.say(f"All {chosen.count:,} selected")
+        elif count == self._feed.model.rowCount() and self._everything.more:
+            bar.say(f"{count:,} selected", offer=self._offer())
+        else:
+            bar.say(f"{count:,} selected")
         self._foot.show_selection(count > 1 or self._bulk.busy)
+
+    def _offer(self) -> str:
+        number = self._everything.number
+        if number is not None:
+            return f"Select all {number:,}"
+        return "Select all matches" if self._feed.query is not None else "Select all of this time"
+
+    @Slot()
+    def _select_everything(self) -> None:
+        """The button is about to go: the keyboard goes to what it was about."""
+        if self._foot.bar.everything.hasFocus():
+            self._list.setFocus()
+        self._everything.select()

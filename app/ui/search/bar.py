@@ -13,12 +13,15 @@ from app.ui.search.chips import ChipRow
 from app.ui.search.line import FilterLine
 from app.ui.search.progress import ProgressLine
 from app.ui.search.saved import SavedButton, SavedFilters
+from app.ui.search.stored_values import StoredValues
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import label
 from app.ui.widgets.tab_order import order_tabs
 
+STORED = ("event", "provider")
+"""Filters whose values are those that are stored."""
 PAUSE_MS = 150
 """A search begins when nothing was typed for so long."""
 
@@ -32,7 +35,7 @@ class FilterBar(QFrame):
     left = Signal()
     """The keyboard is to go where it came from."""
 
-    def __init__(self, saved: SavedFilters, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, saved: SavedFilters, stored: StoredValues, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "header")
         self.line = FilterLine(theme, self)
@@ -42,6 +45,8 @@ class FilterBar(QFrame):
         self.chips = ChipRow(theme, self)
         self.progress = ProgressLine(theme, self)
         self.fix = Button("Use it", theme, self, kind="link")
+        self._stored = stored
+        self._suggested_for = ("", 0)
         self.query: Query | None = None
         """What is in force: the last that was right."""
         self._wrong: QueryError | None = None
@@ -60,6 +65,7 @@ class FilterBar(QFrame):
         self.fix.clicked.connect(self._mend)
         self.chips.removed.connect(self._remove)
         self.saved.chosen.connect(self.set_text)
+        stored.came.connect(self._suggest_again)
 
     def start(self) -> None:
         """Put the keyboard into the line, with what it holds selected; an empty one shows what there is."""
@@ -165,7 +171,16 @@ class FilterBar(QFrame):
     @Slot()
     def _suggest(self) -> None:
         self.line.unfinished = not _is_right(self.line.text())
-        self.line.suggestions.offer(completions(self.line.text(), self.line.place()))
+        text, place = self._suggested_for = (self.line.text(), self.line.place())
+        if any(f"{name}:" in text for name in STORED):
+            self._stored.look()
+        self.line.suggestions.offer(completions(text, place, self._stored.offered))
+
+    @Slot()
+    def _suggest_again(self) -> None:
+        """More is known now than when it was typed."""
+        if self.line.hasFocus() and self._suggested_for == (self.line.text(), self.line.place()):
+            self._suggest()
 
     @Slot(object)
     def _complete(self, chosen: Completion) -> None:

@@ -135,8 +135,10 @@ class _Row(QStyledItemDelegate):
         inner = rect.adjusted(metrics.SPACE_2, 0, -metrics.SPACE_2, 0)
         painter.setFont(self._mono)
         painter.setPen(QColor(tokens.text))
-        painter.drawText(inner, flags, suggestion.insert)
-        used = QFontMetrics(self._mono).horizontalAdvance(suggestion.insert) + metrics.SPACE_4
+        mono = QFontMetrics(self._mono)
+        typed = mono.elidedText(suggestion.insert, Qt.TextElideMode.ElideMiddle, inner.width())
+        painter.drawText(inner, flags, typed)
+        used = mono.horizontalAdvance(typed) + metrics.SPACE_4
         fm = QFontMetrics(self._small)
         painter.setFont(self._small)
         painter.setPen(QColor(tokens.text_muted))

@@ -71,7 +71,6 @@ QToolButton:checked { background: $selection; color: $text; }
 QToolButton:focus { border-color: $accent; }
 QToolButton:disabled { color: $text_faint; }
 QToolButton::menu-indicator { image: none; }
-QToolButton[size="small"] { padding: 2px; border-radius: ${radius_small}px; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox {
     background: $surface; border: 1px solid $border_strong; border-radius: ${radius}px; color: $text;

@@ -25,6 +25,7 @@ QFrame[part="bar"][tone="warning"] { background: $warning_soft; }
 QFrame[part="bar"][tone="info"] { background: $accent_soft; }
 QFrame[part="bar"] QPushButton { background: $surface; min-height: 26px; }
 QFrame[part="bar"] QPushButton:hover { background: $hover; }
+QFrame[part="bar"] QPushButton[kind="link"] { background: transparent; min-height: 22px; }
 
 QListView[part="found"] { background: $surface_raised; border: none; }
 QListView[part="sidebar"] { background: transparent; border: none; }

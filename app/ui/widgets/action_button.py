@@ -13,8 +13,8 @@ from app.ui.widgets.buttons import IconButton
 class ActionButton(IconButton):
     """Follows `command`, which must have an icon."""
 
-    def __init__(self, command: Command, theme: Theme, parent: QWidget, *, small: bool = True) -> None:
-        super().__init__(command.icon_name or "more", command.told(), theme, parent, small=small)
+    def __init__(self, command: Command, theme: Theme, parent: QWidget) -> None:
+        super().__init__(command.icon_name or "more", command.told(), theme, parent)
         self.command = command
         self.clicked.connect(command.trigger)
         command.changed.connect(self._follow)

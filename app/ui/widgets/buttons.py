@@ -63,13 +63,9 @@ class Button(QPushButton):
 class IconButton(QToolButton):
     """A button with an icon alone; `name` is its tooltip and accessible name."""
 
-    def __init__(
-        self, icon: str, name: str, theme: Theme, parent: QWidget | None = None, *, small: bool = False
-    ) -> None:
+    def __init__(self, icon: str, name: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme, self._icon_name, self._colour = theme, icon, "text_muted"
-        if small:
-            self.setProperty("size", "small")
         self.set_name(name)
         self.setIconSize(QSize(metrics.ICON, metrics.ICON))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)

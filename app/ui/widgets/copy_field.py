@@ -19,7 +19,7 @@ class CopyButton(IconButton):
     """Copies `text` and says so for a moment."""
 
     def __init__(self, text: str, what: str, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__("copy", f"Copy {what}", theme, parent, small=True)
+        super().__init__("copy", f"Copy {what}", theme, parent)
         self.text_to_copy = text
         self._what = what
         self.feedback_over = QTimer(self)

@@ -31,7 +31,7 @@ class ErrorBar(QFrame):
             words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(metrics.SPACE_2)
-        self._dismiss = IconButton("close", "Dismiss", theme, self, small=True)
+        self._dismiss = IconButton("close", "Dismiss", theme, self)
         self._dismiss.clicked.connect(self.dismiss)
         self._lay_out()
         messages.changed.connect(self._refresh)

@@ -307,6 +307,30 @@ def test_completions(text: str, cursor: int, expected: list[str], replaced: str)
     assert {text[one.start : one.end] for one in found} <= {replaced}
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("event:", ["invoice.paid", "charge.failed", '"order shipped"', "paid.twice"]),
+        ("event:PAID", ["paid.twice", "invoice.paid"]),
+        ("a -event:char", ["charge.failed"]),
+        ("event:ship", ['"order shipped"']),
+        ("event:invoice.paid", []),
+        ("provider:", []),
+        ("path:inv", []),
+    ],
+)
+def test_stored_values_are_offered_for_their_filter(text: str, expected: list[str]) -> None:
+    stored = {"event": [("invoice.paid", "12"), ("charge.failed", "7"), ("order shipped", ""), ("paid.twice", "")]}
+    found = completions(text, len(text), stored)
+    assert [one.insert for one in found] == expected
+    for one in found:
+        parse(text[: one.start] + one.insert + text[one.end :])
+
+
+def test_no_more_stored_values_are_offered_than_can_be_looked_through() -> None:
+    assert len(completions("event:", 6, {"event": [(f"e{n}", "") for n in range(500)]})) == 20
+
+
 def test_completions_of_nothing_are_all_filters() -> None:
     assert [one.insert for one in completions("", 0)] == [f"{name}:" for name in FILTERS]
 

@@ -113,7 +113,7 @@ class TestKeys:
                     QTest.keyClick(palette.field, key)
                     assert palette.rows.currentIndex().row() == row, key
                     assert palette.field.hasFocus()
-                QTest.keyClicks(palette.field, "x")
+                QTest.keyClicks(palette.field, "e")
                 assert palette.rows.currentIndex().row() == 0
 
         run(scene())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
 
 from app.core.errors import StorageUnavailableError
@@ -199,27 +199,29 @@ def test_esc_leaves_a_note_as_it_was_and_an_empty_one_removes_it(run: Run, tmp_p
     run(check())
 
 
-def test_too_long_a_note_says_so_and_is_kept_for_coming_back(run: Run, tmp_path: Path) -> None:
+def test_a_note_takes_no_more_than_can_be_saved_and_says_so(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             await opened(shown)
             note = shown.detail.head.note
             note.start()
-            note.text.setPlainText("x" * (NOTE_MAX + 1))
-            assert "at most 2,000 characters" in note.hint.text()
-            assert not note.save_button.isEnabled()
-            QTest.keyClick(note.text, Qt.Key.Key_Return, CTRL)
-            assert note.writing
+            QTest.keyClicks(note.text, "ab")
+            note.text.moveCursor(QTextCursor.MoveOperation.Left)
+            QGuiApplication.clipboard().setText("x\n\N{GRINNING FACE}" * 1_000)
+            note.text.paste()
+            text = note.text.toPlainText()
+            assert text == "a" + ("x\n\N{GRINNING FACE}" * 1_000)[: NOTE_MAX - 2] + "b"
+            assert note.hint.text() == "2,000 of 2,000 · 1,002 more did not fit"
+            assert note.hint.property("kind") == "error"
+            QTest.keyClicks(note.text, "y")
+            assert note.text.toPlainText() == text
+            assert note.hint.text() == "2,000 of 2,000 · 1 more did not fit"
+            note.text.undo()
+            QTest.keyClick(note.text, Qt.Key.Key_Backspace)
+            assert note.hint.property("kind") == "small"
+            note.text.setPlainText(f"{'z' * NOTE_MAX}\0")
             shown.list.select_row(2)
-            await until(lambda: not note.writing)
-            shown.list.select_row(1)
-            await until(lambda: note.writing)
-            assert len(note.text.toPlainText()) == NOTE_MAX + 1
-            note.text.setPlainText("short")
-            shown.list.select_row(2)
-            await until(lambda: shown.model.summary(1).note == "short")
-            await settle()
-            assert not note.writing
+            await until(lambda: shown.model.summary(1).note == "z" * NOTE_MAX)
 
     run(check())
 
@@ -292,13 +294,14 @@ def test_a_note_being_written_as_the_program_ends_is_saved(run: Run, tmp_path: P
             await until(lambda: shown.summary is not None)
             note = (page.windows.open_now[capture.id] if own else page).detail.head.note
             note.start()
-            note.text.setPlainText("not saved yet")
+            QGuiApplication.clipboard().setText("not saved yet" + "!" * NOTE_MAX)
+            note.text.paste()
             window.stop()
             await desk.tasks.cancel_all()
             await desk.store.captures.star([capture.id])  # written behind it
             stored = await desk.store.captures.get(capture.id)
             assert stored is not None
-            assert stored.note == "not saved yet"
+            assert stored.note == ("not saved yet" + "!" * NOTE_MAX)[:NOTE_MAX]
 
     run(check())
 

@@ -120,11 +120,28 @@ def test_it_says_that_its_request_was_deleted(run: Run, tmp_path: Path) -> None:
             await until(lambda: window.findChildren(Question))
             QTest.mouseClick(window.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
             await until(window.detail.placeholder.isVisible)
-            await until(lambda: window.detail.placeholder.title.text() == "This request was deleted")
+            await until(lambda: window.detail.placeholder.text.text() == "It was deleted.")
+            assert window.detail.placeholder.title.text() == "This request is not stored any more"
             assert not window.commands.delete.isEnabled()
             other = await own(shown, 0)
             await store.endpoints.delete(shown.endpoint.id)
-            await until(lambda: other.detail.placeholder.title.text() == "This request was deleted")
+            await until(lambda: other.detail.placeholder.text.text().startswith("Its endpoint was deleted"))
+
+    run(check())
+
+
+def test_a_request_that_is_not_stored_any_more_is_not_said_to_be_unchosen(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            lost = await shown.add()
+            await shown.desk.store.captures.delete([lost.id])
+            shown.page.windows.open(lost.summary())
+            for detail in (shown.page.windows.open_now[lost.id].detail, shown.detail):
+                detail.show_request(lost.id)
+                await until(lambda detail=detail: "not stored any more" in detail.placeholder.title.text())
+                assert detail.placeholder.isVisible()
+            shown.detail.clear()
+            assert shown.detail.placeholder.title.text() == "No request chosen"
 
     run(check())
 

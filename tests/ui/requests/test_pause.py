@@ -6,9 +6,11 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from app.core.clock import DAY_US, now_us
 from app.ui.requests.delegate import ROW
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import open_page
@@ -117,6 +119,45 @@ def test_what_a_filter_finds_again_is_counted_once(run: Run, tmp_path: Path) -> 
             page._pause.set(False)
             await until(lambda: shown.model.rowCount() == 4)
             assert shown.feed.held == 0
+
+    run(check())
+
+
+def test_what_is_held_and_deleted_is_held_no_more(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            old = await shown.fill(3)
+            await shown.reload()
+            shown.page._pause.set(True)
+            held = [await shown.add() for _ in range(4)]
+            await until(lambda: shown.feed.held == 4)
+            await shown.desk.store.captures.delete([held[1].id, old[0].id])
+            await until(lambda: shown.feed.held == 3)
+            assert shown.page.pill.text() == "3 new"
+            await shown.desk.store.captures.delete([one.id for one in held])
+            await until(lambda: shown.feed.held == 0)
+            assert not shown.page.pill.isVisible()
+            assert shown.ids() == [one.id for one in reversed(old[1:])]
+
+    run(check())
+
+
+@pytest.mark.parametrize("text", ["", "method:POST"])
+def test_what_is_held_and_expires_is_held_no_more(run: Run, tmp_path: Path, text: str) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path, retention_days=1) as shown:
+            now, day = now_us(), DAY_US
+            await shown.add(received_at=now - 9 * day // 10)
+            await shown.reload()
+            shown.page.filter.bar.set_text(text)
+            await until(lambda: shown.model.rowCount() == 1 and not shown.feed.pager.jumping)
+            shown.page._pause.set(True)
+            for ago in (8, 7, 1):
+                await shown.add(received_at=now - ago * day // 10)
+            await until(lambda: shown.feed.held == 3)
+            shown.desk.store.retention._clock = lambda: now + day // 4
+            await shown.desk.store.retention.purge()
+            await until(lambda: shown.feed.held == 2)
 
     run(check())
 

@@ -163,6 +163,39 @@ def test_suggestions_are_chosen_by_keys_and_mouse(run: Run, tmp_path: Path) -> N
     run(check())
 
 
+def test_stored_events_and_providers_are_suggested(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(3, provider="stripe", event="invoice.paid")
+            await shown.fill(1, provider="github", event="push <b>")
+            await shown.reload()
+            line = shown.page.filter.bar.line
+            offered = line.suggestions
+
+            def told() -> list[tuple[str, str]]:
+                rows = [offered.rows.item(row) for row in range(offered.rows.count())]
+                return [(row.text(), row.data(Qt.ItemDataRole.UserRole).help) for row in rows]
+
+            line.setFocus()
+            QTest.keyClicks(line, "event:")
+            await until(offered.isVisible)
+            assert told() == [("invoice.paid", "Stripe · 3 requests"), ('"push <b>"', "github · 1 request")]
+            QTest.keyClicks(line, "push")
+            QTest.keyClick(line, Key.Key_Tab)
+            await until(lambda: len(targets(shown)) == 1)
+            QTest.keyClicks(line, "-provider:")
+            assert told() == [("stripe", "Stripe · 3 requests"), ("github", "github · 1 request")]
+            other = await shown.desk.endpoint()
+            shown.page.show_endpoint(other.id)
+            line.setFocus()
+            line.asked.emit()
+            QTest.keyClicks(line, "event:")
+            await settle(20)
+            assert not offered.isVisible()
+
+    run(check())
+
+
 def test_enter_takes_the_only_suggestion_for_what_is_no_filter_yet(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:

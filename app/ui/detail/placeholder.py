@@ -1,0 +1,30 @@
+"""What a detail says while it shows no request."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QWidget
+
+from app.ui.detail.body_pane import EMPTY_WIDTH
+from app.ui.theme.theme import Theme
+from app.ui.widgets.empty_state import EmptyState
+
+NOT_STORED = "This request is not stored any more"
+LOST = "It was deleted, or had passed the days its endpoint keeps requests."
+
+
+class Placeholder(EmptyState):
+    """That none was chosen, or what became of the one that was."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__("body", "", "", theme, parent)
+        self.text.setFixedWidth(EMPTY_WIDTH)
+        self.none_chosen()
+
+    def none_chosen(self) -> None:
+        """The list waits for a choice."""
+        self.say("No request chosen", "Choose one in the list to see its body, headers and more.")
+
+    def say(self, title: str, text: str) -> None:
+        """This."""
+        self.title.setText(title)
+        self.text.setText(text)

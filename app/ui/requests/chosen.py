@@ -1,0 +1,52 @@
+"""Requests that something is to be done with: those selected, or all that a list had when they were asked for."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from app.core.model import Record, Summary
+
+
+class Chosen(Record, frozen=True):
+    """`unread` and `starred` of `ids` are so; they came from `endpoint_ids`, received `first` to `last`.
+
+    `only` is the one request where there is one. `whole` tells that these are all of a list, oldest first; `filter`
+    is what that list was filtered by.
+    """
+
+    ids: Sequence[str] = ()
+    unread: int = 0
+    starred: int = 0
+    endpoint_ids: frozenset[int] = frozenset()
+    first: int = 0
+    last: int = 0
+    only: Summary | None = None
+    whole: bool = False
+    filter: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many."""
+        return len(self.ids)
+
+    def has(self, capture_id: str) -> bool:
+        """Whether it is one of a `whole` list."""
+        at = bisect_left(self.ids, capture_id)
+        return at < len(self.ids) and self.ids[at] == capture_id
+
+
+def chosen_of(summaries: Sequence[Summary]) -> Chosen:
+    """These, in their order."""
+    if not summaries:
+        return Chosen()
+    times = [summary.received_at for summary in summaries]
+    return Chosen(
+        ids=[summary.id for summary in summaries],
+        unread=sum(not summary.read for summary in summaries),
+        starred=sum(summary.starred for summary in summaries),
+        endpoint_ids=frozenset(summary.endpoint_id for summary in summaries),
+        first=min(times),
+        last=max(times),
+        only=summaries[0] if len(summaries) == 1 else None,
+    )

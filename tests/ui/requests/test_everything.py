@@ -1,0 +1,301 @@
+"""All that a list has, loaded or not: chosen in one go, as it is in that moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.core.search.parse import parse
+from app.ui.requests import bulk as bulk_module
+from app.ui.widgets.question import Question
+from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+LEFT = Qt.MouseButton.LeftButton
+
+
+async def filled(shown: PageDesk, count: int) -> None:
+    await shown.fill(count)
+    await shown.reload()
+    shown.page.activateWindow()
+    shown.list.setFocus()
+
+
+async def select_loaded(shown: PageDesk) -> None:
+    QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
+    await until(shown.page.foot.bar.everything.isVisible)
+
+
+def offered(shown: PageDesk) -> list[str]:
+    """What the palette has about the list now."""
+    return [action.text() for group, action in shown.page.commands.offered() if action.isEnabled() and group == "List"]
+
+
+async def select_everything(shown: PageDesk) -> None:
+    await select_loaded(shown)
+    QTest.mouseClick(shown.page.foot.bar.everything, LEFT)
+    await until(lambda: shown.page.everything.chosen)
+    await until(lambda: shown.page.foot.bar.text.text().startswith("All "))
+
+
+def total(shown: PageDesk) -> int:
+    return shown.desk.store.captures.counts(shown.endpoint.id).total
+
+
+async def answer(shown: PageDesk) -> Question:
+    QTest.keyClick(shown.list, Qt.Key.Key_Delete)
+    await until(lambda: shown.page.findChildren(Question))
+    asked = shown.page.findChildren(Question)[0]
+    QTest.mouseClick(asked.confirm, LEFT)
+    return asked
+
+
+def test_all_is_offered_where_more_is_stored_than_loaded(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await filled(shown, 450)
+            await select_loaded(shown)
+            bar = shown.page.foot.bar
+            assert bar.text.text() == "200 selected"
+            assert bar.everything.text() == "Select all 450"
+            assert "Select all 450 requests" in offered(shown)
+            await select_everything(shown)
+            assert bar.text.text() == "All 450 selected"
+            assert not bar.everything.isVisible()
+            delete = shown.page.commands.selected.delete
+            await until(lambda: delete.text() == "Delete 450 requests…")
+
+    run(check())
+
+
+def test_where_room_is_short_the_offer_is_not_cut(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await filled(shown, 450)
+            await select_loaded(shown)
+            bar = shown.page.foot.bar
+            assert bar.text.isVisible()
+            shown.page.splitter.setSizes([340, 660])
+            shown.page._pause.set(True)
+            await settle()
+            bar.say("200 selected", offer="Select all 1,000,450")
+            assert not bar.text.isVisible()
+            assert bar.everything.text() == "All 1,000,450"
+            assert bar.everything.accessibleName() == "Select all 1,000,450"
+            row = bar.everything.parentWidget().layout()
+            assert row.sizeHint().width() <= bar.width()
+            shown.page.splitter.setSizes([600, 400])
+            await until(bar.text.isVisible)
+            assert bar.everything.text().startswith("Select all ")
+
+    run(check())
+
+
+def test_nothing_more_is_offered_where_all_is_loaded(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await filled(shown, 20)
+            QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
+            await until(lambda: shown.page.foot.bar.text.text() == "20 selected")
+            assert not shown.page.foot.bar.everything.isVisible()
+            assert [text for text in offered(shown) if text.startswith("Select all")] == ["Select all"]
+
+    run(check())
+
+
+def test_what_comes_in_later_is_not_deleted(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await filled(shown, 450)
+            await select_everything(shown)
+            late = await shown.add()
+            await until(lambda: shown.model.row_of(late.id) == 0)
+            await settle()
+            asked = await answer(shown)
+            assert asked.windowTitle() == "Delete all 450 requests?"
+            text = asked.text.text()
+            assert text.startswith(f"From “{shown.endpoint.name}”, received ")
+            assert "What came in since they were selected stays." in text
+            later = await shown.add()
+            await until(lambda: not shown.page.bulk.busy and total(shown) == 2)
+            await until(lambda: shown.ids() == [later.id, late.id])
+
+    run(check())
+
+
+def test_what_is_held_back_is_not_among_all(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await filled(shown, 450)
+            shown.feed.paused = True
+            held = await shown.add()
+            await until(lambda: shown.feed.held == 1)
+            await select_everything(shown)
+            chosen = shown.page.everything.chosen
+            assert chosen is not None
+            assert chosen.count == 450
+            assert not chosen.has(held.id)
+
+    run(check())
+
+
+def test_of_a_filtered_list_all_that_match_are_meant(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(300, method="PUT")
+            await filled(shown, 50)
+            shown.page.filter.bar.line.setText("method:PUT")
+            await until(lambda: shown.feed.query == parse("method:PUT") and shown.model.rowCount() == 200)
+            await until(lambda: not shown.feed.search.busy)
+            await select_loaded(shown)
+            assert shown.page.foot.bar.everything.text() == "Select all matches"
+            await select_everything(shown)
+            assert shown.page.foot.bar.text.text() == "All 300 selected"
+            counts = shown.desk.store.captures.counts
+            before = counts(shown.endpoint.id).unread
+            QTest.keyClick(shown.list, Qt.Key.Key_U)
+            await until(lambda: counts(shown.endpoint.id).unread == before - 300)
+            assert shown.page.foot.bar.text.text() == "All 300 selected"
+            await until(lambda: "unread" in shown.page.commands.selected.toggle_read.text())
+            asked = await answer(shown)
+            assert "matching “method:PUT”" in asked.text.text()
+            await until(lambda: total(shown) == 50)
+
+    run(check())
+
+
+def test_all_are_starred_and_all_stars_taken(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await filled(shown, 450)
+            await select_everything(shown)
+            star = shown.page.commands.selected.star
+            await until(star.isEnabled)
+            QTest.keyClick(shown.list, Qt.Key.Key_S)
+            await until(lambda: star.text() == "Remove 450 stars" and star.isEnabled())
+            found = [
+                one
+                async for rows in shown.desk.store.captures.search(parse("is:starred"), None, limit=1000)
+                for one in rows
+            ]
+            assert len(found) == 450
+            QTest.keyClick(shown.list, Qt.Key.Key_S)
+            await until(lambda: star.text() == "Star 450 requests" and star.isEnabled())
+
+    run(check())
+
+
+def test_rows_are_selected_as_they_are_loaded(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await filled(shown, 450)
+            await select_everything(shown)
+            shown.feed.pager.older()
+            await until(lambda: shown.model.rowCount() == 400)
+            await settle()
+            assert shown.list.selected_count() == 400
+            assert shown.page.foot.bar.text.text() == "All 450 selected"
+
+    run(check())
+
+
+@pytest.mark.parametrize("change", ["another selection", "one less", "filter", "list", "time", "deleted", "newest too"])
+def test_any_change_is_the_end_of_it(run: Run, tmp_path: Path, change: str) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            page = shown.page
+            other = await shown.desk.endpoint()
+            await filled(shown, 450)
+            await select_everything(shown)
+            if change == "another selection":
+                QTest.keyClick(shown.list, Qt.Key.Key_Escape)
+            elif change == "one less":
+                place = shown.list.visualRect(shown.model.index(2)).center()
+                QTest.mouseClick(shown.list.viewport(), LEFT, CTRL, place)
+            elif change == "filter":
+                page.feed.filter_by(parse("method:POST"))
+            elif change == "list":
+                page.show_endpoint(other.id)
+            elif change == "time":
+                page.feed.narrow(None)
+            elif change == "deleted":
+                await shown.desk.store.captures.delete([shown.ids()[-1]])
+            else:
+                await shown.add()
+                await until(lambda: shown.model.rowCount() == 201)
+                QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
+            assert page.everything.chosen is None
+            await settle()
+            await until(lambda: not page.foot.bar.text.text().startswith("All "))
+
+    run(check())
+
+
+def test_the_work_can_be_stopped(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_module, "STEP", 20)
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await filled(shown, 450)
+            await select_everything(shown)
+            bulk = shown.page.bulk
+            await answer(shown)
+            await until(lambda: bulk.busy and bulk.done)
+            QTest.mouseClick(shown.page.foot.bar.stop, LEFT)
+            await until(lambda: not bulk.busy)
+            assert 0 < bulk.done < 450
+            assert total(shown) == 450 - bulk.done
+            await settle()
+            assert shown.page.everything.chosen is None
+
+    run(check())
+
+
+def test_reading_which_they_are_can_be_stopped(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await filled(shown, 450)
+            page, told = shown.page, []
+
+            def stop() -> None:
+                if page.bulk.busy and not page.bulk.stopping:
+                    told.append(page.foot.bar.told.text())
+                    page.bulk.stop()
+
+            page.bulk.changed.connect(stop)
+            QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL | SHIFT)
+            await until(lambda: told and not page.bulk.busy)
+            await settle()
+            assert told == ["Selecting 0 of 450…"]
+            assert page.everything.chosen is None
+            assert shown.list.selected_count() == 200
+            await until(page.foot.bar.everything.isVisible)
+
+    run(check())
+
+
+def test_of_all_endpoints_the_question_names_those_that_lose(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path, name="Billing") as shown:
+            others = [await shown.desk.endpoint(name=name) for name in ("Zoo", "Albums", "Cars")]
+            await shown.fill(300)
+            for other in others:
+                await shown.add(endpoint_id=other.id)
+            shown.page.show_endpoint(None)
+            await until(lambda: shown.model.rowCount() == 200)
+            shown.page.activateWindow()
+            shown.list.setFocus()
+            await select_everything(shown)
+            asked = await answer(shown)
+            assert asked.windowTitle() == "Delete all 303 requests?"
+            assert asked.text.text().startswith("From “Albums”, “Billing” and 2 more endpoints, received ")
+            await until(lambda: total(shown) == 0)
+
+    run(check())
