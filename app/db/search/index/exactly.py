@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from app.core.search.query import HeaderTest, JsonTest, Network, Operator, Range
+from app.db.search.index.leaves import BETWEEN
 from app.db.search.index.tellable import repeated, tellable
 from app.db.search.index.terms import MORE, UNKNOWN, folded, header_text, term, word_term
 from app.db.search.index.wanted import AnyOf, Has, Holds, Number, Place, Steps, Wanted, any_of
@@ -119,6 +120,16 @@ def other_number_at(test: JsonTest) -> Wanted | None:
 def single(steps: Steps) -> bool:
     """Whether there is at most one place for the path in a body, and it is written in one way."""
     return all(step is not None and step != "*" and not step.isdecimal() and tellable(step) for step in steps)
+
+
+_SINGLE_KINDS = frozenset(term(kind, "") for kind in "mpe")
+
+
+def one_of_a_kind(wanted: Has | Holds | Place) -> str | None:
+    """The kind of a term of which no request has two; None for others."""
+    if isinstance(wanted, Place) and wanted.value is not None and single(wanted.steps):
+        return BETWEEN.join(step for step in wanted.steps if step is not None)
+    return wanted.term[0] if isinstance(wanted, Has) and wanted.term[0] in _SINGLE_KINDS else None
 
 
 def holds(kind: str, text: str) -> Wanted | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from app.db.search.index import numbers
+from app.db.search.index.exactly import one_of_a_kind
 from app.db.search.index.runs import Runs, Sample
 from app.db.search.index.terms import EVERY, json_term, term
 from app.db.search.index.text_query import NOWHERE, joined, quoted, text_query
@@ -84,7 +85,7 @@ class Group:
 
     def _all_terms(self, parts: Sequence[Wanted]) -> str | None:
         unmet = [part.part for part in parts if isinstance(part, Without)]
-        if any(map(self._all_have, unmet)):
+        if self._all_have(unmet):
             return NOWHERE
         met = [self._terms(part) for part in parts if not isinstance(part, Without)]
         if NOWHERE in met:
@@ -93,13 +94,18 @@ class Group:
         positive = joined(" AND ", [part for part in met if part])
         return f"({positive or quoted(EVERY)}) NOT ({without})" if without else positive or None
 
-    def _all_have(self, wanted: Wanted) -> bool:
-        """Whether that is quickly told; to ask for those without it goes through all requests twice."""
-        if isinstance(wanted, AnyOf):
-            return any(map(self._all_have, wanted.parts))
-        return isinstance(wanted, Has | Holds | Place) and any(
-            map(self._vocabulary.all_have, self._written(wanted) or [])
-        )
+    def _all_have(self, parts: Iterable[Wanted]) -> bool:
+        """Whether every request has one of these, as far as that is quickly told: to ask for those without takes going
+        through all of them."""
+        alike: dict[str, list[str]] = {}
+        for part in _leaves(parts):
+            written = self._written(part) or []
+            if any(map(self._vocabulary.all_have, written)):
+                return True
+            kind = one_of_a_kind(part)
+            if kind is not None:
+                alike.setdefault(kind, []).extend(written)
+        return any(self._vocabulary.all_have(*written) for written in alike.values())
 
     def _written(self, wanted: Has | Holds | Place) -> list[str] | None:
         """Terms of which a request has one that has what is wanted; None when they are too many."""
@@ -111,6 +117,15 @@ class Group:
         if paths is None:
             return None
         return [term("j", path) if wanted.value is None else json_term(path, wanted.value) for path in paths]
+
+
+def _leaves(parts: Iterable[Wanted]) -> Iterator[Has | Holds | Place]:
+    """The parts, and the parts of those of which any is enough."""
+    for part in parts:
+        if isinstance(part, AnyOf):
+            yield from _leaves(part.parts)
+        elif isinstance(part, Has | Holds | Place):
+            yield part
 
 
 def _source(wanted: Wanted) -> Source:

@@ -20,8 +20,8 @@ MOST_LISTED = 5_000
 MOST_USED = 16
 """Of those that hold a text: the ones that most requests have."""
 _HIGHEST = "\U0010ffff"
-_ALONE = (term("a", ""), term("k", ""), term("v", ""))
-"""How the terms begin that few requests share, and that are not listed."""
+_ALONE = term("a", "")
+"""How terms of addresses begin, which are not listed: few requests share one."""
 
 
 def make_table(connection: sqlite3.Connection, number: int) -> None:
@@ -49,9 +49,9 @@ class Vocabulary:
     def __init__(self, connection: sqlite3.Connection, number: int) -> None:
         self._execute, self._table = connection.execute, f"listed_{number}"
 
-    def all_have(self, written: str) -> bool:
-        """Whether every request of the group has a term, as far as it is listed."""
-        return self._count(written) == self._count(EVERY)
+    def all_have(self, *written: str) -> bool:
+        """Whether every request of the group has one of these terms, of which no request has two."""
+        return sum(map(self._count, dict.fromkeys(written))) == self._count(EVERY)
 
     def holding(self, kind: str, text: str) -> list[str]:
         """Terms of a kind ("": words) in which a text stands: those that most requests have."""
