@@ -98,6 +98,15 @@ def detect(content_type: str, head: bytes, whole: bool) -> Charset:
     return Charset("latin-1", note=f"{wrong}; read as Latin-1.", told="Latin-1", known_by="guessed")
 
 
+def in_single_bytes(charset: Charset, head: bytes) -> bytes:
+    """The beginning of a text of two or four bytes a character as it stands in UTF-8, since its zeros make it look
+    like no text; anything else as it is."""
+    if not charset.name.startswith(("utf-16", "utf-32")):
+        return head
+    text = charset.decoder().decode(head[charset.skip :])
+    return head if "\ufffd" in text else text.removeprefix("\ufeff").encode()
+
+
 def _told(name: str) -> str:
     return name[:40].upper() if name.lower().startswith(("utf", "iso")) else name[:40]
 

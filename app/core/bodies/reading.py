@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.core.bodies import choice, decoding, image_kind
-from app.core.bodies.charset import BYTES, Charset, detect, media_type
+from app.core.bodies.charset import BYTES, Charset, detect, in_single_bytes, media_type
 from app.core.bodies.choice import Group, View
 from app.core.bodies.formatter import Formatter, Place, Placed
 from app.core.bodies.lines import Line
@@ -108,7 +108,7 @@ class BodyReader:
             head = self._as_sent(self._unpacker.error)
         self.picture = image_kind.kind(head)
         text_charset = detect(self._content_type, head, self._at_end())
-        self.views = choice.ranked(self._media_type, head)
+        self.views = choice.ranked(self._media_type, in_single_bytes(text_charset, head))
         if self._refusal:
             self.views.sort(key=lambda view: view.group != "hex")
         candidates = self.views

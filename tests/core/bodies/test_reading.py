@@ -147,6 +147,12 @@ def test_the_automatic_choice_falls_back_with_a_note_and_an_explicit_one_shows_i
         ("application/x-www-form-urlencoded", b"a=1&b=2", "form"),
         ("image/png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "image"),
         ("", bytes(range(256)), "hex"),
+        ("text/plain", "hällo wörld".encode("utf-16"), "text"),
+        ("text/plain; charset=utf-16le", "hello".encode("utf-16-le"), "text"),
+        ("text/plain; charset=utf-32be", "hello".encode("utf-32-be"), "text"),
+        ("text/csv; charset=utf-16", "a,b\n1,2\n".encode("utf-16"), "csv"),
+        ("application/json", '{"a": "ä"}'.encode("utf-16"), "json"),
+        ("", b"\xff\xfe\x00\xd8\x00\x00\x01\x00", "hex"),
     ],
 )
 def test_the_best_view_wins(content_type: str, head: bytes, name: str) -> None:
