@@ -89,6 +89,7 @@ def find(file: IndexFile, text: str) -> list[int] | None:
         ("-json:items", []),
         ("-json:type=invoice.paid", [7]),
         ("json:type!=invoice.paid", [7]),
+        ("json:type!=invoice.paid json:type!=order", []),
         ("json:amount>70", [8, 9]),
         ("json:amount>=90.0", [9]),
         ("json:amount=30", [3]),

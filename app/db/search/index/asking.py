@@ -25,7 +25,7 @@ from app.db.search.index.grams import LITERAL, plain
 from app.db.search.index.leaves import BETWEEN
 from app.db.search.index.tellable import tellable
 from app.db.search.index.terms import MORE, term
-from app.db.search.index.wanted import AnyOf, Both, Has, Piece, Place, Wanted, Without, any_of, both
+from app.db.search.index.wanted import AnyOf, Has, Piece, Place, Wanted, Without, any_of, both
 
 
 def wanted(terms: Iterable[Term]) -> Wanted | None:
@@ -126,11 +126,11 @@ def _json(test: JsonTest) -> Wanted | None:
     exact = exactly.text_at(test) or exactly.number_at(test)
     if exact is not None:
         return _or_more(exact)
-    there: Wanted = Place(steps=test.path)
+    there = _or_more(Place(steps=test.path))
     if test.operator == "!=" and exactly.single(test.path):
         same = exactly.text_at(JsonTest(path=test.path, operator="=", value=test.value))
-        there = there if same is None else Both(parts=(there, Without(part=same)))
-    return both([_or_more(there), *map(_piece, _texts(test))])
+        return both([there, _without(same)])
+    return both([there, *map(_piece, _texts(test))])
 
 
 def _texts(test: JsonTest) -> list[str]:

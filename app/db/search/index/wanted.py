@@ -69,8 +69,9 @@ Wanted = Piece | Has | Holds | Place | Number | Both | AnyOf | Without
 
 def both(parts: Iterable[Wanted | None]) -> Wanted | None:
     """All of those parts of which the index can tell; None when there is none."""
-    known = tuple(part for part in parts if part is not None)
-    return (known[0] if len(known) == 1 else Both(parts=known)) if known else None
+    known = [part for part in parts if part is not None]
+    flat = tuple(inner for part in known for inner in (part.parts if isinstance(part, Both) else (part,)))
+    return (flat[0] if len(flat) == 1 else Both(parts=flat)) if flat else None
 
 
 def any_of(parts: Iterable[Wanted | None]) -> Wanted | None:
