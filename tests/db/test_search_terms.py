@@ -14,7 +14,7 @@ from app.core.model import Headers
 from app.core.search.parse import parse
 from app.db.search.index import group
 from app.db.search.index.asking import wanted
-from app.db.search.index.index_file import IndexFile
+from app.db.search.index.index_file import GROUP, IndexFile
 from app.db.search.index.leaves import MOST_KEPT, MOST_VISITED, leaves
 from app.db.search.index.terms import Columns, terms_of, text_of
 from tests.db.helpers import entry
@@ -124,6 +124,16 @@ def test_whom_the_index_names(file: IndexFile, text: str, found: list[int]) -> N
 )
 def test_of_what_it_does_not_know_it_leaves_nobody_out(file: IndexFile, text: str) -> None:
     assert find(file, text) in (None, list(TEN))
+
+
+def test_groups_are_asked_until_one_has_any(file: IndexFile) -> None:
+    file.add([entry(GROUP * number, "/", (), b"far" if number == 3 else b"near") for number in (1, 2, 3, 4)], 0, ())
+    asked, zones = wanted(parse("far").terms), [[4], [2, 3], [1], [0]]
+    assert asked is not None
+    assert file.find_first(asked, zones, 60) == [set(), {GROUP * 3}]
+    assert file.find_first(asked, zones[2:], 60) == [set(), set()]
+    assert file.find_first(asked, zones, -1) == [set()]
+    assert file.find_first(asked, [], 60) == []
 
 
 def test_a_body_with_more_than_is_kept_is_always_named(file: IndexFile) -> None:

@@ -93,17 +93,15 @@ async def _by_index(readers: Readers, index: Index, plan: Plan, place: PageKey) 
     if oldest is not None and place.received_at >= oldest:
         yield Stretch(floor=top(oldest))
     stored_late = await index.stored_in_gaps(contents)
-    for floor, numbers in _zones(contents.spans):
-        if floor is not None and place.received_at < floor:
-            continue
-        seqs = set(stored_late)
-        for number in numbers:
-            found = await index.find(asked, number)
-            if found is None:
-                yield Stretch()
-                return
-            seqs.update(found)
-        yield Stretch(floor=None if floor is None else top(floor), seqs=frozenset(seqs))
+    zones = [zone for zone in _zones(contents.spans) if zone[0] is None or place.received_at >= zone[0]]
+    while zones:
+        found = await index.find(asked, [numbers for _, numbers in zones])
+        if found is None:
+            yield Stretch()
+            return
+        for (floor, _), seqs in zip(zones, found, strict=False):
+            yield Stretch(floor=None if floor is None else top(floor), seqs=frozenset([*stored_late, *seqs]))
+        zones = zones[len(found) :]
 
 
 def _zones(spans: dict[int, tuple[int, int]]) -> list[tuple[int | None, list[int]]]:

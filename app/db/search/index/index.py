@@ -26,6 +26,8 @@ BATCH = 256
 """Requests indexed at once: some 15 ms of work on two threads."""
 LEFT = 1_000
 """So many may wait before indexing begins: searches look at them one by one."""
+AT_ONCE_S = 0.01
+"""As long as nothing is found, the next groups are asked without coming back to the loop: that often takes longer."""
 REST = 16.0
 """While requests come in, the index rests for so many times as long as it worked."""
 
@@ -60,13 +62,14 @@ class Index:
         elif isinstance(event, Purged) or (isinstance(event, RequestsRemoved) and event.ids is None):
             self._wake.set()
 
-    async def find(self, wanted: Wanted, number: int) -> Collection[int] | None:
-        """The numbers of a group's requests that may be looked for; None when the index cannot tell."""
+    async def find(self, wanted: Wanted, zones: Sequence[Sequence[int]]) -> list[Collection[int]] | None:
+        """The numbers of requests that may be looked for, of one or more of the first zones, each some groups; None
+        when the index cannot tell."""
         file = self._file
         if file is None:
             return None
         try:
-            return await self._on_thread(partial(file.find, wanted, number))
+            return await self._on_thread(partial(file.find_first, wanted, zones, AT_ONCE_S))
         except (sqlite3.Error, RuntimeError) as error:  # RuntimeError: the thread was shut down
             log.warning("the search index cannot be read: %s", error)
             return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -112,6 +113,16 @@ class IndexFile:
                 raise
             return []  # the group was dropped: none of its requests is stored any more
         return range(number * GROUP, (number + 1) * GROUP) if found is None else found
+
+    def find_first(self, wanted: Wanted, zones: Sequence[Sequence[int]], seconds: float) -> list[Collection[int]]:
+        """The same of the first zones, each some groups: down to one that has any, or to what `seconds` allow."""
+        end = time.perf_counter() + seconds
+        found: list[Collection[int]] = []
+        for zone in zones:
+            found.append({seq for number in zone for seq in self.find(wanted, number)})
+            if found[-1] or time.perf_counter() > end:
+                break
+        return found
 
     def drop(self, numbers: Sequence[int]) -> Contents:
         """Forget groups."""
