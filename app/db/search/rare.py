@@ -12,6 +12,8 @@ from app.db.search.steps import FEW, Stretch
 
 MOST = 20_000
 """With more of them than that the list is walked: the next one is not far."""
+FIRST = 200
+"""The first part is smaller, since it is often enough."""
 
 Row = tuple[int, str, int]
 """When a request was received, its id and its number."""
@@ -35,8 +37,9 @@ def narrowed(stretch: Stretch, rows: Sequence[Row]) -> Iterator[Stretch]:
         for row in rows
         if (floor is None or row[:2] >= (floor.received_at, floor.id)) and (seqs is None or row[2] in seqs)
     ]
-    while len(inside) > FEW:
-        part, inside = inside[:FEW], inside[FEW:]
+    size = min(FIRST, FEW)
+    while len(inside) > size:
+        part, inside, size = inside[:size], inside[size:], FEW
         last = PageKey(received_at=part[-1][0], id=part[-1][1])
         yield Stretch(floor=last, seqs=frozenset(seq for _, _, seq in part))
     yield Stretch(floor=floor, seqs=frozenset(seq for _, _, seq in inside))
