@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import compileall
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A hundred tests start it as a process. Where Python may not write bytecode, each start would compile it anew.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # What a shell starts in the background ignores Ctrl-C, and so would every program that a test starts.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):  # once, before xdist starts its processes
         compileall.compile_dir(ROOT / "app", quiet=2)
     folder = config.getoption("--samples")
