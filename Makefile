@@ -12,7 +12,7 @@ run: set-up-run ## start Hookline (make run ARGS="serve --port 9000")
 	@$(BIN)/python -m app $(ARGS)
 
 test: set-up-dev ## run all tests (make test ARGS="-k slug")
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n auto $(ARGS)
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 check: set-up-dev ## lint, formatting, types, then all tests
 	$(BIN)/ruff check .
