@@ -22,8 +22,8 @@ from app.db.search.index.wanted import Wanted
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-BATCH = 256
-"""Requests indexed at once: some 15 ms of work on two threads."""
+BATCH = 64
+"""Requests indexed at once: some 20 ms of work on two threads, which hold the window up as long as it takes."""
 LEFT = 1_000
 """So many may wait before indexing begins: searches look at them one by one."""
 AT_ONCE_S = 0.01
