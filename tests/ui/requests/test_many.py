@@ -91,6 +91,7 @@ def test_the_bars_buttons_mark_star_and_clear(run: Run, tmp_path: Path) -> None:
             click_row(shown, 2, SHIFT)
             await until(shown.page.foot.bar.isVisible)
             read, unread, star, delete, clear = shown.page.foot.bar.buttons
+            await until(read.isEnabled)
             QTest.mouseClick(read, Qt.MouseButton.LeftButton)
             await until(lambda: all(shown.model.summary(row).read for row in range(3)))
             await until(lambda: unread.isEnabled() and not read.isEnabled())
