@@ -1,9 +1,10 @@
 # Every target sets up what it needs first. `make PYTHON=/path/to/python3 …` chooses the interpreter.
 PYTHON ?= python3
 BIN := .venv/bin
+TESTS := -m pytest -n auto --dist worksteal
 .DEFAULT_GOAL := help
 
-.PHONY: help run test check bench bench-large screenshots package package-test lock clean set-up-run set-up-dev
+.PHONY: help run test test-all smoke-others check bench bench-large screenshots package package-test lock clean set-up-run set-up-dev
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -12,7 +13,13 @@ run: set-up-run ## start Hookline (make run ARGS="serve --port 9000")
 	@$(BIN)/python -m app $(ARGS)
 
 test: set-up-dev ## run all tests (make test ARGS="-k slug")
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) $(ARGS)
+
+test-all: ## run all tests on every installed Python from 3.11 on (PATH, pyenv), one after the other
+	QT_QPA_PLATFORM=offscreen $(PYTHON) packaging/each_python.py -- $(TESTS) $(ARGS)
+
+smoke-others: ## run the tests of start, stop and event loop on every other installed Python
+	QT_QPA_PLATFORM=offscreen $(PYTHON) packaging/each_python.py --others -- $(TESTS) -m smoke $(ARGS)
 
 check: set-up-dev ## lint, formatting, types, then all tests
 	$(BIN)/ruff check .
@@ -42,8 +49,8 @@ package-test: ## try, on a bare system, what `make package` made
 lock: ## write requirements/*.txt anew from pyproject.toml (make lock ARGS=--upgrade)
 	$(PYTHON) packaging/lock.py $(ARGS)
 
-clean: ## remove the virtual environment and all caches
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+clean: ## remove the virtual environments and all caches
+	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 set-up-run:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from environment import (
     SetUpError,
+    dotted,
     find_python,
     install_packages,
     make_venv,
@@ -45,8 +46,9 @@ def make_bundle(onefile: bool = False) -> Path:
         raise PackagingError(f"{' and '.join(lacking)} missing: install the package binutils, then run this again.")
     python = bundle_python()
     if not output(str(python), "-c", FIND_LIBRARY):
+        own = dotted(version_of(str(python)))
         raise PackagingError(
-            f"The Python of {VENV} ({version_text(python)}) has no shared library, which a bundle is made of."
+            f"The Python of {VENV} ({own}) has no shared library, which a bundle is made of."
             " Use one that was built with --enable-shared, or install your system's libpython package."
         )
     make_icons()
@@ -66,10 +68,6 @@ def bundle_python() -> Path:
     except SetUpError as error:
         raise PackagingError(str(error)) from error
     return venv_python(VENV)
-
-
-def version_text(python: Path) -> str:
-    return ".".join(map(str, version_of(str(python))))
 
 
 def make_icons() -> None:

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from system import Packages
 
 OLDEST = (3, 11)
-OTHERS = ("python3.13", "python3.12", "python3.11")
+OTHERS = ("python3.14", "python3.13", "python3.12", "python3.11")
 ROOT = Path(__file__).resolve().parent.parent
 RUN, DEV = "run", "dev"
+VENV = ".venv"
 # System packages besides those of Qt: each is an option of the same name.
 EXTRAS = {
     "fonts": (FONTS, "also the fonts that the screenshots show"),
@@ -45,6 +46,10 @@ def version_of(python: str) -> tuple[int, ...]:
     return tuple(map(int, text.split())) if text else ()
 
 
+def dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
 def find_python(own: str = sys.executable, others: tuple[str, ...] = OTHERS) -> tuple[str, tuple[int, ...]]:
     """The interpreter running this, or the first of `others` on PATH, that is new enough, and its version."""
     for name in (own, *others):
@@ -52,9 +57,8 @@ def find_python(own: str = sys.executable, others: tuple[str, ...] = OTHERS) -> 
         version = version_of(path) if path else ()
         if path and version >= OLDEST:
             return path, version
-    needed, found = ".".join(map(str, OLDEST)), ".".join(map(str, version_of(own)))
     raise SetUpError(
-        f"Hookline needs Python {needed} or newer; {own} is {found or 'not running'}"
+        f"Hookline needs Python {dotted(OLDEST)} or newer; {own} is {dotted(version_of(own)) or 'not running'}"
         f" and PATH has none of {', '.join(others)}."
         " Install one and run this again, or name one: make run PYTHON=/path/to/python3"
     )
@@ -84,7 +88,7 @@ def make_venv(venv: Path, python: str, version: tuple[int, ...]) -> None:
         raise SetUpError(
             f"{python} has no venv module. Install it (on Debian and Ubuntu by the line above), then run make again."
         )
-    say(f"making {venv.name} with Python {'.'.join(map(str, version))}")
+    say(f"making {venv.name} with Python {dotted(version)}")
     if subprocess.run([python, "-m", "venv", "--clear", str(venv)], check=False).returncode:
         raise SetUpError(f"{python} could not make {venv}; what it said above tells why.")
 
@@ -124,17 +128,24 @@ def install_packages(root: Path, venv: Path, kind: str) -> None:
             raise SetUpError("pip could not install the packages; what it said above tells why. Then run this again.")
 
 
-def set_up(root: Path, kind: str, extra: Packages = ()) -> None:
+def usable(venv: Path, version: tuple[int, ...]) -> bool:
+    """Whether the environment works. `.venv` may be of any Python, another one must be of exactly this version."""
+    return works(venv) and (venv.name == VENV or version_of(str(venv_python(venv))) == version)
+
+
+def set_up(root: Path, kind: str, extra: Packages = (), name: str = VENV) -> None:
     """All steps, each skipped when there is nothing to do; `extra`: system packages besides what Qt needs."""
-    venv = root / ".venv"
+    venv = root / name
     python, version = find_python()
-    wanted, ready = QT_LIBRARIES + extra, works(venv)
+    wanted, ready = QT_LIBRARIES + extra, usable(venv, version)
     if not ready and not can_make_venv(python):
         wanted += ((f"python{version[0]}.{version[1]}-venv", "python3-venv"),)
     install_system(wanted)
     if not ready:
         make_venv(venv, python, version)
-    version = version_of(str(venv_python(venv)))
+    asked, version = version, version_of(str(venv_python(venv)))
+    if version[:2] != asked[:2]:
+        say(f"{name} has Python {dotted(version)}, not {dotted(asked)}. To change it, run make clean first.")
     if not up_to_date(root, venv, kind, version):
         install_packages(root, venv, kind)
         stamp_file(venv, kind).write_text(stamp(root, kind, version), "utf-8")
@@ -143,12 +154,15 @@ def set_up(root: Path, kind: str, extra: Packages = ()) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=(RUN, DEV), help="run: what the program needs; dev: also what its checks need")
+    parser.add_argument(
+        "--venv", default=VENV, metavar="NAME", help=f"the environment's folder in the checkout, {VENV} unless told"
+    )
     for name, (_, purpose) in EXTRAS.items():
         parser.add_argument(f"--{name}", action="store_true", help=purpose)
     options = parser.parse_args()
     chosen = [packages for name, (packages, _) in EXTRAS.items() if getattr(options, name)]
     try:
-        set_up(ROOT, options.kind, tuple(entry for packages in chosen for entry in packages))
+        set_up(ROOT, options.kind, tuple(entry for packages in chosen for entry in packages), options.venv)
     except SetUpError as error:
         say(str(error))
         return 1

@@ -19,6 +19,8 @@ from app.db import settings_file
 from tests.e2e.senders import post
 from tests.factories import draft
 
+pytestmark = pytest.mark.smoke
+
 ANY_PORT = {"port": 0, "api_port": 0}
 
 

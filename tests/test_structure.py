@@ -267,6 +267,7 @@ def python(*arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.smoke
 def test_every_module_can_be_imported_without_a_warning() -> None:
     names = [module(path) for path in MODULES if path.name != "__main__.py"]
     python("-W", "error", "-c", f"import importlib; [importlib.import_module(name) for name in {names!r}]")

@@ -15,6 +15,8 @@ from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, add_many, files, query
 
+pytestmark = pytest.mark.smoke
+
 
 async def test_everything_is_there_again_after_opening_the_folder_again(tmp_path: Path) -> None:
     store = await Store.open(tmp_path, lambda _: None)

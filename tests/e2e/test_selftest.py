@@ -17,6 +17,8 @@ import pytest
 
 from tests.e2e.program import environment
 
+pytestmark = pytest.mark.smoke
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -19,6 +19,8 @@ from app.db.folder import hold_folder
 from tests.e2e.program import Program, environment, hookline
 from tests.e2e.senders import exchange, post
 
+pytestmark = pytest.mark.smoke
+
 
 def test_a_request_goes_from_the_socket_to_the_command_line(tmp_path: Path) -> None:
     body = bytes(range(256)) * 3

@@ -14,6 +14,8 @@ import pytest
 from tests.e2e.program import Program, environment, hookline
 from tests.e2e.senders import Load, post
 
+pytestmark = pytest.mark.smoke
+
 # PySide keeps an object to the very end of the process, which Python warns of when asked for all such warnings.
 OFFSCREEN = {"QT_QPA_PLATFORM": "offscreen", "PYTHONWARNINGS": ""}
 

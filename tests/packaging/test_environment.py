@@ -194,7 +194,7 @@ def test_the_locks_name_no_address_and_agree() -> None:
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
 def test_make_shows_its_targets() -> None:
     shown = subprocess.run(["make", "-C", str(ROOT), "help"], capture_output=True, text=True, check=True).stdout
-    for target in ("run", "test", "check", "bench", "screenshots", "package", "lock", "clean"):
+    for target in ("run", "test", "test-all", "check", "bench", "screenshots", "package", "lock", "clean"):
         assert f"make {target}\t" in shown
 
 
@@ -202,6 +202,34 @@ def test_an_environment_whose_interpreter_is_gone_does_not_work(tmp_path: Path) 
     assert not environment.works(tmp_path / ".venv")
     assert environment.works(Path(sys.prefix))
     assert environment.can_make_venv(sys.executable)
+
+
+@posix
+def test_an_environment_other_than_the_usual_has_to_be_of_exactly_the_python_asked_for(tmp_path: Path) -> None:
+    for name in (".venv", ".venv-3.12"):
+        (tmp_path / name / "bin").mkdir(parents=True)
+        program(tmp_path / name / "bin", "python", "3 12 1")
+    assert environment.usable(tmp_path / ".venv-3.12", (3, 12, 1))
+    assert not environment.usable(tmp_path / ".venv-3.12", (3, 12, 9))
+    assert environment.usable(tmp_path / ".venv", (3, 13, 0))
+    assert not environment.usable(tmp_path / ".venv-3.13", (3, 13, 0))
+
+
+@posix
+def test_another_python_in_the_usual_environment_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = checkout(tmp_path)
+    (root / ".venv" / "bin").mkdir()
+    program(root / ".venv" / "bin", "python", "3 11 7")
+    note(root, "run")
+    monkeypatch.setattr(environment, "install_system", lambda wanted: None)
+    monkeypatch.setattr(environment, "find_python", lambda: ("python3", (3, 11, 2)))
+    environment.set_up(root, "run")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(environment, "find_python", lambda: ("python3", (3, 13, 0)))
+    environment.set_up(root, "run")
+    assert ".venv has Python 3.11.7, not 3.13.0. To change it, run make clean first." in capsys.readouterr().err
 
 
 @posix

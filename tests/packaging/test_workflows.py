@@ -6,11 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+
+import environment
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -96,6 +99,16 @@ def test_the_shell_understands_every_script(path: Path) -> None:
         if "run" in step and step.get("shell") != "pwsh" and "${{" not in step["run"]:
             done = subprocess.run(["bash", "-n"], input=step["run"], capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
+
+
+def test_the_checks_run_on_each_python_that_the_project_names_and_a_release_is_made_with_one_of_them() -> None:
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["classifiers"]
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(classifiers))
+    for job in jobs(ROOT / ".github" / "workflows" / "check.yml").values():
+        assert job["strategy"]["matrix"]["python"] == named
+    release = YAML(typ="safe").load(ROOT / ".github" / "workflows" / "release.yml")
+    assert release["env"]["PYTHON_VERSION"] in named
+    assert tuple(f"python{version}" for version in reversed(named)) == environment.OTHERS
 
 
 def test_only_a_pushed_tag_is_published() -> None:

@@ -12,6 +12,8 @@ from pytestqt.qtbot import QtBot
 
 from app.ui.collector import GuiCollector
 
+pytestmark = pytest.mark.smoke
+
 
 class Knot:
     """Refers to itself, so that only the collector finds it."""

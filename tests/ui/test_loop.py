@@ -7,8 +7,12 @@ import gc
 import random
 import threading
 
+import pytest
+
 from app.ui.loop import QtEventLoop
 from tests.ui.from_qt import Caller
+
+pytestmark = pytest.mark.smoke
 
 
 def live_handles() -> int:

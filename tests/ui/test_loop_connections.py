@@ -7,6 +7,10 @@ import gc
 import sys
 from collections import Counter
 
+import pytest
+
+pytestmark = pytest.mark.smoke
+
 CONNECTIONS = 5_000
 
 CLIENT = """

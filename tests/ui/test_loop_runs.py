@@ -15,6 +15,8 @@ from app.ui import loop as loop_module
 from app.ui.loop import QtEventLoop
 from tests.ui.from_qt import Caller
 
+pytestmark = pytest.mark.smoke
+
 
 def test_run_until_complete_can_be_called_again_and_again(loop):
     assert [loop.run_until_complete(asyncio.sleep(0, number)) for number in range(50)] == list(range(50))

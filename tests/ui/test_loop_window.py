@@ -8,10 +8,13 @@ import socket
 import sys
 import time
 
+import pytest
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from tests.ui.waiting import settle, until
+
+pytestmark = pytest.mark.smoke
 
 
 class Pulse(QWidget):

@@ -14,6 +14,8 @@ import pytest
 from app.ui import loop as loop_module
 from app.ui.loop import QtEventLoop
 
+pytestmark = pytest.mark.smoke
+
 ROOT = Path(__file__).parents[2]
 
 

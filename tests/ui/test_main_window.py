@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
@@ -20,6 +21,8 @@ from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from app.ui.main_window import MainWindow
 from tests.ui.desk import open_desk, shown
 from tests.ui.waiting import settle, until
+
+pytestmark = pytest.mark.smoke
 
 Scene = Callable[..., Any]
 MARKUP = '<b>bold</b><img src="http://127.0.0.1:1/x.png">'

@@ -15,6 +15,8 @@ from app.core.model import Reply
 from app.server.capture.port_holder import find_holder
 from tests.server.capture.support import Rig, eventually, request
 
+pytestmark = pytest.mark.smoke
+
 
 async def test_a_taken_port_is_named_with_its_holder(rig: Rig) -> None:
     host, port = rig.server.address

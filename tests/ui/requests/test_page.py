@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -20,6 +21,8 @@ from app.ui.widgets.question import Question
 from tests.factories import capture
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
+
+pytestmark = pytest.mark.smoke
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
