@@ -203,6 +203,19 @@ def test_every_task_is_named_and_kept() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_loop_waits_by_gather() -> None:
+    """Awaiting `gather` of tasks that have ended gives the event loop no turn since Python 3.12: the loop spins."""
+    wrong = [
+        f"{name(path)}:{node.lineno}: use asyncio.wait"
+        for path in MODULES
+        for loop in ast.walk(tree(path))
+        if isinstance(loop, ast.While)
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Await) and "gather" in ast.unparse(node.value).partition("(")[0]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def module(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 

@@ -38,7 +38,9 @@ class Tasks:
         while tasks := tuple(self._running):
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            # Not `gather`: since Python 3.12 it returns at once when every task has ended, so `_done` never runs and
+            # this loop spins. `wait` returns after the callbacks.
+            await asyncio.wait(tasks)
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)

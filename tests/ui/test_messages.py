@@ -1,22 +1,14 @@
-"""Messages and tasks: what failed is said once, in words, also when there is no window yet."""
+"""Messages: what failed is said once, in words, also when there is no window yet."""
 
 from __future__ import annotations
-
-import asyncio
-import logging
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.core.errors import StorageUnavailableError
 from app.ui.messages import Message, MessageAction, Messages
-from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.error_bar import ErrorBar
-from tests.ui.waiting import settle, until
 
 
 @pytest.fixture
@@ -97,58 +89,4 @@ class TestBar:
         assert list(buttons) == ["Use 8789", "Quit"]
         buttons["Use 8789"].click()
         assert ran == ["8789"]
-        assert messages.waiting() == ()
-
-
-class TestTasks:
-    def test_an_error_of_the_users_world_is_said_in_its_words(
-        self, qapp: QApplication, run: Callable[..., Any]
-    ) -> None:
-        messages = Messages()
-
-        async def scene() -> None:
-            async def fail() -> None:
-                raise StorageUnavailableError("The disk is full.")
-
-            tasks = Tasks(messages)
-            tasks.start(fail(), "fail")
-            await until(messages.waiting)
-            await settle()
-            assert tasks.running() == 0
-
-        run(scene())
-        assert texts(messages) == ["The disk is full."]
-
-    def test_a_bug_is_logged_with_its_traceback_and_said(
-        self, qapp: QApplication, run: Callable[..., Any], caplog: pytest.LogCaptureFixture
-    ) -> None:
-        messages = Messages()
-
-        async def scene() -> None:
-            async def fail() -> None:
-                raise ZeroDivisionError("oops")
-
-            Tasks(messages).start(fail(), "the work")
-            await until(messages.waiting)
-
-        with caplog.at_level(logging.ERROR, logger="app.ui.tasks"):
-            run(scene())
-        assert texts(messages) == ["Something went wrong in Hookline: ZeroDivisionError: oops"]
-        assert "the work" in caplog.text
-        assert "Traceback" in caplog.text
-
-    def test_tasks_are_named_kept_and_cancelled(self, qapp: QApplication, run: Callable[..., Any]) -> None:
-        messages = Messages()
-
-        async def scene() -> None:
-            tasks = Tasks(messages)
-            task = tasks.start(asyncio.sleep(60), "sleep long")
-            assert task.get_name() == "sleep long"
-            assert tasks.running() == 1
-            await tasks.cancel_all()
-            await settle()
-            assert task.cancelled()
-            assert tasks.running() == 0
-
-        run(scene())
         assert messages.waiting() == ()
