@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Set
@@ -212,6 +213,18 @@ def test_no_loop_waits_by_gather() -> None:
         if isinstance(loop, ast.While)
         for node in ast.walk(loop)
         if isinstance(node, ast.Await) and "gather" in ast.unparse(node.value).partition("(")[0]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_sql_numbers_no_placeholder() -> None:
+    """Python 3.12.0 and 3.12.1 warn when `?1` is given a sequence."""
+    wrong = [
+        f"{name(path)}:{node.lineno}: {node.value}"
+        for path in MODULES
+        if room(path) == "db"
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"\?\d", node.value)
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -93,9 +93,9 @@ class IndexFile:
             for entry in entries:
                 number = entry.seq // GROUP
                 self._connection.execute(
-                    "INSERT INTO span VALUES (?1, ?2, ?2) ON CONFLICT (number) DO UPDATE"
-                    " SET oldest = min(oldest, ?2), newest = max(newest, ?2)",
-                    (number, entry.received_at),
+                    "INSERT INTO span VALUES (?, ?, ?) ON CONFLICT (number) DO UPDATE"
+                    " SET oldest = min(oldest, excluded.oldest), newest = max(newest, excluded.newest)",
+                    (number, entry.received_at, entry.received_at),
                 )
             for number in sorted({entry.seq // GROUP for entry in entries}):
                 self._add(number, [entry for entry in entries if entry.seq // GROUP == number])
