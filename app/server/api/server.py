@@ -15,9 +15,11 @@ from app.server.api.requests import RequestCalls
 from app.server.api.routes import register
 from app.server.api.state import StateCalls
 from app.server.capture.port_holder import find_holder
+from app.server.listening import stop_listening
 
 BODY_MAX = 2 * 1024 * 1024
 _STOP_S = 1.0
+_BACKLOG = 128
 
 
 class ApiServer:
@@ -26,22 +28,23 @@ class ApiServer:
     def __init__(self, doors: ApiDoors, token: str) -> None:
         self._doors = doors
         self._token = token
-        self._runner: web.AppRunner | None = None
+        self._running: tuple[web.AppRunner, asyncio.Server] | None = None
 
     @property
     def address(self) -> tuple[str, int]:
         """Host and port listened on; RuntimeError before `start`."""
-        if self._runner is None or not self._runner.addresses:
+        if self._running is None:
             raise RuntimeError("the local API is not being served")
-        host, port = self._runner.addresses[0][:2]
-        return str(host), int(port)
+        host, port = self._running[1].sockets[0].getsockname()[:2]
+        return host, port
 
     async def start(self, host: str, port: int) -> None:
         """Listen (port 0: any free one). PortInUseError when it is taken; then nothing was started."""
         runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=_STOP_S)
         await runner.setup()
+        assert runner.server is not None
         try:
-            await web.TCPSite(runner, host, port).start()
+            server = await asyncio.get_running_loop().create_server(runner.server, host, port, backlog=_BACKLOG)
         except OSError as error:
             await runner.cleanup()
             if error.errno == errno.EADDRINUSE:
@@ -51,12 +54,14 @@ class ApiServer:
                 f"The local API cannot listen on {host}, port {port}: {error.strerror or error}."
                 " Choose another port with --api-port."
             ) from error
-        self._runner = runner
+        self._running = runner, server
 
     async def stop(self) -> None:
         """Stop listening; calls in hand get a second. Idempotent."""
-        runner, self._runner = self._runner, None
-        if runner is not None:
+        running, self._running = self._running, None
+        if running is not None:
+            runner, server = running
+            await stop_listening(server)
             await runner.cleanup()
 
     def _application(self) -> web.Application:

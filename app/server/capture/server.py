@@ -16,6 +16,7 @@ from app.server.capture.handler import RETRY_AFTER, Handler
 from app.server.capture.incoming import Break
 from app.server.capture.limits import Limits
 from app.server.capture.port_holder import find_holder
+from app.server.listening import stop_listening
 from app.server.ports import CaptureSink, EndpointLookup
 from app.server.refused import RefusedLog
 
@@ -89,9 +90,9 @@ class CaptureServer:
     async def stop(self, grace_s: float = 1.0) -> None:
         """Stop listening, answer what is in hand within `grace_s`, close the rest. May be called again."""
         self._stopping = True
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        server, self._server = self._server, None
+        if server is not None:
+            await stop_listening(server)
         for connection in self.connections:
             connection.finish_up()
         await self._settle(grace_s)

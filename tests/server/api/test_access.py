@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import socket
+from contextlib import ExitStack, suppress
 
 import httpx
 import pytest
@@ -116,3 +119,26 @@ async def test_stops_twice_starts_again_and_frees_its_port(desk: Desk) -> None:
         await asyncio.open_connection(host, port)
     await desk.server.start(host, port)
     assert (await desk.client.get("/status")).status_code == 200
+
+
+@pytest.mark.parametrize("turns", range(5))
+async def test_a_connection_that_is_being_accepted_as_it_stops_is_closed(desk: Desk, turns: int) -> None:
+    with ExitStack() as callers:
+        sockets = [callers.enter_context(socket.create_connection(desk.server.address, timeout=5)) for _ in range(5)]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await desk.server.stop()
+        for caller in sockets:
+            with suppress(ConnectionError):
+                assert await asyncio.to_thread(caller.recv, 1) == b""
+    gc.collect()
+
+
+async def test_a_stop_that_is_cancelled_has_freed_the_port(desk: Desk) -> None:
+    address = desk.server.address
+    stopping = asyncio.create_task(desk.server.stop(), name="stop")
+    await asyncio.sleep(0)
+    stopping.cancel()
+    await asyncio.wait([stopping])
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection(*address)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import socket
 import sys
 import time
+from contextlib import ExitStack, suppress
 
 import pytest
 
@@ -78,6 +80,21 @@ async def test_stopping_with_nothing_in_hand_is_immediate(rig: Rig) -> None:
         assert await sender.rest() == b""
 
 
+@pytest.mark.parametrize("turns", range(5))
+async def test_a_connection_that_is_being_accepted_is_closed_and_nothing_is_printed(rig: Rig, turns: int) -> None:
+    """What a lost connection would print is an unraisable exception, or a warning, which fails the test."""
+    with ExitStack() as senders:
+        sockets = [senders.enter_context(socket.create_connection(rig.server.address, timeout=5)) for _ in range(5)]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await rig.server.stop(grace_s=1)
+        for sender in sockets:
+            with suppress(ConnectionError):
+                assert await asyncio.to_thread(sender.recv, 1) == b""
+    assert not rig.server.connections
+    gc.collect()
+
+
 async def test_what_is_in_hand_is_answered(rig: Rig) -> None:
     rig.sink.hold = asyncio.Event()
     rig.directory.put("slow", reply=Reply(delay_ms=30_000))
@@ -146,3 +163,13 @@ async def test_fifty_starts_and_stops_leave_no_task_and_no_socket(rig: Rig) -> N
     await eventually(lambda: len(asyncio.all_tasks()) == tasks)
     if sys.platform == "linux":
         await eventually(lambda: len(os.listdir("/proc/self/fd")) <= sockets)
+
+
+async def test_a_stop_that_is_cancelled_has_freed_the_port(rig: Rig) -> None:
+    address = rig.server.address
+    stopping = asyncio.create_task(rig.server.stop(), name="stop")
+    await asyncio.sleep(0)
+    stopping.cancel()
+    await asyncio.wait([stopping])
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection(*address)
