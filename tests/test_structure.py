@@ -217,6 +217,17 @@ def test_no_loop_waits_by_gather() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_nothing_waits_by_wait_for() -> None:
+    """On Python 3.11 it loses a cancellation that comes as what it waits for ends."""
+    wrong = [
+        f"{name(path)}:{node.lineno}: use asyncio.timeout"
+        for path in MODULES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute) and node.attr == "wait_for"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_sql_numbers_no_placeholder() -> None:
     """Python 3.12.0 and 3.12.1 warn when `?1` is given a sequence."""
     wrong = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -121,10 +122,11 @@ class Retention:
             except StorageUnavailableError as error:
                 log.warning("retention is put off: %s", error)  # the banner tells the user; the next run tries again
             self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
-            try:
-                await asyncio.wait_for(self._soon.wait(), self._interval_s)
-            except TimeoutError:
-                continue
+            # Not `wait_for`: on Python 3.11 it can swallow a cancellation that arrives as the event is set, and `stop`
+            # hangs.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._interval_s):
+                    await self._soon.wait()
 
 
 def _vacuum(database: SqliteDatabase, pages: int) -> int:

@@ -105,6 +105,16 @@ async def test_soon_after_an_endpoints_days_were_changed(tmp_path: Path, events:
     await store.close()
 
 
+async def test_closing_right_after_an_endpoints_days_were_changed_returns(tmp_path: Path) -> None:
+    store = await Store.open(tmp_path, lambda _: None)
+    made = await store.endpoints.create(factories.draft())
+    store.retention.start()
+    await eventually(lambda: store.retention.next_run_at is not None)
+    await store.endpoints.update(made.id, msgspec.structs.replace(made.draft(), retention_days=6))
+    async with asyncio.timeout(10):
+        await store.close()
+
+
 async def test_bodies_answers_and_deliveries_go_too_and_the_file_shrinks(tmp_path: Path, events: list[Event]) -> None:
     store = await Store.open(tmp_path, events.append, clock=lambda: NOW)
     made = await store.endpoints.create(factories.draft(retention_days=1))
