@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import ssl
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,26 +15,51 @@ from app.core.model import MirrorState
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK
 
+Make = Callable[[Path], tuple[Path, Path]]
 OPENSSL = shutil.which("openssl")
+CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+SUBJECT = ("-subj", "/CN=127.0.0.1")
+NAMES = "subjectAltName=IP:127.0.0.1"
+NO_KEY_IDS = "subjectKeyIdentifier=none\nauthorityKeyIdentifier=none\n"
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """A self-signed certificate for 127.0.0.1 with its key, in one file."""
+def openssl(*arguments: str | Path) -> None:
     if OPENSSL is None:
         pytest.skip("openssl makes the certificate")
-    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
-    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
-    names = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
-    command = [OPENSSL, "req", "-x509", *curve, *names, "-keyout", str(key), "-out", str(cert)]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run([OPENSSL, *arguments], check=True, capture_output=True)
+
+
+def self_signed(folder: Path) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 with its key in one file, and the certificate that vouches for it: itself."""
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    openssl("req", "-x509", *CURVE, "-days", "2", *SUBJECT, "-addext", NAMES, "-keyout", key, "-out", cert)
     cert.write_bytes(cert.read_bytes() + key.read_bytes())
-    return cert
+    return cert, cert
 
 
+def home_made(folder: Path) -> tuple[Path, Path]:
+    """The same from an authority that names no keys, as scripts found on the web make one."""
+    key, request, cert = folder / "key.pem", folder / "request.pem", folder / "cert.pem"
+    authority_key, authority = folder / "authority-key.pem", folder / "authority.pem"
+    config, extensions = folder / "authority.ini", folder / "extensions.ini"
+    config.write_text(f"[req]\ndistinguished_name=dn\n[dn]\n[ca]\nbasicConstraints=critical,CA:true\n{NO_KEY_IDS}")
+    extensions.write_text(f"{NAMES}\n{NO_KEY_IDS}")
+    made = ("-keyout", authority_key, "-out", authority)
+    openssl("req", "-x509", *CURVE, "-days", "2", "-subj", "/CN=Home", "-config", config, "-extensions", "ca", *made)
+    openssl("req", "-new", *CURVE, *SUBJECT, "-keyout", key, "-out", request)
+    signer = ("-CA", authority, "-CAkey", authority_key, "-CAcreateserial", "-days", "2")
+    openssl("x509", "-req", "-in", request, *signer, "-extfile", extensions, "-out", cert)
+    cert.write_bytes(cert.read_bytes() + key.read_bytes())
+    return cert, authority
+
+
+UNTRUSTED = {self_signed: "self", home_made: "unable to get"}
+
+
+@pytest.mark.parametrize("make", [self_signed, home_made])
 @pytest.mark.parametrize("trusted", [False, True])
 async def test_a_certificate_counts_when_the_system_trusts_it(
-    stage: Stage, certificate: Path, monkeypatch: pytest.MonkeyPatch, trusted: bool
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Make, trusted: bool
 ) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -41,10 +67,11 @@ async def test_a_certificate_counts_when_the_system_trusts_it(
         await writer.drain()
         writer.close()
 
+    certificate, authority = make(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     if trusted:
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority))
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
     async with server:
         endpoint = await stage.endpoint(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
@@ -54,4 +81,4 @@ async def test_a_certificate_counts_when_the_system_trusts_it(
         assert (delivery.state, delivery.error) == (MirrorState.DELIVERED, None)
     else:
         assert delivery.error is not None
-        assert delivery.error.startswith("The TLS certificate of 127.0.0.1 was not accepted: self")
+        assert delivery.error.startswith(f"The TLS certificate of 127.0.0.1 was not accepted: {UNTRUSTED[make]}")
