@@ -19,10 +19,14 @@ LINES = 3_000
 
 
 class BodyLoader(QObject):
-    """`begun` carries the reader and the first lines, `continued` more of them."""
+    """`begun` carries the reader and the first lines, `continued` more of them.
+
+    After `failed`, `more` tries again, unless the beginning itself could not be read.
+    """
 
     begun = Signal(object, object)
     continued = Signal(object)
+    failed = Signal()
 
     def __init__(self, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
@@ -67,10 +71,11 @@ class BodyLoader(QObject):
         self._latest.stop()
 
     async def _begin(self, source: BodySource, wanted: Group | None) -> None:
-        self._source, self._offset, self._loading = source, 0, True
-        self._reader = reader = BodyReader(source.headers, source.content_type, wanted)
-        lines = await self._step(source, reader)
-        self._loading = False
+        # No reader until the first lines are there: `more` must not append to the body shown before.
+        self._source, self._reader, self._offset, self._loading = source, None, 0, True
+        reader = BodyReader(source.headers, source.content_type, wanted)
+        lines = await self._read(source, reader)
+        self._reader = reader
         if not self._latest.superseded:
             self.begun.emit(reader, lines)
 
@@ -78,10 +83,20 @@ class BodyLoader(QObject):
         source, reader = self._source, self._reader
         if source is None or reader is None:
             return
-        lines = await self._step(source, reader)
-        self._loading = False
+        lines = await self._read(source, reader)
         if not self._latest.superseded:
             self.continued.emit(lines)
+
+    async def _read(self, source: BodySource, reader: BodyReader) -> list[Line]:
+        try:
+            lines = await self._step(source, reader)
+        except Exception:
+            self._loading = False
+            if not self._latest.superseded:
+                self.failed.emit()
+            raise
+        self._loading = False
+        return lines
 
     async def _step(self, source: BodySource, reader: BodyReader) -> list[Line]:
         """One screenful and more: from one piece of the body, or as many as it takes to say anything."""

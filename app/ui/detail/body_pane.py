@@ -71,6 +71,8 @@ class BodyPane(QWidget):
         self.find_bar = FindBar(self.code, theme, self)
         self.nothing = EmptyState("body", empty, "", theme, self)
         self.nothing.text.setFixedWidth(EMPTY_WIDTH)
+        self.unread = EmptyState("body", "The body could not be read", "", theme, self, action="Try again")
+        self.unread.text.setFixedWidth(EMPTY_WIDTH)
         self.rest = RestBar(theme, self)
         self.stack = QStackedWidget(self)
         self._toast = Toast(theme, self)
@@ -91,9 +93,9 @@ class BodyPane(QWidget):
             widget.setVisible(bool(source.size))
         if not source.size:
             self.loader.stop()
-            self._show_nothing()
+            self._show_none_of_it(self.nothing)
             return
-        self.loader.start(source, self._taken.get(media_type(source.content_type)))
+        self._start()
 
     def stop(self) -> None:
         """Give up loading."""
@@ -127,7 +129,7 @@ class BodyPane(QWidget):
         top.addWidget(self.kind, 1)
         for button in (self.parts, self.search, self.copy, self.save):
             top.addWidget(button)
-        for page in (self.code, self.hex, self.image, self.tree, self.nothing):
+        for page in (self.code, self.hex, self.image, self.tree, self.nothing, self.unread):
             self.stack.addWidget(page)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -148,6 +150,8 @@ class BodyPane(QWidget):
         self.code.end_near.connect(self._end_near)
         self.loader.begun.connect(self._begun)
         self.loader.continued.connect(self._continued)
+        self.loader.failed.connect(self._failed)
+        self.unread.action.connect(self._start)
         self.find_bar.closed.connect(self.take_focus)
 
     @Slot()
@@ -165,12 +169,25 @@ class BodyPane(QWidget):
         self.image.clear()
         self.tree.clear()
 
-    def _show_nothing(self) -> None:
+    @Slot()
+    def _start(self) -> None:
+        if self._source is not None:
+            self.loader.start(self._source, self._taken.get(media_type(self._source.content_type)))
+
+    @Slot()
+    def _failed(self) -> None:
+        """The body shown before must not stand under another request's head."""
+        if self.loader.reader is None:
+            self._clear_whole()
+            self.code.set_lines([])
+            self._show_none_of_it(self.unread)
+
+    def _show_none_of_it(self, page: EmptyState) -> None:
         self.kind.setText("")
         self.parts.hide()
         self.notes.say([])
         self.rest.hide()
-        self.stack.setCurrentWidget(self.nothing)
+        self.stack.setCurrentWidget(page)
 
     @Slot(object, object)
     def _begun(self, reader: BodyReader, lines: list[Line]) -> None:

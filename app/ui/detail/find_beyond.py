@@ -37,6 +37,7 @@ class FindBeyond(QObject):
         bar.hex.clicked.connect(self._open_hex)
         loader.begun.connect(self._begun)
         loader.continued.connect(self._continued)
+        loader.failed.connect(self._failed)
 
     @Slot()
     def stop(self) -> None:
@@ -61,7 +62,7 @@ class FindBeyond(QObject):
             self._tell(self._loader.read_bytes)
             self._loader.more()
         else:
-            self._latest.run(self._look_through)
+            self._latest.run(self._look)
 
     @Slot(object)
     def _continued(self, lines: object) -> None:
@@ -73,6 +74,14 @@ class FindBeyond(QObject):
             self._bar.show_place(self._known)
         else:
             self._step()
+
+    async def _look(self) -> None:
+        try:
+            await self._look_through()
+        except Exception:
+            if not self._latest.superseded:
+                self._failed()
+            raise
 
     async def _look_through(self) -> None:
         source, reader = self._loader.source, self._loader.reader
@@ -114,6 +123,14 @@ class FindBeyond(QObject):
         self._looking = self._bar.looking = False
         was, self._found = self._found, None
         self._bar.end_reached(further=was is not None)
+
+    @Slot()
+    def _failed(self) -> None:
+        """The error bar gives the reason, unless the request was deleted; Enter tries again."""
+        self._go_to = None
+        if self._looking:
+            self._looking = self._bar.looking = False
+            self._bar.tell("The rest could not be read")
 
     @Slot()
     def _open_hex(self) -> None:

@@ -245,7 +245,8 @@ class EndpointPage(QWidget):
             return self.list
         if not total:
             return self.empty
-        narrowed = self.feed.pager.within is not None and not self.feed.pager.jumping
+        # What could not be read has no end yet, so nobody knows whether there are any.
+        narrowed = self.feed.pager.within is not None and not self.feed.pager.jumping and self.feed.model.at_tail
         return self.none_then if narrowed and not self.filter.active else self.list
 
     def _show_head(self) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
 from PySide6.QtCore import QObject, Signal
 
 from app.core.model import PageKey, Summary
@@ -44,18 +48,15 @@ class Pager(QObject):
 
     def head(self) -> None:
         """Read the newest page."""
-        self._jump()
-        self._tasks.start(self._read_head(self._generation), "list: newest requests")
+        self._jump(self._read_head, "list: newest requests")
 
     def tail(self) -> None:
         """Read the oldest page."""
-        self._jump()
-        self._tasks.start(self._read_tail(self._generation), "list: oldest requests")
+        self._jump(self._read_tail, "list: oldest requests")
 
     def around(self, key: PageKey) -> None:
         """Read a page that begins with this request and one of what is newer."""
-        self._jump()
-        self._tasks.start(self._read_around(key, self._generation), "list: around a request")
+        self._jump(partial(self._read_around, key), "list: around a request")
 
     def older(self) -> None:
         """Read the page below the last row, unless that is being done."""
@@ -77,9 +78,21 @@ class Pager(QObject):
         if newest is not None and oldest is not None:
             self._tasks.start(self._drop_lost(newest, oldest, self._generation), "list: what retention left")
 
-    def _jump(self) -> None:
+    def _jump(self, read: Callable[[int], Coroutine[Any, Any, None]], name: str) -> None:
         self._generation += 1
         self.jumping = True
+        self._tasks.start(self._run(read, self._generation), name)
+
+    async def _run(self, read: Callable[[int], Coroutine[Any, Any, None]], generation: int) -> None:
+        """A failed jump leaves the list empty: new requests still appear, and scrolling loads the older ones."""
+        try:
+            await read(generation)
+        except Exception:
+            if generation == self._generation:
+                self.jumping = False
+                self._model.reset([], at_head=True, at_tail=False)
+                self.loaded.emit()
+            raise
 
     async def _read_head(self, generation: int) -> None:
         before = self.within.top if self.within else None

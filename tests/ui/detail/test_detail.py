@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from app.core.clock import DAY_US, now_us
+from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE, MirrorState
 from app.core.wording import clock_time, exact_time
 from app.ui.detail.detail_pane import BODY, HEADERS, MIRROR, QUERY
@@ -257,6 +259,35 @@ def test_a_body_is_saved_and_copied_as_it_was_sent(run: Run, tmp_path: Path) -> 
             )
             shown.detail.body.copy.click()
             await until(lambda: QGuiApplication.clipboard().text() == '{"é":\t1}')
+
+    run(check())
+
+
+def test_a_body_that_cannot_be_read_is_never_mixed_with_the_one_shown_before(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unreadable(*_: object) -> bytes:
+        raise StorageUnavailableError("The stored requests cannot be read.")
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            body = shown.detail.body
+            second = await shown.add(b"second\n" * 100_000, content_type="text/plain")
+            await open_body(shown, b"first\n" * 100_000, "text/plain")
+            with monkeypatch.context() as broken:
+                broken.setattr(shown.desk.store.captures, "body", unreadable)
+                shown.page.open_request(second.id)
+                await until(body.unread.isVisible)
+            assert body.code.toPlainText() == ""
+            body.loader.more()
+            assert not body.loader.loading
+            (message,) = shown.desk.messages.waiting()
+            shown.desk.messages.withdraw(message.key)
+            assert body.unread.button is not None
+            body.unread.button.click()
+            await until(body.code.isVisible)
+            assert body.code.toPlainText().startswith("second\n")
+            assert "first" not in body.code.toPlainText()
 
     run(check())
 

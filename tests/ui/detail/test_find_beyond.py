@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 
 from app.core.bodies.far_search import STEP, FarSearch
 from app.core.bodies.hex_view import ROW
+from app.core.errors import StorageUnavailableError
 from app.ui.detail.body_pane import BodyPane
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
@@ -88,6 +89,39 @@ def test_a_word_far_beyond_the_view_is_told_with_its_place_and_shown_in_hex(run:
             assert body.stack.currentWidget() is body.code
 
     run(check())
+
+
+@pytest.mark.usefixtures("small_view")
+def test_a_failed_read_is_reported_and_retried(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            # The second word is beyond what is shown, so it is looked for in the bytes.
+            far = b"A Needle.\n" + LINE * 60_000 + b"Another needle.\n"
+            await open_body(shown, LINE * 15_000 + far, "text/plain")
+            body = find(shown, "needle")
+            for found in ("1 of 1 so far", f"At byte {len(LINE) * 75_000 + 18:,}"):
+                with monkeypatch.context() as broken:
+                    broken.setattr(shown.desk.store.captures, "body", unreadable)
+                    enter(body)
+                    assert await looked(body) == "The rest could not be read"
+                    assert not body.loader.loading
+                enter(body)
+                assert await looked(body) == found
+            with monkeypatch.context() as broken:
+                broken.setattr(shown.desk.store.captures, "body", unreadable)
+                body.find_bar.hex.click()
+                await until(body.unread.isVisible)
+            (message,) = shown.desk.messages.waiting()
+            shown.desk.messages.withdraw(message.key)
+            # The way to the place found ends with the body it was in.
+            await open_body(shown, b"\x00" * 8_000_000, "application/octet-stream")
+            assert body.hex.verticalScrollBar().value() == 0
+
+    run(check())
+
+
+async def unreadable(*_: object) -> bytes:
+    raise StorageUnavailableError("The stored requests cannot be read.")
 
 
 @pytest.mark.usefixtures("small_view")

@@ -11,12 +11,15 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from app.core.clock import DAY_US, now_us
+from app.core.errors import StorageUnavailableError
 from app.core.events import Mirrored
-from app.core.model import Delivery, MirrorState
+from app.core.model import Delivery, MirrorState, Summary
 from app.ui.requests import feed as feed_module
 from app.ui.requests import model as model_module
 from app.ui.requests.delegate import ROW
 from app.ui.requests.pager import PAGE
+from app.ui.requests.within import Within
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 
@@ -45,6 +48,45 @@ def test_live_batches_keep_selection_and_order(run: Run, tmp_path: Path) -> None
             assert not shown.page.pill.isVisible()
 
     run(check())
+
+
+def test_after_a_failed_read_a_list_shows_new_requests_and_loads_the_older_ones(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            old = [(await shown.add()).id for _ in range(3)]
+            await until(lambda: shown.model.rowCount() == 3)
+            with monkeypatch.context() as broken:
+                broken.setattr(shown.desk.store.captures, "page", unreadable)
+                shown.page.show_endpoint(None)
+                await until(shown.desk.messages.waiting)
+            assert shown.ids() == []
+            with monkeypatch.context() as broken:
+                broken.setattr(shown.desk.store.captures, "page", unreadable)
+                shown.feed.narrow(Within(start=now_us() - DAY_US, end=now_us() + DAY_US))
+                await until(lambda: not shown.feed.pager.jumping)
+            await settle()
+            assert not shown.page.none_then.isVisible()  # nobody knows whether there are none
+            shown.page.show_endpoint(None)
+            await until(lambda: shown.ids() == list(reversed(old)))
+            with monkeypatch.context() as broken:
+                broken.setattr(shown.desk.store.captures, "page", unreadable)
+                shown.feed.head()
+                await until(lambda: not shown.feed.pager.jumping)
+            new = (await shown.add()).id
+            await until(lambda: shown.ids() == [new])
+            shown.feed.pager.older()
+            await until(lambda: shown.ids() == [new, *reversed(old)])
+            for message in shown.desk.messages.waiting():
+                assert message.text == "The stored requests cannot be read."
+                shown.desk.messages.withdraw(message.key)
+
+    run(check())
+
+
+async def unreadable(*_: object, **__: object) -> list[Summary]:
+    raise StorageUnavailableError("The stored requests cannot be read.")
 
 
 def test_bursts_become_few_insertions(run: Run, tmp_path: Path) -> None:
