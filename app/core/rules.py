@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Sequence
+from ipaddress import IPv6Address
 from unicodedata import category
 from urllib.parse import SplitResult, urlsplit
 
@@ -22,6 +23,7 @@ REPLY_BODY_MAX = 1_048_576
 FREE_ENDPOINTS = 10
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+_IPV6_NETLOC = re.compile(r"\[([^\]%]+)\](?::[0-9]*)?")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OWN_HEADERS = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "upgrade"})
 _JOINERS = "\u200c\u200d"
@@ -109,11 +111,22 @@ def forward_url_error(url: str, own_bases: Sequence[str] = ()) -> str | None:
         return f"Forward URL must start with http:// or https:// and name a host; {url!r} was given."
     if parts.username is not None or parts.password is not None:
         return "Forward URL may not hold a user name or password."
+    # How strictly urlsplit checks brackets depends on the Python release.
+    if "[" in parts.netloc and not _has_ipv6_address(parts.netloc):
+        return f"Forward URL is not a valid URL: {parts.netloc!r} is not an IPv6 address."
     if port == 0:
         return "Forward URL must name a port between 1 and 65535; 0 was given."
     if is_own_url(url, own_bases):
         return "Forward URL is one of Hookline's own capture URLs: requests would go round in a circle."
     return None
+
+
+def _has_ipv6_address(netloc: str) -> bool:
+    found = _IPV6_NETLOC.fullmatch(netloc)
+    try:
+        return found is not None and bool(IPv6Address(found[1]))
+    except ValueError:
+        return False
 
 
 def is_own_url(url: str, own_bases: Sequence[str]) -> bool:

@@ -115,6 +115,12 @@ def test_absolute_http_urls_are_forward_urls(url: str) -> None:
         ("http://exa mple.org", "spaces"),
         ("http://example.org/\n", "spaces"),
         ("http://[::1", "valid URL"),
+        ("http://x[::1]y/", "valid URL"),
+        ("http://a.[::1]/", "valid URL"),
+        ("http://[::1%25eth0]/", "valid URL"),
+        ("http://[1.2.3.4]/", "valid URL"),
+        ("http://[:]/", "valid URL"),
+        ("http://[12345::]:80/", "valid URL"),
         ("http://example.org/" + "x" * 2_000, "2,019"),
     ],
 )
