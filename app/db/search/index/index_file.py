@@ -65,20 +65,23 @@ class IndexFile:
     def __init__(self, path: Path, instance: str, newest: int) -> None:
         """Open it, or make it anew when it belongs to another store or knows of requests above `newest`."""
         self._path = path
+        self._open()
         try:
-            self._open()
+            self._set_up()
             held = self._connection.execute("SELECT form, instance, upto FROM state").fetchone()
             fits = held is not None and held[:2] == (_FORM, instance) and held[2] <= newest
         except sqlite3.DatabaseError:
             fits = False
-        if not fits:
-            self.remove()
-            self._open()
-            with self._transaction():
-                for statement in _TABLES:
-                    self._connection.execute(statement)
-                self._connection.execute("INSERT INTO state VALUES (?, ?, 0)", (_FORM, instance))
-        self._sample = Sample(self._connection)
+        try:
+            if not fits:
+                self.remove()
+                self._open()
+                self._set_up()
+                self._make(instance)
+            self._sample = Sample(self._connection)
+        except BaseException:
+            self.close()
+            raise
 
     def contents(self) -> Contents:
         """What is indexed."""
@@ -143,6 +146,12 @@ class IndexFile:
         for file in (self._path, *companions(self._path)):
             file.unlink(missing_ok=True)
 
+    def _make(self, instance: str) -> None:
+        with self._transaction():
+            for statement in _TABLES:
+                self._connection.execute(statement)
+            self._connection.execute("INSERT INTO state VALUES (?, ?, 0)", (_FORM, instance))
+
     def _add(self, number: int, entries: Sequence[Entry]) -> None:
         """Requests of one group."""
         self._connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} {TABLE}")
@@ -163,6 +172,8 @@ class IndexFile:
         with contextlib.suppress(FileExistsError):
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         self._connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+
+    def _set_up(self) -> None:
         for pragma in (*_PRAGMAS, *_MORE_PRAGMAS):
             self._connection.execute(f"PRAGMA {pragma}").fetchall()
 
