@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from app.autostart_entry import Start, told, write_whole
@@ -68,8 +69,9 @@ class DesktopEntry:
         return _with_key(lines, "X-GNOME-Autostart-enabled", "true")
 
     def _lines(self) -> list[str]:
-        with told(self.path, "read"):
-            return self.path.read_text("utf-8", "surrogateescape").splitlines() if self.path.exists() else []
+        with told(self.path, "read"), suppress(FileNotFoundError, NotADirectoryError):
+            return self.path.read_text("utf-8", "surrogateescape").splitlines()
+        return []
 
 
 def string_value(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import plistlib
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,9 @@ class LaunchAgent:
         return _arguments(held) if held.get("RunAtLoad") is True and not held.get("Disabled") else []
 
     def _held(self) -> dict[str, Any]:
-        with told(self.path, "read"):
-            held = plistlib.loads(self.path.read_bytes()) if self.path.exists() else {}
+        held: object = {}
+        with told(self.path, "read"), suppress(FileNotFoundError, NotADirectoryError):
+            held = plistlib.loads(self.path.read_bytes())
         return held if isinstance(held, dict) else {}
 
 

@@ -120,6 +120,11 @@ class TestDesktopEntry:
         with pytest.raises(HooklineError, match=r"hookline\.desktop cannot be read"):
             entry.enabled()
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows of no such file")
+    def test_an_unreadable_entry_is_not_reported_as_off(self, tmp_path: Path) -> None:
+        with pytest.raises(HooklineError, match=r"hookline\.desktop cannot be read"):
+            DesktopEntry(tmp_path / ("x" * 300), Start([PROGRAM])).enabled()
+
     def test_any_command_survives_the_line(self) -> None:
         assert exec_words(exec_line(ODD)) == ODD
         assert exec_line(["hookline", "%u", "a b", "a\\b"]) == r'hookline %%u "a b" "a\\\\b"'
