@@ -227,7 +227,8 @@ def test_a_broken_link_that_was_typed_is_refused(
 
 
 @pytest.mark.parametrize("arguments", ["--help", "serve --help", "endpoint add --help", "show -h"])
-def test_help_is_there(arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_is_there(arguments: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)  # since Python 3.14 it colours help
     assert main(arguments.split(), CLOSED) == 0
     assert capsys.readouterr().out.startswith("usage: hookline")
 

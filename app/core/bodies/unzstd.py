@@ -48,7 +48,7 @@ class UnZstd:
         data = b"" if self._more else self._rest[self._at : self._at + _STEP]
         self._begun = True
         try:
-            taken = self._engine.decompress(data, limit)
+            taken: bytes = self._engine.decompress(data, limit)
         except zstd.ZstdError as error:
             self.error = f"The body is not what its Content-Encoding says: {_reason(error)}."
             return b""
