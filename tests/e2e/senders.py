@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -73,6 +74,13 @@ class Load:
         """Begin sending."""
         for thread in self._running:
             thread.start()
+
+    def wait_acknowledged(self, timeout: float = 20.0) -> None:
+        """Wait until a first request was acknowledged: before, a test under load shows nothing."""
+        end = time.monotonic() + timeout
+        while not self.acknowledged:
+            assert time.monotonic() < end, "no request was acknowledged"
+            time.sleep(0.01)
 
     def join(self) -> None:
         """Wait until every sender has ended."""

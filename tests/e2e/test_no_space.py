@@ -39,8 +39,8 @@ def test_a_full_disk_refuses_with_503_and_recovers_without_a_restart(tmp_path: P
         assert program.process.poll() is None
         _limit_files(program, resource.RLIM_INFINITY)
         acknowledged.append(json.loads(_until_taken(url).body)["id"])
-        assert any("storing fails" in line for line in program.errors)
-        assert not any("Traceback" in line for line in program.errors)
+    assert any("storing fails" in line for line in program.errors)
+    assert not any("Traceback" in line for line in program.errors)
     with sqlite3.connect(tmp_path / "hookline.db") as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         stored = {row[0] for row in database.execute("SELECT id FROM capture")}
@@ -95,6 +95,7 @@ def test_a_locked_database_does_not_hold_up_the_stop(tmp_path: Path) -> None:
         other = sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)
         load = Load(url, "stop", threads=8)
         load.start()
+        load.wait_acknowledged()
         time.sleep(0.3)
         other.execute("BEGIN IMMEDIATE")
         time.sleep(0.3)

@@ -113,13 +113,13 @@ def test_the_real_window_belongs_to_the_desktop_entry(
 
 
 def window_properties(name: str, *properties: str) -> str:
-    """What xprop says of the window called `name`, once it is there."""
+    """What xprop says of the window called `name`, once it is there and has them: its name is set before its class."""
     for _ in range(300):
         done = subprocess.run(["xprop", "-name", name, *properties], capture_output=True, text=True, check=False)
-        if done.returncode == 0:
+        if done.returncode == 0 and "not found" not in done.stdout:
             return done.stdout
         time.sleep(0.1)
-    raise AssertionError(f"no window {name} appeared: {done.stderr}")
+    raise AssertionError(f"no window {name} with {properties} appeared: {done.stdout}{done.stderr}")
 
 
 # -- metainfo --------------------------------------------------------------------------------------------------------
