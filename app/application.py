@@ -38,14 +38,18 @@ EVERY_ADDRESS = ("0.0.0.0", "::", "")
 
 
 class Application:
-    """All parts of one running Hookline. `overrides` are settings of this run alone (from the command line)."""
+    """All parts of one running Hookline.
+
+    `overrides` are settings of this run alone (from the command line); `window` says whether it has one.
+    """
 
     store: Store
     hold: FolderHold
     token: str
 
-    def __init__(self, folder: Path, overrides: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, folder: Path, overrides: Mapping[str, Any] | None = None, *, window: bool = False) -> None:
         self.folder = folder
+        self._window = window
         self.bus = Bus()
         self.refused = RefusedLog(self.bus.publish)
         self.settings = Settings()
@@ -233,7 +237,8 @@ class Application:
 
     def _write_runtime(self) -> None:
         capture_url = self.local_base() if self.listening else None
-        runtime.write(self.folder, runtime.Runtime(pid=os.getpid(), capture_url=capture_url, api_url=self.api_url))
+        running = runtime.Runtime(pid=os.getpid(), capture_url=capture_url, api_url=self.api_url, window=self._window)
+        runtime.write(self.folder, running)
 
     def _note_trouble(self, event: StorageTrouble) -> None:
         self.storage_trouble = event.reason

@@ -14,11 +14,15 @@ FILE_NAME = "runtime.json"
 
 
 class Runtime(msgspec.Struct, frozen=True):
-    """The running program's process id and addresses; `capture_url` is None while nothing is listened on."""
+    """The running program's process id and addresses; `capture_url` is None while nothing is listened on.
+
+    `window` says whether it has one, or will have once it has started.
+    """
 
     pid: int
     capture_url: str | None
     api_url: str
+    window: bool = False
 
 
 def write(folder: Path, runtime: Runtime) -> None:
@@ -38,6 +42,15 @@ def write(folder: Path, runtime: Runtime) -> None:
 def is_there(folder: Path) -> bool:
     """Whether a program that runs on `folder`, or one that was killed, has said where it is."""
     return (folder / FILE_NAME).exists()
+
+
+def has_no_window(folder: Path, pid: int | None) -> bool:
+    """Whether process `pid` has said that it runs on `folder` without a window; what a killed one left says nothing."""
+    try:
+        running = msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=Runtime)
+    except (OSError, msgspec.MsgspecError):
+        return False
+    return running.pid == pid and not running.window
 
 
 def remove(folder: Path) -> None:

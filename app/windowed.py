@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 
-from app import __version__, program, updated
+from app import __version__, program, runtime, updated
 from app.application import LOOPBACK, Application
 from app.cli.options import WindowOptions
 from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError, PortInUseError
@@ -44,8 +44,8 @@ log = logging.getLogger(__name__)
 
 EXIT_CANNOT = 3
 SIGNAL_POLL_MS = 250
-FIRST_STARTS_S = 1.0
-"""Two starts at once: the one that has the data folder needs a moment until its window answers."""
+STARTING_S = 10.0
+"""Two starts at once: the one that has the data folder needs a while until its window answers."""
 
 QUIT = Way("Quit")
 SET_ASIDE = Way("Set it aside and start anew", "primary")
@@ -87,7 +87,7 @@ class Windowed:
         self, app: GuiApplication, options: WindowOptions, on_question: Callable[[str], None] | None = None
     ) -> None:
         self._app, self._options, self._on_question = app, options, on_question
-        self._application = Application(options.data_dir, options.overrides())
+        self._application = Application(options.data_dir, options.overrides(), window=True)
         self._theme = Theme(app)
         self._theme.apply(app)
         self._messages = Messages(app)
@@ -221,9 +221,9 @@ class Windowed:
     async def _hand_over(self, error: FolderInUseError) -> int:
         """Another Hookline has the folder: tell its window what is wanted, or say that it has none."""
         loop = asyncio.get_running_loop()
-        end = loop.time() + FIRST_STARTS_S
-        while not ask(self._application.folder, Asked(__version__, self._options.wish)):
-            if loop.time() > end:
+        folder, end = self._application.folder, loop.time() + STARTING_S
+        while not ask(folder, Asked(__version__, self._options.wish)):
+            if loop.time() > end or runtime.has_no_window(folder, error.pid):
                 await self._ask("Hookline is already running", str(error), QUIT)
                 return EXIT_CANNOT
             await asyncio.sleep(0.1)

@@ -14,9 +14,13 @@ from PySide6.QtCore import QDir
 from PySide6.QtNetwork import QLocalSocket
 from pytestqt.qtbot import QtBot
 
+from app import __version__
 from app.core.links import EndpointLink, RequestLink
 from app.core.wishes import LINE_MAX, Asked, Wish, encode
+from app.db.folder import hold_folder
 from app.ui.single_instance import SingleInstance, ask, socket_name
+
+ROOT = Path(__file__).parents[2]
 
 ASK = """
 import sys
@@ -49,6 +53,21 @@ def running(folder: Path, version: str = "1.0") -> Iterator[tuple[SingleInstance
 
 def test_nobody_answers_for_a_folder_without_a_window(qtbot: QtBot, tmp_path: Path) -> None:
     assert ask(tmp_path, Asked("1.0")) is None
+
+
+def test_a_start_waits_for_the_window_of_one_that_is_still_starting(qtbot: QtBot, tmp_path: Path) -> None:
+    hold = hold_folder(tmp_path)
+    command = [sys.executable, "-m", "app", "--data-dir", str(tmp_path), "--port", "0", "--api-port", "0"]
+    with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "QT_QPA_PLATFORM": "offscreen"}) as second:
+        try:
+            qtbot.wait(3_000)
+            assert second.poll() is None
+            with running(tmp_path, __version__) as (_, heard):
+                qtbot.waitUntil(lambda: second.poll() is not None, timeout=30_000)
+            assert (second.returncode, len(heard)) == (0, 1)
+        finally:
+            second.kill()
+            hold.release()
 
 
 def test_any_folder_has_a_socket_of_its_own(tmp_path: Path) -> None:
