@@ -61,7 +61,7 @@ def of_kind(events: Sequence[Event], kind: type[Event]) -> list[Any]:
     return [event for event in events if type(event) is kind]
 
 
-async def eventually(condition: Any, seconds: float = 20.0) -> None:
+async def eventually(condition: Any, seconds: float = 45.0) -> None:
     """Wait until `condition()` holds; fails when it does not come to."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - what is waited for happens in a file or another thread

@@ -255,7 +255,7 @@ async def test_odd_words_find_nothing_and_break_nothing(store: Store, samples: l
 
 async def indexed(store: Store, upto: int) -> None:
     """Wait until the index has come that far."""
-    await eventually(lambda: store._index.contents.upto >= upto, 20)
+    await eventually(lambda: store._index.contents.upto >= upto)
 
 
 @pytest.fixture

@@ -298,7 +298,7 @@ async def test_found_with_the_index_and_without_is_the_same(
     monkeypatch.setattr("app.db.search.rare.FEW", 2_000 if seed == 1 else 10)
     rnd = random.Random(seed)
     ids = [await add_any(store, endpoint, rnd) for _ in range(150)]
-    await eventually(lambda: store._index.contents.upto >= 140, 20)
+    await eventually(lambda: store._index.contents.upto >= 140)
     await store.captures.delete([*rnd.sample(ids, 20), *ids[32:64]])
     for _ in range(5):
         await add_any(store, endpoint, rnd)
