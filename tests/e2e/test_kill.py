@@ -29,6 +29,7 @@ def test_ten_kills_under_load_lose_nothing_that_was_acknowledged(tmp_path: Path)
         time.sleep(0.15 + moments.random() * 0.35)
         program.kill()
         load.join()
+        assert load.acknowledged, "no request was acknowledged before the kill: the test shows nothing"
         acknowledged += load.acknowledged
     with Program(tmp_path):
         pass  # one start and clean stop after the last kill, so that recovery is Hookline's own
