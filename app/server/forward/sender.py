@@ -14,11 +14,13 @@ from app.server.forward.failure import failure_text
 from app.server.forward.outcome import Answer, concluded
 from app.server.forward.ports import CaptureReader
 from app.server.forward.request import StoredBody, build_request
+from app.server.forward.target import leaves_path, sub_path
 from app.server.forward.tls import trust
 
 # A target may close an idle connection at any moment; one reused just then would lose a request that must not be
 # sent twice, for nobody can tell whether it was taken. So each delivery has a connection of its own.
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+_SHOWN_MAX = 200
 
 
 class Sender:
@@ -52,6 +54,10 @@ class Sender:
         try:
             if capture is None:
                 error = "The captured request was deleted before it could be mirrored."
+            elif leaves_path(capture.target):
+                path = sub_path(capture.target)
+                shown = path if len(path) <= _SHOWN_MAX else path[: _SHOWN_MAX - 1] + "…"
+                error = f"Not forwarded: the path {shown} would leave the forward URL's path."
             else:
                 async with asyncio.timeout(timeout_ms / 1000):
                     await self._exchange(transport, capture, delivery.url, timeout_ms, answer)

@@ -387,3 +387,14 @@ async def test_fifty_starts_and_stops_leave_nothing_behind(stage: Stage) -> None
         await stage.forwarder.stop()
     assert len(place.received) == 50
     assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("mirror-")]
+
+
+async def test_a_sub_path_out_of_the_forward_urls_path_is_never_sent(stage: Stage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url + "/hooks/app")
+        await stage.forwarder.start()
+        delivery = await stage.outcome(endpoint, target=f"/catch/{endpoint.slug}/../../admin?x=1")
+        assert (delivery.state, delivery.status) == (MirrorState.FAILED, None)
+        assert delivery.error == "Not forwarded: the path /../../admin would leave the forward URL's path."
+        await stage.outcome(endpoint, target=f"/catch/{endpoint.slug}/orders")
+    assert [received.line for received in place.received] == ["POST /hooks/app/orders HTTP/1.1"]

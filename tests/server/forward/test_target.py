@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
+from urllib.parse import unquote
+
 import h11
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.server.forward.target import mirror_target
+from app.server.forward.target import leaves_path, mirror_target
 
 
 @pytest.mark.parametrize(
@@ -44,3 +48,82 @@ def test_printable_ascii_stays_and_the_rest_can_be_sent(path: str, query: bytes)
     sent = mirror_target("http://t", f"/catch/s/{path}?{query.decode('latin-1')}")
     assert sent.startswith(f"/{path}?")
     h11.Request(method="GET", target=sent, headers=[("Host", "t")])
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "/..",
+        "/../../admin",
+        "/a/../../admin",
+        "//../admin",
+        "/./../admin",
+        "/%2e%2e/admin",
+        "/.%2E/admin",
+        "/%252e%252e/admin",
+        "/%2e%2e%2fadmin",
+        "/..%2fadmin",
+        "/x%2f..%2f..%2fadmin",
+        "/..%252fadmin",
+        "/..\\admin",
+        "/..%5cadmin",
+        "/..%255cadmin",
+        "/a\\..\\..\\admin",
+        "/..;/admin",
+        "/..;x=1/admin",
+        "/..%3b/admin",
+        "/.;a./../admin",
+        "/..%00/admin",
+        "/.%09./admin",
+        "/..%20/admin",
+        "/..%3fx/admin",
+        "/..#x",
+        "/a%2fb/%2e%2e/%2e%2e/admin",
+        "/a/%2e%2e/../admin",
+        "/..?x=1",
+    ],
+)
+def test_a_sub_path_that_climbs_out_leaves_the_forward_urls_path(below: str) -> None:
+    assert leaves_path(f"/catch/s{below}")
+    assert leaves_path(f"http://proxy.example/catch/s{below}")
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "",
+        "/",
+        "/a/b",
+        "/a/../b",
+        "/a/b/../..",
+        "/a%2Fb/../c//d",
+        "/a%2fb",
+        "/...",
+        "/..a/b",
+        "/a../b",
+        "/%",
+        "/%zz",
+        "/v1;x=1/y",
+        "/a?next=/../../admin",
+        "/a?../..",
+        "?../..",
+        "/\xc3\xbc/%C3%BC",
+    ],
+)
+def test_a_sub_path_that_stays_below_is_forwarded(below: str) -> None:
+    assert not leaves_path(f"/catch/s{below}")
+
+
+@given(st.lists(st.sampled_from(["a", "..", ".", "", "%2e%2e", "..;", "%252e", "\\", "%2f", "%5c.."]), max_size=8))
+def test_what_is_forwarded_stays_below_however_a_server_reads_it(segments: list[str]) -> None:
+    below = "".join("/" + segment for segment in segments)
+    if leaves_path("/catch/s" + below):
+        return
+    for path in (below, unquote(below), unquote(unquote(below))):
+        for read in (path, path.replace("\\", "/"), re.sub(r";[^/]*", "", path)):
+            assert posixpath.normpath("/hooks/app" + read).startswith("/hooks/app")
+
+
+def test_a_hostile_sub_path_is_judged_at_once() -> None:
+    assert not leaves_path("/catch/s/" + "%25" * 20_000)
+    assert leaves_path("/catch/s" + "/a" * 10_000 + "/.." * 10_001)
