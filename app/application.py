@@ -21,6 +21,7 @@ from app import __version__, program, runtime
 from app.core.errors import InvalidFieldsError, PortInUseError
 from app.core.events import Bus, SettingsChanged, StorageTrouble
 from app.core.model import Endpoint
+from app.core.own_urls import CAPTURE_PATH
 from app.core.providers import catalogue
 from app.core.settings import Settings, check
 from app.db import settings_file
@@ -154,11 +155,15 @@ class Application:
         return f"{self.local_base()}/catch/{endpoint.slug}"
 
     def own_bases(self) -> tuple[str, ...]:
-        """Every address that leads to the capture port: what a forward URL must not be."""
+        """What Hookline's own URLs begin with, on the capture port and the API port: what a forward URL must not be."""
         bases = [self.local_base(), f"http://{LOOPBACK}:{(self.listening or ('', self.settings.port))[1]}"]
         if self.settings.base_url:
             bases.append(self.settings.base_url)
-        return tuple(dict.fromkeys(bases))
+        api_ports = {self.settings.api_port} | ({self._api.address[1]} if self._api is not None else set())
+        return (
+            *dict.fromkeys(base.rstrip("/") + CAPTURE_PATH for base in bases),
+            *(f"http://{LOOPBACK}:{port}/" for port in sorted(api_ports - {0})),
+        )
 
     @property
     def uptime_s(self) -> float:

@@ -114,6 +114,13 @@ async def test_a_forward_url_to_any_of_hooklines_own_addresses_is_refused(applic
             await application.store.endpoints.create(draft(forward_url=url))
 
 
+async def test_a_forward_url_to_hooklines_own_api_is_refused(application: Application) -> None:
+    port = application.settings.api_port
+    for url in (application.api_url, f"http://localhost:{port}/x", f"http://127.1:{port}/", f"http://[::1]:{port}"):
+        with pytest.raises(InvalidFieldsError, match="own API"):
+            await application.store.endpoints.create(draft(forward_url=url))
+
+
 async def test_a_start_that_fails_lets_everything_go(tmp_path: Path) -> None:
     first = Application(tmp_path, ANY_PORT)
     await first.open()

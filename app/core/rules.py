@@ -7,9 +7,10 @@ import string
 from collections.abc import Iterator, Sequence
 from ipaddress import IPv6Address
 from unicodedata import category
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from app.core.model import Auth, EndpointDraft, Forward, Headers, Plan, Record, Reply
+from app.core.own_urls import CAPTURE_PATH, own_base_of
 
 NAME_MAX = 100
 DESCRIPTION_MAX = 2_000
@@ -20,6 +21,7 @@ RETENTION_MIN, RETENTION_MAX, RETENTION_DEFAULT = 1, 90, 7
 DELAY_MAX_MS = 30_000
 TIMEOUT_MIN_MS, TIMEOUT_MAX_MS = 100, 120_000
 REPLY_BODY_MAX = 1_048_576
+HEADER_MAX = 8_192
 FREE_ENDPOINTS = 10
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
@@ -27,7 +29,7 @@ _IPV6_NETLOC = re.compile(r"\[([^\]%]+)\](?::[0-9]*)?")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OWN_HEADERS = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "upgrade"})
 _JOINERS = "\u200c\u200d"
-_LOOPBACK = frozenset({"localhost", "::1", "0.0.0.0", "::", "ip6-localhost"})
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class FieldError(Record, frozen=True):
@@ -94,9 +96,9 @@ def slug_error(slug: str) -> str | None:
 
 
 def forward_url_error(url: str, own_bases: Sequence[str] = ()) -> str | None:
-    """A forward URL is absolute http or https, without user info, and not one of Hookline's own capture URLs.
+    """A forward URL is absolute http or https, without user info, and not one of Hookline's own URLs.
 
-    `own_bases` are the addresses at which Hookline's capture port is reached, such as `http://127.0.0.1:8787`.
+    `own_bases` are what those begin with: `http://127.0.0.1:8787/catch/`, or `http://127.0.0.1:8788/` for the API.
     """
     if len(url) > FORWARD_URL_MAX:
         return f"Forward URL may have at most {FORWARD_URL_MAX:,} characters; {len(url):,} were given."
@@ -116,9 +118,12 @@ def forward_url_error(url: str, own_bases: Sequence[str] = ()) -> str | None:
         return f"Forward URL is not a valid URL: {parts.netloc!r} is not an IPv6 address."
     if port == 0:
         return "Forward URL must name a port between 1 and 65535; 0 was given."
-    if is_own_url(url, own_bases):
+    own = own_base_of(url, own_bases)
+    if own is None:
+        return None
+    if own.endswith(CAPTURE_PATH):
         return "Forward URL is one of Hookline's own capture URLs: requests would go round in a circle."
-    return None
+    return "Forward URL is Hookline's own API. Enter the address of the program you are developing."
 
 
 def _has_ipv6_address(netloc: str) -> bool:
@@ -127,22 +132,6 @@ def _has_ipv6_address(netloc: str) -> bool:
         return found is not None and bool(IPv6Address(found[1]))
     except ValueError:
         return False
-
-
-def is_own_url(url: str, own_bases: Sequence[str]) -> bool:
-    """Whether `url` leads to a capture URL at one of `own_bases`; all loopback names count as one host."""
-    parts = urlsplit(url)
-    return any(
-        _place(parts) == _place(base) and (parts.path + "/").startswith(base.path.rstrip("/") + "/catch/")
-        for base in map(urlsplit, own_bases)
-    )
-
-
-def _place(parts: SplitResult) -> tuple[str, int]:
-    host = (parts.hostname or "").rstrip(".")
-    if host in _LOOPBACK or host.startswith("127."):
-        host = "localhost"
-    return host, parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def reply_errors(reply: Reply) -> Iterator[FieldError]:
@@ -161,14 +150,18 @@ def reply_errors(reply: Reply) -> Iterator[FieldError]:
 
 
 def headers_error(headers: Headers) -> str | None:
-    """Reply headers: names are tokens, values one line of Latin-1; framing headers are Hookline's own."""
+    """Reply headers: names are tokens, values one line of Latin-1 without control characters but tabs, at most 8 KiB
+    each; framing headers are Hookline's own."""
     for name, value in headers:
         if not _TOKEN.fullmatch(name):
             return f"Reply headers: {name!r} is not a header name."
         if name.lower() in _OWN_HEADERS:
             return f"Reply headers: {name} is set by Hookline itself."
-        if any(ch in value for ch in "\r\n\0") or max(map(ord, value), default=0) > 255:
-            return f"Reply headers: the value of {name} must be one line of Latin-1 characters."
+        if len(name) + len(value) > HEADER_MAX:
+            given = len(name) + len(value)
+            return f"Reply headers: {name[:40]} may have at most {HEADER_MAX:,} bytes; {given:,} were given."
+        if _CONTROL.search(value) or max(map(ord, value), default=0) > 255:
+            return f"Reply headers: the value of {name} must be one line of Latin-1 without control characters."
     return None
 
 

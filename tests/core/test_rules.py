@@ -13,7 +13,7 @@ from app.core.ids import new_slug
 from app.core.model import Auth, Forward, Plan, Reply
 from tests.factories import draft
 
-OWN = ("http://127.0.0.1:8787", "https://hooks.example.org/team")
+OWN = ("http://127.0.0.1:8787/catch/", "https://hooks.example.org/team/catch/", "http://127.0.0.1:8788/")
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,40 @@ def test_hooklines_own_capture_urls_are_refused_under_every_name(url: str) -> No
     assert "circle" in (rules.forward_url_error(url, OWN) or "")
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "localhost",
+        "LocalHost.",
+        "hookline.localhost",
+        "127.1",
+        "127.255.0.9",
+        "0x7f000001",
+        "0x7F.1",
+        "2130706433",
+        "0177.0.0.1",
+        "0",
+        "0.0.0.0",
+        "[::1]",
+        "[0:0:0:0:0:0:0:1]",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "%31%32%37.0.0.1",
+        "\uff11\uff12\uff17.0.0.1",
+        "127\u30020\u30020\u30021",
+        "\u24db\u24de\u24d2\u24d0\u24db\u24d7\u24de\u24e2\u24e3",
+    ],
+)
+@pytest.mark.parametrize("path", ["", "/", "/api/v1/endpoints", "/anything?x=1"])
+def test_hooklines_own_api_is_refused_under_every_spelling(host: str, path: str) -> None:
+    for scheme in ("http", "https"):
+        assert "own API" in (rules.forward_url_error(f"{scheme}://{host}:8788{path}", OWN) or "")
+    assert "own API" not in (rules.forward_url_error(f"http://{host}:8789{path}", OWN) or "")
+    assert "circle" in (rules.forward_url_error(f"http://{host}:8787/catch/abc", OWN) or "")
+
+
 @given(st.text())
 def test_no_text_breaks_the_forward_url_rule(url: str) -> None:
     error = rules.forward_url_error(url, OWN)
@@ -162,6 +196,9 @@ def test_no_text_breaks_the_forward_url_rule(url: str) -> None:
         (Reply(headers=(("X-A", "line\r\nInjected: 1"),)), "reply.headers"),
         (Reply(headers=(("X-A", "→"),)), "reply.headers"),
         (Reply(headers=(("Content-Length", "3"),)), "reply.headers"),
+        *((Reply(headers=(("X-A", f"a{char}b"),)), "reply.headers") for char in "\0\x01\x08\x0b\x1b\x1f\x7f"),
+        (Reply(headers=(("X-A", "x" * 8_190),)), "reply.headers"),
+        (Reply(headers=(("X" * 8_193, ""),)), "reply.headers"),
     ],
 )
 def test_a_reply_that_could_not_be_sent_is_refused(reply: Reply, field: str) -> None:
@@ -179,6 +216,10 @@ def test_a_reply_that_could_not_be_sent_is_refused(reply: Reply, field: str) -> 
 )
 def test_credentials_must_be_complete(auth: Auth, field: str) -> None:
     assert [error.field for error in rules.endpoint_errors(draft(auth=auth))] == [field]
+
+
+def test_reply_headers_may_hold_tabs_and_8_kib() -> None:
+    assert not rules.endpoint_errors(draft(reply=Reply(headers=(("X-A", "a\tb\xff"), ("X-B", "x" * 8_189)))))
 
 
 def test_the_mirror_timeout_is_bounded() -> None:

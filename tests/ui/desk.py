@@ -79,7 +79,7 @@ class Desk:
             bus=self.bus,
             capture_url=self.capture_url,
             providers={"stripe": "Stripe"},
-            own_bases=lambda: (BASE,),
+            own_bases=lambda: (BASE + "/catch/",),
             listening=lambda: self.place,
             settings=lambda: self.settings,
             apply_settings=self.apply,
@@ -126,7 +126,7 @@ class Desk:
 async def open_desk(folder: Path, *, endpoints: int = 0, plan: Plan = Plan.FREE) -> AsyncIterator[Desk]:
     """The desk over a fresh store with some endpoints in it, dressed in the light theme."""
     bus = Bus()
-    store = await Store.open(folder, bus.publish, lambda: (BASE,))
+    store = await Store.open(folder, bus.publish, lambda: (BASE + "/catch/",))
     desk = Desk(store=store, bus=bus, refused=RefusedLog(bus.publish), folder=folder)
     app = QApplication.instance()
     assert isinstance(app, QApplication)

@@ -1,0 +1,54 @@
+"""Whether a URL leads to Hookline itself, however its host is spelled."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from unicodedata import normalize
+from urllib.parse import SplitResult, unquote, urlsplit
+
+CAPTURE_PATH = "/catch/"
+_LOOPBACK = "localhost"
+_LOOPBACK_NAMES = frozenset({_LOOPBACK, "localhost.localdomain", "ip6-localhost", "ip6-loopback"})
+_OTHER_DOTS = str.maketrans(dict.fromkeys("\u3002\uff0e\uff61", "."))
+
+
+def own_base_of(url: str, own_bases: Sequence[str]) -> str | None:
+    """The one of `own_bases` that `url` lies below, such as `http://127.0.0.1:8787/catch/`; None when it is not ours.
+
+    All names and addresses of the loopback interface count as one host.
+    """
+    parts = urlsplit(url)
+    for own in own_bases:
+        base = urlsplit(own)
+        if _place(parts) == _place(base) and (parts.path + "/").startswith(base.path):
+            return own
+    return None
+
+
+def _place(parts: SplitResult) -> tuple[str, int]:
+    return _host(parts.hostname or ""), parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _host(name: str) -> str:
+    name = normalize("NFKC", unquote(name)).translate(_OTHER_DOTS).lower().rstrip(".")
+    if name in _LOOPBACK_NAMES or name.endswith("." + _LOOPBACK):
+        return _LOOPBACK
+    address = _address(name)
+    if address is None:
+        return name
+    return _LOOPBACK if address.is_loopback or address.is_unspecified else str(address)
+
+
+def _address(name: str) -> IPv4Address | IPv6Address | None:
+    """The address that `name` spells; resolvers also take 127.1, 0x7f000001 and 2130706433 for one."""
+    try:
+        address = ip_address(name)
+    except ValueError:
+        try:
+            return IPv4Address(socket.inet_aton(name))
+        except (OSError, ValueError):
+            return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
