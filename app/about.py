@@ -72,6 +72,7 @@ class About:
             ("Endpoints", f"{len(endpoints)} ({active} active, {mirrored} mirrored)"),
             ("Requests", f"{requests} ({unread} unread)"),
             ("Refused", f"{application.refused.total} since the start"),
+            ("Retention", "running" if store.retention.problem is None else store.retention.problem.reason),
             ("Storage trouble", application.storage_trouble or "none now"),
             ("Running for", duration_text(application.uptime_s)),
         ]

@@ -13,7 +13,15 @@ import httpx
 
 from app.cli.errors import CliError, Exit
 from app.cli.ports import ApiAddress
-from app.cli.views import EndpointFields, EndpointView, RequestMarks, RequestView, StatusView, SummaryView
+from app.cli.views import (
+    EndpointFields,
+    EndpointView,
+    RequestMarks,
+    RequestView,
+    RetentionView,
+    StatusView,
+    SummaryView,
+)
 
 TIMEOUT = httpx.Timeout(60, connect=5)
 PAGE = 500
@@ -51,6 +59,10 @@ class ApiClient:
     async def status(self) -> StatusView:
         """How the program is doing."""
         return cast(StatusView, await self._json("GET", "/status"))
+
+    async def resume_retention(self) -> RetentionView:
+        """Trust the clock, so that requests are deleted by age again."""
+        return cast(RetentionView, await self._json("POST", "/retention/resume"))
 
     async def endpoints(self) -> list[EndpointView]:
         """All endpoints, oldest first."""

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any, NoReturn
 
-from app.cli.commands import endpoint, mark, requests, selftest, show
+from app.cli.commands import endpoint, mark, requests, retention, selftest, show
 from app.cli.errors import CliError, Exit
 from app.cli.listening import NAMES, START_NAMES, add_serve, listen_parser, start_parser
 from app.cli.options import FOLDER_VARIABLE
@@ -38,7 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="hookline", description=DESCRIPTION, epilog=EPILOG, parents=alone)
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=Parser)
     add_serve(commands, [folder, listen])
-    for noun in (endpoint, requests, show, mark):
+    for noun in (endpoint, requests, show, mark, retention):
         noun.add_parser(commands, [as_json, folder])
     selftest.add_parser(commands, [as_json])
     text = "print the program's version"

@@ -82,9 +82,18 @@ RequestMarks = dict[str, Any]
 """What can be changed of a request, those given alone: `read`, `starred`, `note`."""
 
 
+class RetentionView(TypedDict):
+    """Whether requests are deleted by age: `running`, or `waiting` for a reason in words."""
+
+    state: str
+    reason: str | None
+    resumes_in_seconds: float | None
+
+
 class StatusView(TypedDict):
     """How the program is doing; `capture_url` is None while nothing is captured."""
 
     version: str
     capture_url: str | None
     base_url: str
+    retention: RetentionView

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
+from app.core.clock_problem import ClockProblem
 from app.core.model import Delivery, Endpoint, MirrorState, PurgeReport, Record, Refusal, Summary
 from app.core.settings import Settings
 
@@ -99,6 +100,12 @@ class StorageTrouble(Event, frozen=True):
     """Storing began to fail (`reason` in words), or works again (`reason` None)."""
 
     reason: str | None
+
+
+class RetentionWaiting(Event, frozen=True):
+    """Retention waits because the clock may be wrong, or deletes again (`problem` None)."""
+
+    problem: ClockProblem | None
 
 
 class SettingsChanged(Event, frozen=True):

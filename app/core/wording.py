@@ -44,6 +44,19 @@ def ago(at_us: int, now_us: int) -> str:
     return f"{seconds // 86_400} d ago"
 
 
+def span_text(us: int) -> str:
+    """A stretch of time, rounded to one unit: `10 years`, `45 days`, `3 hours`, `1 minute`."""
+    for least, unit, name in (
+        (3 * 365 * DAY_US, 365 * DAY_US, "year"),  # 2.5 years are told as days
+        (DAY_US, DAY_US, "day"),
+        (_HOUR, _HOUR, "hour"),
+        (_MINUTE, _MINUTE, "minute"),
+    ):
+        if us >= least:
+            return count_of((us + unit // 2) // unit, name)
+    return "less than a minute"
+
+
 def until(at_us: int, now_us: int) -> str:
     """How long until then: `in 12 min`, `in less than a minute`."""
     minutes = max(0, at_us - now_us) // 60_000_000

@@ -153,11 +153,45 @@ def add_marks(database: SqliteDatabase) -> None:
         )
 
 
+_CLOCK = """
+CREATE TABLE clock (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    seen_at INTEGER NOT NULL,
+    seen_seq INTEGER NOT NULL,
+    problem TEXT CHECK (problem IN ('ahead', 'behind', 'future')),
+    clock_at INTEGER NOT NULL,
+    ran_us INTEGER NOT NULL
+) STRICT;
+INSERT INTO clock
+    SELECT 1, coalesce(max(newest), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'capture'), 0),
+    NULL, 0, 0
+    FROM (SELECT (SELECT max(received_at) FROM capture WHERE endpoint_id = endpoint.id) AS newest FROM endpoint);
+CREATE TABLE misdated (
+    id INTEGER PRIMARY KEY,
+    first_seq INTEGER NOT NULL,
+    last_seq INTEGER,
+    counted_from INTEGER
+) STRICT
+"""
+
+
+def remember_clock(database: SqliteDatabase) -> None:
+    """When the store last saw the time, and which requests were received while that time was in doubt.
+
+    The newest request of an older file tells when that was. `problem` says why the clock is not trusted; `clock_at` is
+    what it last showed since, `ran_us` for how long Hookline ran on it. In `misdated`, `last_seq` is NULL while the
+    clock in doubt is in use, `counted_from` while it is not known which clock is right.
+    """
+    for statement in _CLOCK.split(";\n"):
+        raw(database).execute(statement)
+
+
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0001_create_tables", create_tables),
     ("0002_add_senders", add_senders),
     ("0003_index_outcomes", index_outcomes),
     ("0004_add_marks", add_marks),
+    ("0007_remember_clock", remember_clock),
 )
 """In order of application. A name, once released, keeps its meaning for ever."""
 

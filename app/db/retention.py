@@ -1,4 +1,7 @@
-"""Deletes requests past their endpoint's days, in steps between captures, and gives the space back."""
+"""Deletes requests past their endpoint's days, in steps between captures, and gives the space back.
+
+It waits while the clock may be wrong, see `clock_check.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,22 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from peewee import SqliteDatabase
 
 from app.core.clock import DAY_US
+from app.core.clock_problem import ClockProblem
 from app.core.errors import StorageUnavailableError
-from app.core.events import Event, Purged
+from app.core.events import Event, Purged, RetentionWaiting
 from app.core.model import Endpoint, PurgeReport, StorageSize
+from app.db.clock_check import ClockCheck
 from app.db.connection import companions
 from app.db.counts import Removed, Tally
 from app.db.endpoints import Endpoints
+from app.db.expiry import count_expired, delete_expired, expired_size, forget_misdated
 from app.db.jobs import Pace
 from app.db.raw import raw
 from app.db.readers import Readers
-from app.db.removal import delete_oldest
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
 from app.db.sweeper import Sweeper
 from app.db.writer import Writer
@@ -46,18 +52,27 @@ class Retention:
         sweeper: Sweeper,
         publish: Callable[[Event], None],
         clock: Callable[[], int],
+        running_s: Callable[[], float],
         interval_s: float,
     ) -> None:
         self._path, self._writer, self._readers = path, writer, readers
         self._endpoints, self._tally, self._sweeper = endpoints, tally, sweeper
         self._publish, self._clock, self._interval_s = publish, clock, interval_s
+        self._clock_check = ClockCheck(writer, readers, running_s)
+        self._announced: str | None = None
         self._rows, self._pages = Pace(64), Pace(64)
         self._lock = asyncio.Lock()
         self._soon = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self.problem: ClockProblem | None = None
         self.last_report: PurgeReport | None = None
         self.next_run_at: int | None = None
         endpoints.on_retention_changed = self._soon.set
+
+    async def load(self) -> None:
+        """Look at the clock; `problem` says why nothing is deleted by age, None while it may be."""
+        await self._clock_check.load(self._clock())
+        self.problem = self._clock_check.problem
 
     def start(self) -> None:
         """Purge now, then at each interval, and soon after an endpoint's days were changed."""
@@ -71,14 +86,26 @@ class Retention:
             await asyncio.gather(self._task, return_exceptions=True)
         self.next_run_at = None
 
+    async def close(self) -> None:
+        """Stop, and remember the time."""
+        await self.stop()
+        await self._clock_check.close(self._clock())
+
+    async def resume(self) -> None:
+        """Trust the clock as it is and purge soon; StorageUnavailableError when that cannot be remembered."""
+        await self._clock_check.trust(self._clock())
+        await self._note_problem()
+        self._soon.set()
+
     async def purge(self) -> PurgeReport:
-        """Delete what is past its days and shrink the file; publishes Purged. StorageUnavailableError if impossible."""
+        """Delete what is past its days and shrink the file; publishes Purged. StorageUnavailableError if impossible.
+
+        While there is a `problem` nothing is deleted by age.
+        """
         async with self._lock:
-            deleted: dict[int, int] = {}
-            for endpoint in self._endpoints.all():
-                total = await self._purge_endpoint(endpoint)
-                if total:
-                    deleted[endpoint.id] = total
+            now = await self._clock_check.run(self._clock())
+            await self._note_problem()
+            deleted = {} if now is None else await self._purge_all(now)
             await self._sweeper.sweep()
             freed = await self._shrink()
             self.last_report = PurgeReport(at=self._clock(), deleted=deleted, freed_bytes=freed)
@@ -87,19 +114,48 @@ class Retention:
 
     async def size(self) -> StorageSize:
         """Bytes the store takes on disk, and about how many of them the next purge can give back."""
-        limits = [(endpoint.id, self._limit(endpoint)) for endpoint in self._endpoints.all()]
+        limits = self._limits()
         return await self._readers.run(lambda database: _size(database, self._path, limits))
 
-    def _limit(self, endpoint: Endpoint) -> int:
-        return self._clock() - endpoint.retention_days * DAY_US
+    def _limits(self) -> list[tuple[int, int]]:
+        now = self._clock()
+        return [(endpoint.id, _limit(endpoint, now)) for endpoint in self._endpoints.all()]
 
-    async def _purge_endpoint(self, endpoint: Endpoint) -> int:
-        before, number, total = self._limit(endpoint), endpoint.id, 0
+    async def _note_problem(self) -> None:
+        """Take over what the clock check found; say so, once, when that is another problem than before."""
+        problem = self._clock_check.problem
+        if problem is not None:
+            limits = self._limits()
+            expired = await self._readers.run(lambda database: count_expired(database, limits))
+            problem = msgspec.structs.replace(problem, expired=expired)
+        self.problem = problem
+        kind = None if problem is None else problem.kind
+        if kind == self._announced:
+            return
+        self._announced = kind
+        if problem is None:
+            log.warning("retention deletes again")
+        else:
+            log.warning("retention waits: %s %s (hookline retention resume)", problem.reason, problem.advice)
+        self._publish(RetentionWaiting(problem=problem))
+
+    async def _purge_all(self, now: int) -> dict[int, int]:
+        """Delete all that is expired; how many requests of which endpoint."""
+        deleted: dict[int, int] = {}
+        for endpoint in self._endpoints.all():
+            total = await self._purge_endpoint(endpoint, now)
+            if total:
+                deleted[endpoint.id] = total
+        await self._writer.run(partial(forget_misdated, now=now))
+        return deleted
+
+    async def _purge_endpoint(self, endpoint: Endpoint, now: int) -> int:
+        before, number, total = _limit(endpoint, now), endpoint.id, 0
 
         def after(removed: Removed) -> None:
             self._tally.removed(number, removed)
 
-        job = partial(delete_oldest, endpoint_id=number, before=before)
+        job = partial(delete_expired, endpoint_id=number, before=before)
         while True:
             removed = await self._writer.between(job, self._rows, after)
             if not removed.total:
@@ -129,6 +185,10 @@ class Retention:
                     await self._soon.wait()
 
 
+def _limit(endpoint: Endpoint, now: int) -> int:
+    return now - endpoint.retention_days * DAY_US
+
+
 def _vacuum(database: SqliteDatabase, pages: int) -> int:
     """Give at most `pages` free pages back; how many bytes that were."""
     connection = raw(database)
@@ -150,11 +210,7 @@ def _size(database: SqliteDatabase, path: Path, limits: list[tuple[int, int]]) -
     free *= connection.execute("PRAGMA page_size").fetchone()[0]
     expired = 0
     for endpoint_id, before in limits:
-        rows, taken = connection.execute(
-            "SELECT count(*), coalesce(sum(size + length(headers) + length(target)), 0) FROM capture"
-            " WHERE endpoint_id = ? AND received_at < ?",
-            (endpoint_id, before),
-        ).fetchone()
+        rows, taken = expired_size(connection, endpoint_id, before)
         expired += rows
         free += taken + rows * ROW_OVERHEAD
     on_disk = sum(

@@ -168,6 +168,32 @@ class DeliveryRow(Model):
         table_name = "delivery"
 
 
+class ClockRow(Model):
+    """When the store last saw the time, see `migrations.remember_clock`."""
+
+    id = IntegerField(primary_key=True)
+    seen_at = IntegerField()
+    seen_seq = IntegerField()
+    problem = TextField(null=True)
+    clock_at = IntegerField()
+    ran_us = IntegerField()
+
+    class Meta:
+        table_name = "clock"
+
+
+class MisdatedRow(Model):
+    """Requests whose time of arrival is wrong: retention counts their days from `counted_from`."""
+
+    id = IntegerField(primary_key=True)
+    first_seq = IntegerField()
+    last_seq = IntegerField(null=True)
+    counted_from = IntegerField(null=True)
+
+    class Meta:
+        table_name = "misdated"
+
+
 MODELS: tuple[type[Model], ...] = (
     MigrationRow,
     AccountRow,
@@ -179,4 +205,6 @@ MODELS: tuple[type[Model], ...] = (
     BodyRow,
     LooseBodyRow,
     DeliveryRow,
+    ClockRow,
+    MisdatedRow,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -41,6 +42,7 @@ class Store:
         own_bases: Callable[[], Sequence[str]],
         *,
         clock: Callable[[], int],
+        running_s: Callable[[], float],
         purge_interval_s: float,
         identify: Identify | None,
     ) -> None:
@@ -74,6 +76,7 @@ class Store:
             sweeper=sweeper,
             publish=told,
             clock=clock,
+            running_s=running_s,
             interval_s=purge_interval_s,
         )
 
@@ -85,6 +88,7 @@ class Store:
         own_bases: Callable[[], Sequence[str]] = tuple,
         *,
         clock: Callable[[], int] = now_us,
+        running_s: Callable[[], float] = time.monotonic,
         purge_interval_s: float = PURGE_INTERVAL_S,
         identify: Identify | None = None,
     ) -> Store:
@@ -93,7 +97,13 @@ class Store:
         DamagedDatabaseError, NewerDatabaseError or DataFolderError when it cannot be used; it is left as it is then.
         """
         store = cls(
-            folder / FILE_NAME, publish, own_bases, clock=clock, purge_interval_s=purge_interval_s, identify=identify
+            folder / FILE_NAME,
+            publish,
+            own_bases,
+            clock=clock,
+            running_s=running_s,
+            purge_interval_s=purge_interval_s,
+            identify=identify,
         )
         try:
             await store._load()
@@ -110,7 +120,7 @@ class Store:
         """Stop background work, write what waits, close all connections. Twice is harmless."""
         self.hurry()
         async with self._closing:
-            await self.retention.stop()
+            await self.retention.close()
             await self._sweeper.stop()
             await self._identifier.stop()
             await self._index.stop()
@@ -126,4 +136,5 @@ class Store:
         for endpoint in self.endpoints.all():
             self._tally.start(endpoint.id, counts.get(endpoint.id, Counts()))
         await self.captures.load()
+        await self.retention.load()
         self._identifier.wake()

@@ -24,6 +24,7 @@ from app.ui.pause import Pause
 from app.ui.ports import Doors
 from app.ui.refused.page import RefusedPage
 from app.ui.requests.endpoint_page import EndpointPage
+from app.ui.retention_notice import RetentionNotice
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.tasks import Tasks
 from app.ui.theme.icons import app_icon
@@ -49,6 +50,7 @@ class MainWindow(QMainWindow):
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
         self.news = News(doors.bus, tasks.messages, self)
+        self._retention_notice = RetentionNotice(doors, tasks, self)
         self.pause = Pause(self)
         endpoints = [endpoint.id for endpoint in doors.endpoints.all()]
         tasks.start(self.news.recall(doors.activity, endpoints), "dashboard: the last hour")
@@ -135,6 +137,7 @@ class MainWindow(QMainWindow):
         self._remembered.save(self)
         self.desktop.stop()
         self.news.stop()
+        self._retention_notice.stop()
         self.requests.stop()
 
     @Slot()

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from app.core.about import Component, Fact
 from app.core.activity.bar import Bar
+from app.core.clock_problem import ClockProblem
 from app.core.events import Bus
 from app.core.model import (
     Capture,
@@ -105,7 +106,11 @@ class AccountPort(Protocol):
 
 
 class RetentionPort(Protocol):
-    """Deletes what has passed its days; tells how big the store is."""
+    """Deletes what has passed its days; tells how big the store is. `problem`: why nothing is deleted by age now."""
+
+    @property
+    def problem(self) -> ClockProblem | None: ...
+    async def resume(self) -> None: ...
 
     @property
     def last_report(self) -> PurgeReport | None: ...

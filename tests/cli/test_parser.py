@@ -254,7 +254,8 @@ def test_every_command_can_be_found_from_the_parser() -> None:
     from app.cli.parser import build_parser
 
     actions = [action for action in build_parser()._actions if action.dest == "command"]
-    assert {"serve", "endpoint", "mark", "requests", "selftest", "show", "version"} == set(actions[0].choices or ())
+    known = {"serve", "endpoint", "mark", "requests", "retention", "selftest", "show", "version"}
+    assert known == set(actions[0].choices or ())
 
 
 def test_the_selftest_is_told_how_to_run_and_its_code_is_handed_on() -> None:

@@ -41,6 +41,17 @@ def query(folder: Path, statement: str, *values: object) -> list[tuple[Any, ...]
         return connection.execute(statement, values).fetchall()
 
 
+def write(folder: Path, statement: str, *values: object) -> None:
+    """Change the file itself, through a connection of its own."""
+    with closing(sqlite3.connect(folder / "hookline.db")) as connection, connection:
+        connection.execute(statement, values)
+
+
+def last_seen(folder: Path, at_us: int) -> None:
+    """Make the store believe that it last saw the time then."""
+    write(folder, "UPDATE clock SET seen_at = ?", at_us)
+
+
 def recount(folder: Path) -> dict[int, Counts]:
     """The numbers of every visible endpoint, counted in the file."""
     rows = query(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -97,6 +98,14 @@ class Program:
                 raise AssertionError(f"no line with {containing!r}; errors: {''.join(self.errors)}") from None
             if containing in line:
                 return line.rstrip("\n")
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait until it holds; fails when it does not come to, or the program has ended."""
+        deadline = time.monotonic() + START_S
+        while not condition():
+            assert time.monotonic() < deadline, "".join(self.errors)
+            assert self.process.poll() is None, "".join(self.errors)
+            time.sleep(0.02)
 
     def kill(self) -> None:
         """SIGKILL, and wait until it is gone."""

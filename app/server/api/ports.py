@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from app.core.clock_problem import ClockProblem
 from app.core.model import (
     Capture,
     Counts,
@@ -92,7 +93,12 @@ class AccountDoor(Protocol):
 
 
 class RetentionDoor(Protocol):
-    """The database's size."""
+    """The database's size, and what keeps requests from being deleted by age."""
+
+    @property
+    def problem(self) -> ClockProblem | None: ...
+
+    async def resume(self) -> None: ...
 
     async def size(self) -> StorageSize: ...
 

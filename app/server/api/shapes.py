@@ -166,6 +166,14 @@ class Totals(Record, frozen=True):
     refused: int
 
 
+class RetentionOut(Record, frozen=True):
+    """Whether requests are deleted by age. While that waits: why, and after how many seconds of running it resumes."""
+
+    state: Literal["running", "waiting"]
+    reason: str | None
+    resumes_in_seconds: float | None
+
+
 class StatusOut(Record, frozen=True):
     """How the program is doing. `storage` is `ok`, or says why storing fails."""
 
@@ -179,3 +187,4 @@ class StatusOut(Record, frozen=True):
     uptime_seconds: float
     pid: int
     storage: str
+    retention: RetentionOut

@@ -8,8 +8,18 @@ import msgspec
 from msgspec import UNSET
 
 from app.core.clock import rfc3339
+from app.core.clock_problem import ClockProblem
 from app.core.model import Capture, Counts, Delivery, Endpoint, Refusal, Summary
-from app.server.api.shapes import DeliveryOut, EndpointOut, RefusalOut, ReplyOut, RequestOut, Source, SummaryOut
+from app.server.api.shapes import (
+    DeliveryOut,
+    EndpointOut,
+    RefusalOut,
+    ReplyOut,
+    RequestOut,
+    RetentionOut,
+    Source,
+    SummaryOut,
+)
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -122,6 +132,14 @@ def refusal_out(refusal: Refusal) -> RefusalOut:
         method=refusal.method,
         target=refusal.target,
     )
+
+
+def retention_out(problem: ClockProblem | None) -> RetentionOut:
+    """The shape of what retention waits for."""
+    if problem is None:
+        return RetentionOut(state="running", reason=None, resumes_in_seconds=None)
+    reason = f"{problem.reason} {problem.advice}"
+    return RetentionOut(state="waiting", reason=reason, resumes_in_seconds=round(problem.left_us / 1_000_000, 3))
 
 
 def _time(at_us: int | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Calls about the program itself: its status, and the requests it refused."""
+"""Calls about the program itself: its status, its retention, and the requests it refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
 from app.server.api.ports import ApiDoors
 from app.server.api.routes import Page, Route, answer
 from app.server.api.shapes import Held, StatusOut, Totals
-from app.server.api.shaping import refusal_out
+from app.server.api.shaping import refusal_out, retention_out
 
 
 class RefusedKey(msgspec.Struct, frozen=True, array_like=True):
@@ -24,14 +24,18 @@ class RefusedKey(msgspec.Struct, frozen=True, array_like=True):
 
 
 class StateCalls:
-    """Handlers of `/status` and `/refused`."""
+    """Handlers of `/status`, `/retention/resume` and `/refused`."""
 
     def __init__(self, doors: ApiDoors) -> None:
         self._doors = doors
 
     def routes(self) -> list[Route]:
         """The calls of this file."""
-        return [Route("GET", "/status", self.status), Route("GET", "/refused", self.refused, PAGING)]
+        return [
+            Route("GET", "/status", self.status),
+            Route("POST", "/retention/resume", self.resume),
+            Route("GET", "/refused", self.refused, PAGING),
+        ]
 
     async def status(self, request: web.Request) -> web.Response:
         """How the program is doing."""
@@ -39,7 +43,9 @@ class StateCalls:
         size = await doors.retention.size()
         endpoints = doors.endpoints.all()
         counts = [doors.captures.counts(endpoint.id) for endpoint in endpoints]
-        plan = doors.account.plan
+        plan, problem = doors.account.plan, doors.retention.problem
+        if problem is not None:
+            problem = msgspec.structs.replace(problem, expired=size.expired)
         return answer(
             StatusOut(
                 version=doors.version,
@@ -56,8 +62,14 @@ class StateCalls:
                 uptime_seconds=round(doors.uptime_s(), 3),
                 pid=os.getpid(),
                 storage=doors.storage_trouble() or "ok",
+                retention=retention_out(problem),
             )
         )
+
+    async def resume(self, request: web.Request) -> web.Response:
+        """Trust the clock and delete by age again; harmless while that is done anyway."""
+        await self._doors.retention.resume()
+        return answer(retention_out(self._doors.retention.problem))
 
     async def refused(self, request: web.Request) -> web.Response:
         """Refused requests, newest first."""

@@ -185,4 +185,4 @@ class DashboardPage(QWidget):
     async def _show_size(self) -> None:
         size = await self._doors.retention.size()
         if isValid(self):
-            self.stats.show_size(size)
+            self.stats.show_size(size, waiting=self._doors.retention.problem is not None)

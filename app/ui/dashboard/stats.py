@@ -72,11 +72,12 @@ class Stats(QWidget):
         """How many requests are stored."""
         self._size_note.setText(f"{count_of(kept, 'request')}")
 
-    def show_size(self, size: StorageSize) -> None:
+    def show_size(self, size: StorageSize, *, waiting: bool) -> None:
         """The file's size, and what retention will free."""
         self._size.setText(size_text(size.file_bytes))
         if size.expired:
-            self._size.setToolTip(f"{count_of(size.expired, 'request')} past their days, deleted with the next run")
+            then = "kept until the clock is trusted" if waiting else "deleted with the next run"
+            self._size.setToolTip(f"{count_of(size.expired, 'request')} past their days, {then}")
         else:
             self._size.setToolTip("Nothing is past its days")
 

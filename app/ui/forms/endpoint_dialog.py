@@ -23,6 +23,7 @@ from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.labels import label
 
 WIDTH = 600
+RETENTION_WAITS = "Requests older than this are deleted once the clock is trusted; see Settings."
 
 
 class EndpointDialog(Dialog):
@@ -39,6 +40,8 @@ class EndpointDialog(Dialog):
         self._refused: dict[str, str] = {}
         self._busy = False
         self.form = EndpointForm(theme, self, with_slug=endpoint is None)
+        if doors.retention.problem is not None:
+            self.form.fields["retention_days"].set_help(RETENTION_WAITS)
         if endpoint is not None:
             self.form.load(endpoint.draft())
         self.url = CopyField("", theme, self, what="capture URL")

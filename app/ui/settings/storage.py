@@ -1,15 +1,18 @@
-"""The store: its size, what retention will free, when it runs next, and where the data folder is."""
+"""The store: its size, what retention will free, when it runs next or why it waits, and where the data folder is."""
 
 from __future__ import annotations
 
+import msgspec
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.core.clock import now_us
+from app.core.clock_problem import ClockProblem
 from app.core.model import PurgeReport, StorageSize
 from app.core.wording import count_of, size_text, until
 from app.ui.ports import Doors
+from app.ui.retention_notice import RESUME
 from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -18,6 +21,7 @@ from app.ui.widgets.folder_field import FolderField
 from app.ui.widgets.labels import label
 
 REFRESH_MS = 10_000
+RUN = "Run now"
 
 
 class StorageSection(SettingsSection):
@@ -26,7 +30,7 @@ class StorageSection(SettingsSection):
     def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__("Storage", parent)
         self._doors, self._tasks = doors, tasks
-        self.run_button = Button("Run now", theme, self)
+        self.run_button = Button(RUN, theme, self)
         self.run_button.clicked.connect(self.run_now)
         self.size_row = SettingsRow("Measuring…", "", self.run_button, self, width=0)
         self.column.addWidget(self.size_row)
@@ -44,17 +48,21 @@ class StorageSection(SettingsSection):
 
     @Slot()
     def run_now(self) -> None:
-        """Delete what is past its days."""
+        """Delete what is past its days; where that waits for the clock, trust it first."""
+        resume = self.run_button.text() == RESUME  # what the user read counts, whatever has come to be true since
         self.run_button.set_refusal("Running…")
-        self._tasks.start(self._run(), "run retention")
+        self._tasks.start(self._run(resume), "run retention")
 
     @Slot()
     def _measure(self) -> None:
         self._tasks.start(self._show_size(), "measure the store")
 
-    async def _run(self) -> None:
+    async def _run(self, resume: bool) -> None:
+        retention = self._doors.retention
         try:
-            await self._doors.retention.purge()
+            if resume:
+                await retention.resume()
+            await retention.purge()
         finally:
             if isValid(self):
                 self.run_button.set_refusal(None)
@@ -64,12 +72,26 @@ class StorageSection(SettingsSection):
         size = await self._doors.retention.size()
         if isValid(self):
             retention = self._doors.retention
+            self.run_button.setText(RUN if retention.problem is None else RESUME)
             self.size_row.title.setText(f"{size_text(size.file_bytes)} on disk")
-            self.size_row.text.setText(storage_text(size, retention.last_report, retention.next_run_at, now_us()))
+            words = storage_text(
+                size, retention.last_report, retention.next_run_at, now_us(), problem=retention.problem
+            )
+            self.size_row.text.setText(words)
 
 
-def storage_text(size: StorageSize, last: PurgeReport | None, next_run_at: int | None, at_us: int) -> str:
-    """What the next run of retention will do, when that is, and what the last one did."""
+def storage_text(
+    size: StorageSize,
+    last: PurgeReport | None,
+    next_run_at: int | None,
+    at_us: int,
+    *,
+    problem: ClockProblem | None = None,
+) -> str:
+    """What the next run of retention will do, when that is, and what the last one did; or what it waits for."""
+    if problem is not None:
+        problem = msgspec.structs.replace(problem, expired=size.expired)
+        return f"{problem.reason} {problem.advice}"
     words = []
     if size.expired:
         words.append(f"The next run deletes {count_of(size.expired, 'request')}")

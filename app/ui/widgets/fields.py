@@ -49,6 +49,12 @@ class Field(QWidget):
         if not control.accessibleName():
             control.setAccessibleName(title)
 
+    def set_help(self, text: str) -> None:
+        """Say something else below the control."""
+        self._help_text = text
+        self._help.setText(text)
+        self._help.setVisible(bool(text) and not self.error())
+
     def set_title(self, title: str) -> None:
         """Call the field something else."""
         self.title.setText(title)

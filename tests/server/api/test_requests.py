@@ -167,6 +167,7 @@ async def test_the_plan_and_totals_in_the_status(desk: Desk) -> None:
         "counts": {"requests": 3, "unread": 2, "refused": 0},
         "uptime_seconds": 1.5,
         "storage": "The disk is full.",
+        "retention": {"state": "running", "reason": None, "resumes_in_seconds": None},
     }
     desk.trouble = None
     await desk.store.account.set_plan(Plan.FREE)

@@ -1,0 +1,49 @@
+"""`hookline retention`: whether requests are deleted by age, and resuming that where the clock was in doubt."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from app.cli.call import Call, Command
+from app.cli.errors import Exit
+from app.cli.views import RetentionView
+
+HELP = "say whether requests are deleted by age, or resume that"
+RESUME_HELP = "trust this machine's clock and delete by age again"
+DETAILS = (
+    "Requests are deleted after their endpoint's days. That waits while the clock is more than 30 days past the time"
+    " Hookline last ran, or before it, or before the time of a stored request."
+)
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the noun and its verbs to the command line."""
+    noun = commands.add_parser("retention", help=HELP, description=DETAILS)
+    verbs = noun.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
+
+    def verb(name: str, run: Command, text: str) -> None:
+        verbs.add_parser(name, parents=shared, help=text, description=text).set_defaults(run=run)
+
+    verb("status", status, "say whether requests are deleted by age")
+    verb("resume", resume, RESUME_HELP)
+
+
+async def status(call: Call) -> int:
+    """Print it."""
+    return _print(call, (await call.api.status())["retention"])
+
+
+async def resume(call: Call) -> int:
+    """Resume, and print what is true then."""
+    return _print(call, await call.api.resume_retention())
+
+
+def _print(call: Call, retention: RetentionView) -> int:
+    if call.out.as_json:
+        call.out.json(retention)
+    elif retention["state"] == "running":
+        call.out.line("Requests are deleted after their endpoint's days.")
+    else:
+        call.out.line(f"Waiting: {retention['reason']}")
+    return Exit.DONE

@@ -1,0 +1,192 @@
+"""Decides whether this machine's clock may be trusted to delete by age: it is held against the time last seen here.
+
+A clock far ahead of that time is waited for even when it is right, after a long pause or suspend: deleting later
+does no harm, deleting too early cannot be undone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+import msgspec
+from peewee import SqliteDatabase
+
+from app.core.clock import DAY_US
+from app.core.clock_problem import ClockProblem, Kind
+from app.core.errors import StorageUnavailableError
+from app.core.model import Record
+from app.db.raw import raw
+from app.db.readers import Readers
+from app.db.writer import Writer
+
+AHEAD_US = 30 * DAY_US
+BEHIND_US = 5 * 60 * 1_000_000
+"""How far a clock may go back: time servers set it back by seconds or minutes, and no retention is as short as that."""
+TRUSTED_AFTER_US = DAY_US
+"""Hookline must have run for so long on a clock in doubt to trust it."""
+MOST_RUN_S = 1800.0
+"""Two checks are closer together than that, unless the machine slept: Windows counts sleep as running."""
+
+
+class _Remembered(Record, frozen=True):
+    """The row of table `clock`."""
+
+    seen_at: int
+    seen_seq: int
+    problem: Kind | None
+    clock_at: int
+    ran_us: int
+
+
+class ClockCheck:
+    """`problem` says why requests must not be deleted by age, None when they may be. Used on the loop's thread."""
+
+    def __init__(self, writer: Writer, readers: Readers, running_s: Callable[[], float]) -> None:
+        """`running_s` counts seconds of running; it may stand still while the machine sleeps."""
+        self._writer, self._readers, self._running_s = writer, readers, running_s
+        self._counted_s: float | None = None
+        self._lock = asyncio.Lock()
+        self.problem: ClockProblem | None = None
+
+    async def load(self, now: int) -> None:
+        """Look at the clock once without writing anything, so that a full disk keeps no store from opening."""
+        self.problem = await self._readers.run(lambda database: _look(raw(database), now))
+        self._counted_s = self._running_s()
+
+    async def run(self, now: int) -> int | None:
+        """Hold the time, `now`, against what was seen, and remember it. The time to delete by; None with a `problem`.
+
+        StorageUnavailableError when it cannot be remembered; nothing must be deleted then either.
+        """
+        async with self._lock:
+            running_s = self._running_s()
+            ran_us = 0 if self._counted_s is None else int(min(running_s - self._counted_s, MOST_RUN_S) * 1_000_000)
+            problem = await self._readers.run(lambda database: _look(raw(database), now))
+            if problem is None:
+                await self._writer.run(partial(_seen, now=now))
+            else:
+                left_us = await self._writer.run(partial(_doubt, now=now, kind=problem.kind, ran_us=ran_us))
+                problem = msgspec.structs.replace(problem, left_us=left_us) if left_us else None
+            self._counted_s = running_s
+            self.problem = problem
+            return now if problem is None else None
+
+    async def trust(self, now: int) -> None:
+        """The clock is right as it is; StorageUnavailableError when that cannot be remembered."""
+        async with self._lock:
+            if self.problem is not None:
+                await self._writer.run(partial(_trust, now=now))
+                self.problem = None
+
+    async def close(self, now: int) -> None:
+        """Remember the time as Hookline ends, if that is possible."""
+        if self._counted_s is not None:
+            with suppress(StorageUnavailableError):
+                await self.run(now)
+
+
+def _look(connection: sqlite3.Connection, now: int) -> ClockProblem | None:
+    known = _remembered(connection)
+    left = TRUSTED_AFTER_US - known.ran_us
+    requests, newest = _received_after(connection, now + BEHIND_US)
+    if known.seen_at and now < known.seen_at - BEHIND_US:
+        return ClockProblem(kind="behind", by_us=known.seen_at - now, left_us=left)
+    if known.seen_at and now > known.seen_at + AHEAD_US:
+        seen = _received_by(connection, known.seen_at + AHEAD_US, known.seen_at)
+        if now > seen + AHEAD_US:
+            return ClockProblem(kind="ahead", by_us=now - seen, left_us=left)
+    if requests:
+        return ClockProblem(kind="future", by_us=newest - now, left_us=left, requests=requests)
+    return None
+
+
+def _remembered(connection: sqlite3.Connection) -> _Remembered:
+    row = connection.execute("SELECT seen_at, seen_seq, problem, clock_at, ran_us FROM clock").fetchone()
+    return _Remembered(*row)
+
+
+def _received_after(connection: sqlite3.Connection, moment: int) -> tuple[int, int]:
+    """How many requests were received after `moment`, and when the newest was; without those known to be misdated."""
+    number, newest = connection.execute(
+        f"SELECT count(*), coalesce(max(received_at), 0) {_AFTER}", (moment,)
+    ).fetchone()
+    return number, newest
+
+
+_AFTER = (
+    "FROM endpoint CROSS JOIN capture ON endpoint_id = endpoint.id AND received_at > ? WHERE NOT removed AND NOT EXISTS"
+    " (SELECT 1 FROM misdated WHERE counted_from IS NOT NULL AND seq BETWEEN first_seq AND last_seq)"
+)
+
+
+def _received_by(connection: sqlite3.Connection, moment: int, least: int) -> int:
+    """When the newest request up to `moment` was received, at least `least`; without those of a clock in doubt."""
+    (newest,) = connection.execute(
+        "SELECT max(received_at) FROM endpoint CROSS JOIN capture ON endpoint_id = endpoint.id"
+        " AND received_at BETWEEN ? AND ? WHERE NOT EXISTS"
+        " (SELECT 1 FROM misdated WHERE seq BETWEEN first_seq AND coalesce(last_seq, seq))",
+        (least, moment),
+    ).fetchone()
+    return least if newest is None else int(newest)
+
+
+def _seen(database: SqliteDatabase, now: int) -> None:
+    """The clock agrees with what was seen before. What came while it did not has its days counted from now."""
+    connection = raw(database)
+    if _remembered(connection).problem is not None:
+        _close_ranges(connection)
+        connection.execute("UPDATE misdated SET counted_from = ? WHERE counted_from IS NULL", (now,))
+    _remember(connection, max(now, _remembered(connection).seen_at))
+
+
+def _doubt(database: SqliteDatabase, now: int, kind: str, ran_us: int) -> int:
+    """The clock does not agree with what was seen before. How much longer to run on it: 0 when it is trusted now."""
+    connection = raw(database)
+    known = _remembered(connection)
+    first_seq = known.seen_seq + 1 if known.problem is None else None
+    if known.problem is not None and not known.clock_at - BEHIND_US <= now <= known.clock_at + AHEAD_US:
+        first_seq = _newest_seq(connection) + 1
+        _close_ranges(connection)
+    if first_seq is not None:
+        connection.execute("INSERT INTO misdated (first_seq) VALUES (?)", (first_seq,))
+        ran_us = 0
+    else:
+        ran_us += known.ran_us
+    if ran_us >= TRUSTED_AFTER_US:
+        _trust(database, now)
+        return 0
+    values = kind, max(now, known.clock_at) if first_seq is None else now, ran_us
+    connection.execute("UPDATE clock SET problem = ?, clock_at = ?, ran_us = ?", values)
+    return TRUSTED_AFTER_US - ran_us
+
+
+def _trust(database: SqliteDatabase, now: int) -> None:
+    """What came on this clock has the right time. What came later than it says has its days counted from now."""
+    connection = raw(database)
+    connection.execute("DELETE FROM misdated WHERE last_seq IS NULL")
+    connection.execute("UPDATE misdated SET counted_from = ? WHERE counted_from IS NULL", (now,))
+    future = connection.execute(f"SELECT min(seq), max(seq) {_AFTER}", (now + BEHIND_US,)).fetchone()
+    if future[0] is not None:
+        connection.execute("INSERT INTO misdated (first_seq, last_seq, counted_from) VALUES (?, ?, ?)", (*future, now))
+    _remember(connection, now)
+
+
+def _remember(connection: sqlite3.Connection, now: int) -> None:
+    values = now, _newest_seq(connection)
+    connection.execute("UPDATE clock SET seen_at = ?, seen_seq = ?, problem = NULL, clock_at = 0, ran_us = 0", values)
+
+
+def _close_ranges(connection: sqlite3.Connection) -> None:
+    newest = _newest_seq(connection)
+    connection.execute("DELETE FROM misdated WHERE last_seq IS NULL AND first_seq > ?", (newest,))
+    connection.execute("UPDATE misdated SET last_seq = ? WHERE last_seq IS NULL", (newest,))
+
+
+def _newest_seq(connection: sqlite3.Connection) -> int:
+    """The number of the newest request that was ever stored."""
+    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'capture'").fetchone()
+    return 0 if row is None else int(row[0])

@@ -1,0 +1,76 @@
+"""Which requests are past their endpoint's days. What came while the clock was wrong has its days counted apart."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from peewee import SqliteDatabase
+
+from app.core.clock import DAY_US
+from app.core.rules import RETENTION_MAX
+from app.db.counts import Removed
+from app.db.raw import raw
+from app.db.removal import delete_oldest, newest
+
+_PLAIN = (
+    "FROM capture WHERE endpoint_id = :endpoint AND received_at < :before AND NOT EXISTS"
+    " (SELECT 1 FROM misdated WHERE seq BETWEEN first_seq AND last_seq)"
+)
+_MISDATED = (
+    "FROM misdated CROSS JOIN capture ON seq BETWEEN first_seq AND last_seq"
+    " WHERE counted_from < :before AND endpoint_id = :endpoint"
+)
+
+
+def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, before: int) -> Removed:
+    """Delete about `limit` requests at most of those an endpoint received before `before`, oldest first."""
+    connection = raw(database)
+    if not _any_misdated(connection):
+        return delete_oldest(database, limit, endpoint_id=endpoint_id, before=before)
+    values = {"endpoint": endpoint_id, "before": before, "limit": limit}
+    gone: list[tuple[int]] = []
+    for chosen in (f"{_PLAIN} ORDER BY received_at, id", _MISDATED):
+        gone += connection.execute(
+            f"DELETE FROM capture WHERE seq IN (SELECT seq {chosen} LIMIT :limit) RETURNING is_read", values
+        ).fetchall()
+    unread = sum(not is_read for (is_read,) in gone)
+    return Removed(total=len(gone), unread=unread, last_received_at=newest(database, endpoint_id))
+
+
+def count_expired(database: SqliteDatabase, limits: list[tuple[int, int]]) -> int:
+    """How many requests `delete_expired` would delete in all; `limits` are endpoint ids with their `before`."""
+    connection, total = raw(database), 0
+    for endpoint_id, before in limits:
+        for chosen in _chosen(connection):
+            values = {"endpoint": endpoint_id, "before": before}
+            total += connection.execute(f"SELECT count(*) {chosen}", values).fetchone()[0]
+    return total
+
+
+def expired_size(connection: sqlite3.Connection, endpoint_id: int, before: int) -> tuple[int, int]:
+    """How many requests `delete_expired` would delete, and the bytes of their bodies, headers and targets."""
+    rows = taken = 0
+    for chosen in _chosen(connection):
+        values = {"endpoint": endpoint_id, "before": before}
+        number, size = connection.execute(
+            f"SELECT count(*), coalesce(sum(size + length(headers) + length(target)), 0) {chosen}", values
+        ).fetchone()
+        rows, taken = rows + number, taken + size
+    return rows, taken
+
+
+def forget_misdated(database: SqliteDatabase, now: int) -> None:
+    """Drop what is known of misdated requests that are long deleted, whatever their endpoint's days."""
+    limit = now - (RETENTION_MAX + 1) * DAY_US
+    raw(database).execute("DELETE FROM misdated WHERE counted_from < ?", (limit,))
+
+
+def _any_misdated(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM misdated LIMIT 1").fetchone() is not None
+
+
+def _chosen(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """What to count. Without misdated requests the plain question is answered by the list's index alone."""
+    if not _any_misdated(connection):
+        return ("FROM capture WHERE endpoint_id = :endpoint AND received_at < :before",)
+    return _PLAIN, _MISDATED
