@@ -100,7 +100,11 @@ async def _curl(call: Call, request: RequestView) -> None:
     body = None
     if request["size"] <= PASTE_MAX:
         body = b"".join([piece async for piece in call.api.body(request["id"])])
-    call.out.foreign(curl_command(capture, body, status["capture_url"] or status["base_url"]) + "\n")
+    command = curl_command(capture, body, status["capture_url"] or status["base_url"]) + "\n"
+    if call.out.terminal:
+        call.out.foreign(command)
+    else:
+        call.out.data(command.encode())  # whatever characters the locale has
     if body is None:
         call.out.note(
             f"The command reads the body from a file: hookline show {capture.id} --body > {body_file(capture)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
 from PySide6.QtGui import QGuiApplication
@@ -69,7 +70,9 @@ class RequestActions:
         body = await self._doors.captures.body(capture.id) if capture.size <= PASTE_MAX else None
         endpoint = self._doors.endpoints.by_id(capture.endpoint_id)
         base = self._doors.capture_url(endpoint).partition("/catch/")[0] if endpoint else ""
-        return curl_command(capture, body, base), body is not None
+        # of a long body it takes longer than the window may stand still
+        command = await asyncio.get_running_loop().run_in_executor(None, curl_command, capture, body, base)
+        return command, body is not None
 
     async def copy_curl(self, summary: Summary) -> None:
         """Put the command that sends this request again on the clipboard."""
