@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from random import SystemRandom, getrandbits
+
+_HEX = re.compile(r"[0-9a-f]+")
+_GROUPS = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
+BEGINNING_MIN = 8
+"""Digits of an id that may stand for it. They are its time to 65 s, so often more are needed."""
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 SLUG_LENGTH = 24
@@ -31,6 +37,14 @@ def first_id(at_us: int) -> str:
 def uuid7_ms(text: str) -> int:
     """The whole milliseconds since 1970 that a UUIDv7 holds."""
     return int(text[:8] + text[9:13], 16)
+
+
+def id_beginning(text: str) -> str | None:
+    """The beginning of a UUID as ids are written; None when `text`, whose hyphens do not matter, is no beginning."""
+    digits = text.lower().replace("-", "")
+    if not (BEGINNING_MIN <= len(digits) <= _GROUPS[-1][1] and _HEX.fullmatch(digits)):
+        return None
+    return "-".join(digits[first:last] for first, last in _GROUPS if first < len(digits))
 
 
 def new_slug() -> str:

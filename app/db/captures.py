@@ -131,14 +131,18 @@ class Captures:
         before: PageKey | None = None,
         after: PageKey | None = None,
         limit: int = 100,
+        beginning: str | None = None,
     ) -> list[Summary]:
         """At most `limit` summaries of one endpoint, or all (None), newest first.
 
-        `before`: those next older than the key. `after`: those next newer than the key.
+        `before`: those next older than the key. `after`: those next newer than the key. `beginning`: those whose ids
+        begin so.
         """
         if endpoint_id is not None and endpoint_id not in self._tally:
             return []
-        return await self._readers.run(lambda database: listing.page(database, endpoint_id, before, after, limit))
+        return await self._readers.run(
+            lambda database: listing.page(database, endpoint_id, before, after, limit, beginning=beginning)
+        )
 
     def search(
         self,

@@ -14,7 +14,7 @@ from app.db.counts import Tally
 from app.db.raw import raw
 from app.db.readers import Readers
 from app.db.rows import DELIVERY, to_delivery
-from app.db.schema import MIRROR_CODE, CaptureRow, DeliveryRow
+from app.db.schema import MIRROR_CODE, CaptureRow, DeliveryRow, EndpointRow
 from app.db.writer import Writer
 
 _FINISH = """UPDATE delivery SET url = ?, state = ?, started_at = ?, ms = ?, status = ?, response_headers = ?,
@@ -71,6 +71,36 @@ class Deliveries:
     async def of_capture(self, capture_id: str) -> list[Delivery]:
         """A request's deliveries, oldest first."""
         return await self._read(_deliveries().where(CaptureRow.id == capture_id))
+
+    async def page(
+        self,
+        endpoint_id: int | None = None,
+        state: MirrorState | None = None,
+        *,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[tuple[int, Delivery]]:
+        """At most `limit` deliveries, the last queued first, each with its number; those numbered below `before`.
+
+        Of one endpoint or of all (None), in one state or in any.
+        """
+        query = DeliveryRow.select(*DELIVERY, DeliveryRow.seq).join(CaptureRow).order_by(DeliveryRow.seq.desc())
+        if endpoint_id is None:
+            removed = EndpointRow.select(EndpointRow.id).where(SQL("removed"))
+            query = query.where(DeliveryRow.endpoint_id.not_in(removed))
+        elif endpoint_id in self._tally:
+            query = query.where(DeliveryRow.endpoint_id == endpoint_id)
+        else:
+            return []
+        if state is not None:
+            query = query.where(DeliveryRow.state == state.value)
+        if before is not None:
+            query = query.where(DeliveryRow.seq < before)
+
+        def job(database: SqliteDatabase) -> list[tuple[int, Delivery]]:
+            return [(row[-1], to_delivery(row)) for row in query.limit(limit).tuples().execute(database)]
+
+        return await self._readers.run(job)
 
     async def response_body(self, delivery_id: str) -> bytes:
         """The answer's body as kept; NotFoundError when there is no such delivery."""

@@ -14,18 +14,31 @@ from app.db.schema import PARTS_PER_BODY, BodyRow, CaptureRow, EndpointRow, Note
 
 
 def page(
-    database: SqliteDatabase, endpoint_id: int | None, before: PageKey | None, after: PageKey | None, limit: int
+    database: SqliteDatabase,
+    endpoint_id: int | None,
+    before: PageKey | None,
+    after: PageKey | None,
+    limit: int,
+    *,
+    beginning: str | None = None,
 ) -> list[Summary]:
-    """At most `limit` summaries, newest first: those next older than `before`, or next newer than `after`."""
+    """At most `limit` summaries, newest first: those next older than `before`, or next newer than `after`.
+
+    With `beginning`, only those whose ids begin so.
+    """
     rising = after is not None
     query = _select(*SUMMARY).limit(limit)
-    if endpoint_id is None:
+    if endpoint_id is None or beginning is not None:
         # ids sort as times do, and the index on them serves all endpoints
         query = query.where(_visible()).order_by(CaptureRow.id.asc() if rising else CaptureRow.id.desc())
         if before is not None:
             query = query.where(CaptureRow.id < before.id)
         if after is not None:
             query = query.where(CaptureRow.id > after.id)
+        if beginning is not None:
+            query = query.where((CaptureRow.id >= beginning) & (CaptureRow.id < beginning + "g"))  # past every digit
+        if endpoint_id is not None:
+            query = query.where(CaptureRow.endpoint_id == endpoint_id)
     else:
         place = Tuple(CaptureRow.received_at, CaptureRow.id)
         order = (CaptureRow.received_at, CaptureRow.id)

@@ -10,6 +10,7 @@ from typing import TypeVar
 import msgspec
 from aiohttp import web
 
+from app.core.ids import BEGINNING_MIN, id_beginning
 from app.core.search.parse import parse
 from app.core.search.query import Query, QueryError
 from app.server.api.problems import Problem, parameter_problem, query_problem
@@ -48,12 +49,16 @@ def flag_of(request: web.Request, name: str) -> bool:
     return text == "true"
 
 
-def required(request: web.Request, name: str) -> str:
-    """A parameter this call cannot do without."""
-    text = request.query.get(name)
-    if not text:
-        raise parameter_problem(name, f"The query parameter {name} is required.")
-    return text
+def beginning_of(request: web.Request) -> str | None:
+    """What ids are to begin with, of `id`; None when it is not given."""
+    text = request.query.get("id")
+    if text is None:
+        return None
+    beginning = id_beginning(text)
+    if beginning is None:
+        message = f"id must be the beginning of a request's id, {BEGINNING_MIN} or more digits; {text!r} was given."
+        raise parameter_problem("id", message)
+    return beginning
 
 
 def cursor_of(request: web.Request, key: type[K]) -> K | None:

@@ -13,6 +13,7 @@ from app.core.model import (
     Delivery,
     Endpoint,
     EndpointDraft,
+    MirrorState,
     PageKey,
     Plan,
     Refusal,
@@ -48,6 +49,7 @@ class CapturesDoor(Protocol):
         before: PageKey | None = None,
         after: PageKey | None = None,
         limit: int = 100,
+        beginning: str | None = None,
     ) -> list[Summary]: ...
 
     def search(
@@ -76,6 +78,15 @@ class DeliveriesDoor(Protocol):
 
     async def of_capture(self, capture_id: str) -> list[Delivery]: ...
 
+    async def page(
+        self,
+        endpoint_id: int | None = None,
+        state: MirrorState | None = None,
+        *,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[tuple[int, Delivery]]: ...
+
 
 class RefusedDoor(Protocol):
     """Requests that were not captured."""
@@ -90,6 +101,8 @@ class AccountDoor(Protocol):
 
     @property
     def plan(self) -> Plan: ...
+
+    async def set_plan(self, plan: Plan) -> None: ...
 
 
 class RetentionDoor(Protocol):

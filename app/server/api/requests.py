@@ -1,4 +1,4 @@
-"""Calls about captured requests: list, read, mark, body, delete; and their deliveries."""
+"""Calls about captured requests: list, read, mark, body, delete."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from contextlib import aclosing
 from aiohttp import web
 from msgspec import UNSET
 
-from app.core.model import Capture, PageKey
+from app.core.model import PageKey
 from app.server.api.body import send_body
 from app.server.api.parameters import (
     PAGING,
+    beginning_of,
     cursor_of,
     cursor_text,
     flag_of,
     limit_of,
     query_of,
-    required,
-    wrong_cursor,
 )
 from app.server.api.ports import ApiDoors
-from app.server.api.problems import Problem, decoded
-from app.server.api.routes import Page, Route, answer, done, endpoint_named
+from app.server.api.problems import decoded, parameter_problem
+from app.server.api.routes import Page, Route, answer, done, endpoint_named, stored_request
 from app.server.api.shapes import RequestPatch
-from app.server.api.shaping import delivery_out, request_out, summary_out
+from app.server.api.shaping import request_out, summary_out
 
 
 class RequestCalls:
-    """Handlers of `/requests`, `/endpoints/{slug}/requests` and `/deliveries`."""
+    """Handlers of `/requests` and `/endpoints/{slug}/requests`."""
 
     def __init__(self, doors: ApiDoors) -> None:
         self._doors = doors
@@ -35,23 +34,25 @@ class RequestCalls:
     def routes(self) -> list[Route]:
         """The calls of this file."""
         return [
-            Route("GET", "/requests", self.list, ("endpoint", "q", *PAGING)),
+            Route("GET", "/requests", self.list, ("endpoint", "id", "q", *PAGING)),
             Route("GET", "/requests/{id}", self.read),
             Route("GET", "/requests/{id}/body", self.body, ("decoded",)),
             Route("PATCH", "/requests/{id}", self.change),
             Route("DELETE", "/requests/{id}", self.delete),
             Route("DELETE", "/endpoints/{slug}/requests", self.clear),
-            Route("GET", "/deliveries", self.deliveries, ("request", *PAGING)),
         ]
 
     async def list(self, request: web.Request) -> web.Response:
-        """Summaries, newest first, of all endpoints or one; with `q` those that the search finds."""
+        """Summaries, newest first, of all endpoints or one; with `q` those that the search finds, with `id` those whose
+        ids begin so."""
         doors, limit, before = self._doors, limit_of(request), cursor_of(request, PageKey)
-        query = query_of(request)
+        query, beginning = query_of(request), beginning_of(request)
         slug = request.query.get("endpoint")
         endpoint_id = None if slug is None else endpoint_named(doors.endpoints, slug).id
         if query is None:
-            rows = await doors.captures.page(endpoint_id, before=before, limit=limit + 1)
+            rows = await doors.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=beginning)
+        elif beginning is not None:
+            raise parameter_problem("id", "id and q do not go together. Leave one of them out.")
         else:
             async with aclosing(doors.captures.search(query, endpoint_id, before=before, limit=limit + 1)) as batches:
                 rows = [row async for batch in batches for row in batch]
@@ -65,14 +66,14 @@ class RequestCalls:
 
     async def read(self, request: web.Request) -> web.Response:
         """One request in full, with its deliveries, without its body."""
-        capture, slug = await self._find(request.match_info["id"])
+        capture, slug = await stored_request(self._doors, request.match_info["id"])
         deliveries = await self._doors.deliveries.of_capture(capture.id)
         return answer(request_out(capture, slug, deliveries))
 
     async def change(self, request: web.Request) -> web.Response:
         """The marks given are put on the request or taken from it, all others stay."""
         patch = decoded(await request.read(), RequestPatch)
-        capture, _ = await self._find(request.match_info["id"])
+        capture, _ = await stored_request(self._doors, request.match_info["id"])
         captures = self._doors.captures
         if patch.note is not UNSET:  # first, as it alone may be refused
             await captures.set_note(capture.id, patch.note or "")
@@ -85,12 +86,12 @@ class RequestCalls:
     async def body(self, request: web.Request) -> web.StreamResponse:
         """The body's bytes as they were sent; with `decoded=true`, without their content coding."""
         decode = flag_of(request, "decoded")
-        capture, _ = await self._find(request.match_info["id"])
+        capture, _ = await stored_request(self._doors, request.match_info["id"])
         return await send_body(request, capture, self._doors.captures, decode=decode)
 
     async def delete(self, request: web.Request) -> web.Response:
         """One request with its body and deliveries."""
-        capture, _ = await self._find(request.match_info["id"])
+        capture, _ = await stored_request(self._doors, request.match_info["id"])
         await self._doors.captures.delete([capture.id])
         return done()
 
@@ -98,23 +99,3 @@ class RequestCalls:
         """All requests of an endpoint."""
         await self._doors.captures.clear(endpoint_named(self._doors.endpoints, request.match_info["slug"]).id)
         return done()
-
-    async def deliveries(self, request: web.Request) -> web.Response:
-        """What became of mirroring one request, oldest first."""
-        limit, last = limit_of(request), cursor_of(request, str)
-        capture, _ = await self._find(required(request, "request"))
-        rows = await self._doors.deliveries.of_capture(capture.id)
-        ids = [row.id for row in rows]
-        if last is not None and last not in ids:
-            raise wrong_cursor()
-        rest = rows if last is None else rows[ids.index(last) + 1 :]
-        following = cursor_text(rest[limit - 1].id) if len(rest) > limit else None
-        return answer(Page(tuple(map(delivery_out, rest[:limit])), following))
-
-    async def _find(self, capture_id: str) -> tuple[Capture, str]:
-        """The request and its endpoint's slug, or a 404 problem."""
-        capture = await self._doors.captures.get(capture_id)
-        endpoint = self._doors.endpoints.by_id(capture.endpoint_id) if capture is not None else None
-        if capture is None or endpoint is None:
-            raise Problem(404, "not-found", f"There is no request {capture_id!r}.")
-        return capture, endpoint.slug

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import msgspec
 from aiohttp import web
 
-from app.core.model import Endpoint
+from app.core.model import Capture, Endpoint
 from app.server.api.parameters import check_names
-from app.server.api.ports import EndpointsDoor
+from app.server.api.ports import ApiDoors, EndpointsDoor
 from app.server.api.problems import Problem
 
 PREFIX = "/api/v1"
@@ -71,3 +71,12 @@ def endpoint_named(endpoints: EndpointsDoor, slug: str) -> Endpoint:
     if endpoint is None:
         raise Problem(404, "not-found", f"There is no endpoint {slug!r}.")
     return endpoint
+
+
+async def stored_request(doors: ApiDoors, capture_id: str) -> tuple[Capture, str]:
+    """The request and its endpoint's slug, or a 404 problem."""
+    capture = await doors.captures.get(capture_id)
+    endpoint = doors.endpoints.by_id(capture.endpoint_id) if capture is not None else None
+    if capture is None or endpoint is None:
+        raise Problem(404, "not-found", f"There is no request {capture_id!r}.")
+    return capture, endpoint.slug

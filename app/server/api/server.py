@@ -8,6 +8,8 @@ import errno
 from aiohttp import web
 
 from app.core.errors import HooklineError, PortInUseError
+from app.server.api.account import AccountCalls
+from app.server.api.deliveries import DeliveryCalls
 from app.server.api.endpoints import EndpointCalls
 from app.server.api.guard import guard, problems
 from app.server.api.ports import ApiDoors
@@ -66,6 +68,6 @@ class ApiServer:
 
     def _application(self) -> web.Application:
         app = web.Application(middlewares=[problems, guard(self._token)], client_max_size=BODY_MAX)
-        for calls in (StateCalls(self._doors), EndpointCalls(self._doors), RequestCalls(self._doors)):
-            register(app, calls.routes())
+        for calls in (StateCalls, AccountCalls, EndpointCalls, RequestCalls, DeliveryCalls):
+            register(app, calls(self._doors).routes())
         return app

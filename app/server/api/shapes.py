@@ -112,10 +112,11 @@ class SummaryOut(Record, frozen=True):
 
 
 class DeliveryOut(Record, frozen=True):
-    """One mirroring of a request and its outcome."""
+    """One mirroring of a request and its outcome; `endpoint` is a slug."""
 
     id: str
     request: str
+    endpoint: str
     url: str
     state: MirrorState
     queued_at: str
@@ -156,6 +157,19 @@ class Held(Record, frozen=True):
 
     held: int
     limit: int | None
+
+
+class AccountOut(Record, frozen=True):
+    """The account of this data folder."""
+
+    plan: Plan
+    endpoints: Held
+
+
+class AccountPatch(Record, frozen=True):
+    """The body of `PATCH /account`."""
+
+    plan: Plan
 
 
 class Totals(Record, frozen=True):

@@ -100,15 +100,16 @@ def request_out(capture: Capture, slug: str, deliveries: list[Delivery]) -> Requ
         provider=capture.provider,
         event=capture.event,
         delivery_id=capture.delivery_id,
-        deliveries=tuple(map(delivery_out, deliveries)),
+        deliveries=tuple(delivery_out(delivery, slug) for delivery in deliveries),
     )
 
 
-def delivery_out(delivery: Delivery) -> DeliveryOut:
-    """The shape of a delivery."""
+def delivery_out(delivery: Delivery, slug: str) -> DeliveryOut:
+    """The shape of a delivery of a request to the endpoint of this slug."""
     return DeliveryOut(
         id=delivery.id,
         request=delivery.capture_id,
+        endpoint=slug,
         url=delivery.url,
         state=delivery.state,
         queued_at=rfc3339(delivery.queued_at),

@@ -7,12 +7,11 @@ import os
 import msgspec
 from aiohttp import web
 
-from app.core.model import Plan
-from app.core.rules import FREE_ENDPOINTS
+from app.server.api.account import endpoints_held
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
 from app.server.api.ports import ApiDoors
 from app.server.api.routes import Page, Route, answer
-from app.server.api.shapes import Held, StatusOut, Totals
+from app.server.api.shapes import StatusOut, Totals
 from app.server.api.shaping import refusal_out, retention_out
 
 
@@ -52,7 +51,7 @@ class StateCalls:
                 capture_url=doors.capture_url(),
                 base_url=doors.base_url(),
                 plan=plan,
-                endpoints=Held(held=len(endpoints), limit=FREE_ENDPOINTS if plan is Plan.FREE else None),
+                endpoints=endpoints_held(doors, plan),
                 counts=Totals(
                     requests=sum(count.total for count in counts),
                     unread=sum(count.unread for count in counts),

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from app.core.clock import rfc3339
-from app.core.events import Bus, Mirrored
-from app.core.model import MirrorState, Plan
-from app.server.api.parameters import cursor_text
-from app.server.forward import Forwarder
-from tests import factories
+from app.core.model import Plan
 from tests.server.api.conftest import Desk, fields, problem
 
 
@@ -98,7 +93,25 @@ async def test_unknown_requests(desk: Desk) -> None:
     for path in ("/requests/nope", "/requests/nope/body", "/deliveries?request=nope"):
         problem(await desk.client.get(path), 404, "not-found")
     problem(await desk.client.delete("/requests/nope"), 404, "not-found")
-    assert fields(await desk.client.get("/deliveries"), 400, "invalid-parameter") == ["request"]
+
+
+async def test_those_whose_ids_begin_so(desk: Desk) -> None:
+    one, two = await desk.endpoint(slug="one"), await desk.endpoint(slug="two")
+    ids = [f"019a1b2{rest}-7c8d9e0f1a2b" for rest in ("c-3d4e-7f50-8a6b", "c-3d4e-7f50-9a6b", "d-0000-7000-8000")]
+    for identity, endpoint in zip(ids, (one, two, one), strict=True):
+        await desk.capture(endpoint, id=identity)
+
+    async def found(**query: Any) -> list[str]:
+        return [item["id"] for item in (await desk.client.get("/requests", params=query)).json()["items"]]
+
+    assert await found(id="019a1b2c") == [ids[1], ids[0]]
+    assert await found(id="019A1B2C3d4e7f50-8") == [ids[0]]
+    assert await found(id="019a1b2c", endpoint="two") == [ids[1]]
+    assert await found(id=ids[2]) == [ids[2]]
+    assert await found(id="ffffffff") == []
+    for wrong in ("019a1b2", "019a1b2g", "%", "", ids[0] + "0"):
+        assert fields(await desk.client.get("/requests", params={"id": wrong}), 400, "invalid-parameter") == ["id"]
+    assert fields(await desk.client.get("/requests?id=019a1b2c&q=x"), 400, "invalid-parameter") == ["id"]
 
 
 async def test_delete_one(desk: Desk) -> None:
@@ -120,33 +133,6 @@ async def test_delete_all_of_an_endpoint(desk: Desk) -> None:
     assert [item["id"] for item in left] == [kept.id]
     assert (await desk.client.get("/endpoints/one")).json()["request_count"] == 0
     problem(await desk.client.delete("/endpoints/none/requests"), 404, "not-found")
-
-
-async def test_deliveries_tell_what_became_of_mirroring(desk: Desk, bus: Bus) -> None:
-    store = desk.store
-    endpoint = await desk.endpoint(forward_url="http://127.0.0.1:9/")
-    capture = factories.capture(b"", endpoint_id=endpoint.id, seq=store.captures.new_seq(), mirror=MirrorState.QUEUED)
-    await store.captures.add(capture, b"", forward_url=endpoint.forward_url)
-    queued = (await desk.client.get("/deliveries", params={"request": capture.id})).json()["items"]
-    assert [(row["state"], row["status"], row["started_at"]) for row in queued] == [("queued", None, None)]
-    told = asyncio.Event()
-    bus.subscribe(Mirrored, lambda _: told.set())
-    forwarder = Forwarder(store.captures, store.deliveries, store.endpoints, bus, store.account.instance_id)
-    await forwarder.start()
-    await asyncio.wait_for(told.wait(), 10)
-    await forwarder.stop()
-    page = (await desk.client.get("/deliveries", params={"request": capture.id})).json()
-    row = page["items"][0]
-    assert (row["id"], row["request"], row["url"]) == (queued[0]["id"], capture.id, "http://127.0.0.1:9/")
-    assert (row["state"], row["error"]) == ("failed", "Nothing is listening at 127.0.0.1:9 (connection refused).")
-    assert page["next"] is None
-    onward = {"request": capture.id, "cursor": cursor_text(row["id"])}
-    assert (await desk.client.get("/deliveries", params=onward)).json()["items"] == []
-    onward["cursor"] = cursor_text("another")
-    assert fields(await desk.client.get("/deliveries", params=onward), 400, "invalid-parameter") == ["cursor"]
-    full = (await desk.client.get(f"/requests/{capture.id}")).json()
-    assert full["deliveries"] == page["items"]
-    assert full["mirror"] == "failed"
 
 
 async def test_the_plan_and_totals_in_the_status(desk: Desk) -> None:

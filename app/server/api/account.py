@@ -1,0 +1,39 @@
+"""Calls about the account: its plan."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from app.core.model import Plan
+from app.core.rules import FREE_ENDPOINTS
+from app.server.api.ports import ApiDoors
+from app.server.api.problems import decoded
+from app.server.api.routes import Route, answer
+from app.server.api.shapes import AccountOut, AccountPatch, Held
+
+
+class AccountCalls:
+    """Handlers of `/account`."""
+
+    def __init__(self, doors: ApiDoors) -> None:
+        self._doors = doors
+
+    def routes(self) -> list[Route]:
+        """The calls of this file."""
+        return [Route("GET", "/account", self.read), Route("PATCH", "/account", self.change)]
+
+    async def read(self, request: web.Request) -> web.Response:
+        """The plan, and the endpoints it allows."""
+        plan = self._doors.account.plan
+        return answer(AccountOut(plan=plan, endpoints=endpoints_held(self._doors, plan)))
+
+    async def change(self, request: web.Request) -> web.Response:
+        """Change the plan; 409 while more endpoints exist than it allows."""
+        patch = decoded(await request.read(), AccountPatch)
+        await self._doors.account.set_plan(patch.plan)
+        return await self.read(request)
+
+
+def endpoints_held(doors: ApiDoors, plan: Plan) -> Held:
+    """How many endpoints there are, and how many the plan allows."""
+    return Held(held=len(doors.endpoints.all()), limit=FREE_ENDPOINTS if plan is Plan.FREE else None)
