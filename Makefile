@@ -4,7 +4,7 @@ BIN := .venv/bin
 TESTS := -m pytest -n auto --dist worksteal
 .DEFAULT_GOAL := help
 
-.PHONY: help run test test-all smoke-others check bench bench-large screenshots package package-test lock clean set-up-run set-up-dev
+.PHONY: help run test test-all smoke-others check bench bench-large fuzz soak screenshots package package-test lock clean set-up-run set-up-dev
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -33,6 +33,12 @@ bench: set-up-dev ## measure the numbers Hookline promises
 
 bench-large: set-up-dev ## search among a million requests, and the window on them (make bench-large ARGS="--rows 200000 --folder /var/tmp/hookline")
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.large $(ARGS)
+
+fuzz: set-up-dev ## valid and broken requests against the running program (make fuzz ARGS="--minutes 10 --seed 7")
+	$(BIN)/python -m benchmarks.fuzz $(ARGS)
+
+soak: set-up-dev ## the program with its window under all it does, for half an hour (make soak ARGS="--minutes 10")
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.soak $(ARGS)
 
 screenshots: ## draw the pictures of the documentation anew
 	@$(PYTHON) packaging/environment.py dev --fonts

@@ -6,15 +6,21 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).parents[1]
 START_S = 20.0
 STOP_S = 10.0
+
+
+T = TypeVar("T")
 
 
 class BenchError(Exception):
@@ -30,7 +36,7 @@ def bare(folder: Path) -> Iterator[str]:
         _, found, rest = log.read_text().partition("listening on ")
         return rest.strip() or None if found else None
 
-    with _running(["-m", "benchmarks.bare"], log, find) as url:
+    with _running(["-m", "benchmarks.bare"], log, find) as (_, url):
         yield url
 
 
@@ -39,17 +45,55 @@ def hookline(folder: Path, *command: str) -> Iterator[str]:
     """The URL of an endpoint of Hookline, started with `command` (`-m app serve`, …) on a data folder in `folder`."""
     data = folder / "data"
     slug = make_endpoint(data)
+    with running(data, folder / "program.log", *command) as program:
+        yield f"{program.capture_url}/catch/{slug}"
 
-    def find() -> str | None:
+
+@dataclass(frozen=True)
+class Running:
+    """The program as a process of its own; `log` has all that it prints."""
+
+    process: subprocess.Popen[str]
+    data: Path
+    log: Path
+    capture_url: str
+    api_url: str
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Of the capture port."""
+        parts = urlsplit(self.capture_url)
+        return parts.hostname or "127.0.0.1", parts.port or 80
+
+    @property
+    def token(self) -> str:
+        """What the local API asks for."""
+        return (self.data / "api-token").read_text().strip()
+
+
+@contextmanager
+def running(data: Path, log: Path, *command: str) -> Iterator[Running]:
+    """Hookline, started with `command` (`-m app serve`, …) on this data folder and free ports."""
+
+    def find() -> tuple[str, str] | None:
         try:
-            base = json.loads((data / "runtime.json").read_text())["capture_url"]
+            told = json.loads((data / "runtime.json").read_text())
         except FileNotFoundError:
             return None
-        return f"{base}/catch/{slug}" if base else None
+        return (told["capture_url"], told["api_url"]) if told["capture_url"] else None
 
     options = ["--port", "0", "--api-port", "0", "--data-dir", str(data)]
-    with _running([*command, *options], folder / "program.log", find) as url:
-        yield url
+    with _running([*command, *options], log, find) as (process, urls):
+        yield Running(process, data, log, *urls)
+
+
+@contextmanager
+def fresh_folder(prefix: str) -> Iterator[Path]:
+    """A folder in memory where the system has one, because a disk's times drown all else; deleted in the end."""
+    memory = Path("/dev/shm")
+    place = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=place) as folder:
+        yield Path(folder)
 
 
 def make_endpoint(data: Path) -> str:
@@ -83,20 +127,29 @@ def run_load(url: str, *, connections: int, seconds: float, rate: float | None =
 
 
 @contextmanager
-def _running(arguments: list[str], log: Path, find: Callable[[], str | None]) -> Iterator[str]:
+def _running(
+    arguments: list[str], log: Path, find: Callable[[], T | None]
+) -> Iterator[tuple[subprocess.Popen[str], T]]:
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
     with log.open("w") as output:
+        # In a session of its own, so that Ctrl-C ends what measures first, which then stops this.
         process = subprocess.Popen(
-            [sys.executable, *arguments], cwd=ROOT, env=environment, stdout=output, stderr=output, text=True
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            text=True,
+            start_new_session=True,
         )
     name = " ".join(arguments[:3])
     try:
         end = time.monotonic() + START_S
-        while (url := find()) is None:
+        while (found := find()) is None:
             if process.poll() is not None or time.monotonic() > end:
                 raise BenchError(f"{name} did not start:\n{log.read_text()[-2000:]}")
             time.sleep(0.02)
-        yield url
+        yield process, found
     except BenchError as error:
         if process.poll() is not None:
             raise BenchError(f"{error}\n{name} ended with {process.poll()}:\n{log.read_text()[-2000:]}") from error

@@ -35,14 +35,14 @@ TOGETHER = 2_000
 AGE_US = 30 * DAY_US
 
 
-async def fill(data: Path, slug: str, rows: int) -> None:
-    """Store `rows` requests, 30 days old, at the endpoint."""
+async def fill(data: Path, slug: str, rows: int, age_us: int = AGE_US) -> None:
+    """Store `rows` requests, 30 days old or as old as told, at the endpoint."""
     store = await Store.open(data, lambda event: None)
     try:
         endpoint = store.endpoints.by_slug(slug)
         if endpoint is None:
             raise BenchError(f"the store has no endpoint {slug}")
-        begin = now_us() - AGE_US
+        begin = now_us() - age_us
         for first in range(0, rows, TOGETHER):
             together = range(first, min(first + TOGETHER, rows))
             captures = [_old(store.captures.new_seq(), endpoint.id, begin + number) for number in together]
@@ -58,7 +58,7 @@ def _old(seq: int, endpoint_id: int, received_at: int) -> Capture:
         endpoint_id=endpoint_id,
         received_at=received_at,
         method="POST",
-        target="/catch/bench",
+        target="/catch/bench/backdated",
         http_version="1.1",
         headers=(("Host", "127.0.0.1"), ("Content-Type", "application/json"), ("Content-Length", str(len(BODY)))),
         content_type="application/json",
