@@ -73,7 +73,11 @@ class Application:
             self.settings = msgspec.structs.replace(self._saved, **self._overrides)
             self.token = load_or_make(self.folder)
             self.store = await Store.open(
-                self.folder, self.bus.publish, self.own_bases, identify=self.catalogue.identify
+                self.folder,
+                self.bus.publish,
+                self.own_bases,
+                identify=self.catalogue.identify,
+                disk_reserve=lambda: self.settings.disk_reserve,
             )
         except BaseException:
             self.hold.release()
@@ -90,6 +94,7 @@ class Application:
             self.store.captures, self.store.deliveries, self.store.endpoints, self.bus, self.store.account.instance_id
         )
         await self._forwarder.start()
+        self.store.keep_reserve()
         self.store.retention.start()
         self._write_runtime()
 

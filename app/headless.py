@@ -16,7 +16,7 @@ from app.cli.options import ServeOptions
 from app.cli.tail import format_tail
 from app.core.curl import ready_curl
 from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError
-from app.core.events import Captured, StorageTrouble
+from app.core.events import Captured
 from app.core.model import Endpoint, EndpointDraft
 from app.db.folder import set_aside
 
@@ -44,7 +44,6 @@ async def _serve(options: ServeOptions) -> int:
         await application.listen()
         _say(f"listening on {application.local_base()}")
         _introduce(application, endpoints)
-        application.bus.subscribe(StorageTrouble, _report_trouble)
         if options.tail:
             application.bus.subscribe(Captured, Tail(application).show)
         watching = asyncio.create_task(_watch(program_file), name="program file")
@@ -128,10 +127,6 @@ def _stop_on_signals() -> asyncio.Event:
 
 def _keep_stepping(loop: asyncio.AbstractEventLoop) -> None:
     loop.call_later(WINDOWS_SIGNAL_POLL_S, _keep_stepping, loop)
-
-
-def _report_trouble(event: StorageTrouble) -> None:
-    _report(f"storing fails: {event.reason}" if event.reason else "storing works again")
 
 
 def _report(text: str) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from app.core.model import Record
 from app.core.rules import FieldError, forward_url_error
 
-KIB, MIB, GIB = 1024, 1024**2, 1024**3
+KIB, MIB, GIB, TIB = 1024, 1024**2, 1024**3, 1024**4
 
 
 def _bounded(low: int, high: int, title: str, text: str) -> Any:
@@ -30,6 +30,16 @@ class Settings(Record, frozen=True):
     body_limit: Annotated[int, _bounded(KIB, GIB, "Largest body", "A request with a larger one is answered 413.")] = (
         100 * MIB
     )
+    disk_reserve: Annotated[
+        int,
+        _bounded(
+            16 * MIB,
+            TIB,
+            "Disk reserve",
+            "With less than this free on the disk, requests are answered 503, so that there is always room to delete."
+            " On a disk smaller than 5 GiB it is 5 % of the disk at most.",
+        ),
+    ] = 256 * MIB
     theme: Annotated[
         Literal["system", "light", "dark"],
         msgspec.Meta(title="Theme", description="Follow the system, or choose."),

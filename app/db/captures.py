@@ -106,7 +106,7 @@ class Captures:
                 "INSERT INTO capture_body (key, data) VALUES (?, ?)", (seq * PARTS_PER_BODY + part, data)
             )
 
-        await self._writer.run(job)
+        await self._writer.run(job, cost=len(data))
 
     async def drop_parts(self, seq: int) -> None:
         """The request whose parts came by `add_part` is not kept after all; they are deleted in the background."""

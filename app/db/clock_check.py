@@ -85,7 +85,8 @@ class ClockCheck:
     async def close(self, now: int) -> None:
         """Remember the time as Hookline ends, if that is possible."""
         if self._counted_s is not None:
-            with suppress(StorageUnavailableError):
+            # Another file may have been put in the database's place.
+            with suppress(StorageUnavailableError, sqlite3.Error):
                 await self.run(now)
 
 

@@ -17,6 +17,8 @@ from app.db.raw import raw
 
 FILE_NAME = "hookline.db"
 BUSY_S = 2.0
+AUTOCHECKPOINT = 2_000
+"""Pages in the log that are moved into the database file at once."""
 SMALLEST = 512
 """Bytes of the smallest database that holds anything: one page of the smallest size."""
 
@@ -29,7 +31,7 @@ _PRAGMAS = [
     ("secure_delete", "fast"),
     ("cache_size", -16_000),
     ("temp_store", "memory"),
-    ("wal_autocheckpoint", 2_000),
+    ("wal_autocheckpoint", AUTOCHECKPOINT),
     ("journal_size_limit", 32 * 1024 * 1024),
 ]
 _READ_PRAGMAS = [("query_only", "on"), ("cache_size", -8_000), ("temp_store", "memory")]
@@ -62,6 +64,12 @@ def trouble(error: BaseException) -> str | None:
         return str(error)
     code = _code(error)
     return None if code is None else _REASONS.get(code)
+
+
+def wants_room(error: BaseException) -> bool:
+    """Whether a full disk may be why: SQLite calls it an input or output error where it is the log's index that cannot
+    grow."""
+    return _code(error) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 
 
 def _code(error: BaseException) -> int | None:

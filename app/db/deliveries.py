@@ -66,7 +66,7 @@ class Deliveries:
             if state is not None and delivery.endpoint_id in self._tally:
                 self._publish(Mirrored(delivery=delivery, state=state))
 
-        await self._writer.run(job, after)
+        await self._writer.run(job, after, cost=len(response_body))
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:
         """A request's deliveries, oldest first."""

@@ -10,6 +10,7 @@ from filelock import FileLock, Timeout
 
 from app.core.errors import DataFolderError, FolderInUseError
 from app.db.connection import FILE_NAME, companions
+from app.db.disk_reserve import make_room_to_start
 
 LOCK_NAME = "hookline.lock"
 PID_NAME = "hookline.pid"
@@ -38,6 +39,7 @@ def hold_folder(folder: Path, note: str = "") -> FolderHold:
         lock = FileLock(folder / LOCK_NAME, timeout=0, mode=0o600, thread_local=False)
         lock.acquire()
         try:
+            make_room_to_start(folder)
             _write_pid(folder / PID_NAME)
         except BaseException:
             lock.release()

@@ -49,7 +49,7 @@ class Pace:
 class Job:
     """One write. `after` runs on the loop, in the order of commits; `failed` runs instead when nothing was written."""
 
-    __slots__ = ("after", "failed", "pace", "result", "run", "whole")
+    __slots__ = ("after", "cost", "failed", "pace", "result", "run", "whole")
 
     def __init__(
         self,
@@ -59,10 +59,14 @@ class Job:
         pace: Pace | None = None,
         *,
         whole: bool = True,
+        cost: int = 0,
     ) -> None:
-        """With a `pace` it is background work; unless `whole` it runs outside of a transaction."""
+        """With a `pace` it is background work; unless `whole` it runs outside of a transaction.
+
+        `cost` is how many bytes senders make it store: it has to leave the disk reserve alone.
+        """
         self.run, self.after, self.failed = run, after, failed
-        self.pace, self.whole = pace, whole
+        self.pace, self.whole, self.cost = pace, whole, cost
         self.result: Any = None
 
 

@@ -49,7 +49,7 @@ class Replies:
             try:
                 await self._writer.run(lambda database: _write(database, waiting))
             except StorageUnavailableError as error:
-                log.warning("the times of the last %d answers are lost: %s", len(waiting), error)
+                log.debug("the times of the last %d answers are lost: %s", len(waiting), error)
 
     def _later(self) -> None:
         if self._timer is None and not self._closed:

@@ -28,6 +28,7 @@ from app.db.expiry import count_expired, delete_expired, expired_size, forget_mi
 from app.db.jobs import Pace
 from app.db.raw import raw
 from app.db.readers import Readers
+from app.db.reclaim import Reclaim
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
 from app.db.sweeper import Sweeper
 from app.db.writer import Writer
@@ -50,17 +51,18 @@ class Retention:
         endpoints: Endpoints,
         tally: Tally,
         sweeper: Sweeper,
+        reclaim: Reclaim,
         publish: Callable[[Event], None],
         clock: Callable[[], int],
         running_s: Callable[[], float],
         interval_s: float,
     ) -> None:
         self._path, self._writer, self._readers = path, writer, readers
-        self._endpoints, self._tally, self._sweeper = endpoints, tally, sweeper
+        self._endpoints, self._tally, self._sweeper, self._reclaim = endpoints, tally, sweeper, reclaim
         self._publish, self._clock, self._interval_s = publish, clock, interval_s
         self._clock_check = ClockCheck(writer, readers, running_s)
         self._announced: str | None = None
-        self._rows, self._pages = Pace(64), Pace(64)
+        self._rows = Pace(64)
         self._lock = asyncio.Lock()
         self._soon = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -107,7 +109,7 @@ class Retention:
             await self._note_problem()
             deleted = {} if now is None else await self._purge_all(now)
             await self._sweeper.sweep()
-            freed = await self._shrink()
+            freed = await self._reclaim.run()
             self.last_report = PurgeReport(at=self._clock(), deleted=deleted, freed_bytes=freed)
         self._publish(Purged(report=self.last_report))
         return self.last_report
@@ -162,21 +164,13 @@ class Retention:
                 return total
             total += removed.total
 
-    async def _shrink(self) -> int:
-        freed = 0
-        while step := await self._writer.between(_vacuum, self._pages, whole=False):
-            freed += step
-        if freed:
-            await self._writer.checkpoint()
-        return freed
-
     async def _run(self) -> None:
         while True:
             self._soon.clear()
             try:
                 await self.purge()
             except StorageUnavailableError as error:
-                log.warning("retention is put off: %s", error)  # the banner tells the user; the next run tries again
+                log.debug("retention is put off: %s", error)  # the writer has logged why; the next run tries again
             self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
             # Not `wait_for`: on Python 3.11 it can swallow a cancellation that arrives as the event is set, and `stop`
             # hangs.
@@ -187,21 +181,6 @@ class Retention:
 
 def _limit(endpoint: Endpoint, now: int) -> int:
     return now - endpoint.retention_days * DAY_US
-
-
-def _vacuum(database: SqliteDatabase, pages: int) -> int:
-    """Give at most `pages` free pages back; how many bytes that were."""
-    connection = raw(database)
-
-    def number(pragma: str) -> int:
-        return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
-
-    if not number("freelist_count"):
-        return 0
-    before = number("page_count")
-    # execute() takes one step, which frees one page; executescript() goes on to the end
-    connection.executescript(f"PRAGMA incremental_vacuum({pages})")
-    return (before - number("page_count")) * number("page_size")
 
 
 def _size(database: SqliteDatabase, path: Path, limits: list[tuple[int, int]]) -> StorageSize:

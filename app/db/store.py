@@ -11,6 +11,7 @@ from app.core.clock import now_us
 from app.core.events import Event, StorageTrouble
 from app.core.model import Counts
 from app.core.providers.catalogue import Identify
+from app.core.settings import Settings
 from app.db.account import Account
 from app.db.activity import Activity
 from app.db.bulk import Inserts
@@ -18,10 +19,12 @@ from app.db.captures import Captures
 from app.db.connection import FILE_NAME
 from app.db.counts import Tally
 from app.db.deliveries import Deliveries
+from app.db.disk_reserve import DiskReserve
 from app.db.endpoints import Endpoints
 from app.db.identifying import Identifier
 from app.db.listing import count_all
 from app.db.readers import Readers
+from app.db.reclaim import Reclaim
 from app.db.retention import Retention
 from app.db.search.index.index import Index
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
@@ -45,18 +48,21 @@ class Store:
         running_s: Callable[[], float],
         purge_interval_s: float,
         identify: Identify | None,
+        disk_reserve: Callable[[], int],
     ) -> None:
         def told(event: Event) -> None:
             index.heard(event)
             publish(event)
 
         self._tally = tally = Tally()
+        self._reserve = DiskReserve(path, disk_reserve)
         self._writer = writer = Writer(
-            path, Inserts(tally, told), lambda reason: publish(StorageTrouble(reason=reason))
+            path, Inserts(tally, told), lambda reason: publish(StorageTrouble(reason=reason)), self._reserve
         )
         self._readers = readers = Readers(path)
-        self._index = index = Index(path.with_name(INDEX_NAME), readers)
-        self._sweeper = sweeper = Sweeper(writer)
+        self._index = index = Index(path.with_name(INDEX_NAME), readers, self._reserve.has_plenty)
+        self._reclaim = reclaim = Reclaim(writer)
+        self._sweeper = sweeper = Sweeper(writer, reclaim)
         self._identifier = identifier = Identifier(writer, readers, identify, publish)
         self._closing = asyncio.Lock()
         self.endpoints = Endpoints(writer, tally, sweeper, publish, own_bases)
@@ -74,6 +80,7 @@ class Store:
             endpoints=self.endpoints,
             tally=tally,
             sweeper=sweeper,
+            reclaim=reclaim,
             publish=told,
             clock=clock,
             running_s=running_s,
@@ -91,8 +98,10 @@ class Store:
         running_s: Callable[[], float] = time.monotonic,
         purge_interval_s: float = PURGE_INTERVAL_S,
         identify: Identify | None = None,
+        disk_reserve: Callable[[], int] = lambda: Settings().disk_reserve,
     ) -> Store:
-        """Open the database in `folder`, made or migrated if need be. `identify` tells who sent a request.
+        """Open the database in `folder`, made or migrated if need be. `identify` tells who sent a request;
+        `disk_reserve` gives the setting of that name.
 
         DamagedDatabaseError, NewerDatabaseError or DataFolderError when it cannot be used; it is left as it is then.
         """
@@ -104,6 +113,7 @@ class Store:
             running_s=running_s,
             purge_interval_s=purge_interval_s,
             identify=identify,
+            disk_reserve=disk_reserve,
         )
         try:
             await store._load()
@@ -111,6 +121,10 @@ class Store:
             await store.close()
             raise
         return store
+
+    def keep_reserve(self) -> None:
+        """The program stays: from now on the disk reserve has its file."""
+        self._reserve.keep_file()
 
     def hurry(self) -> None:
         """Hookline is about to end: wait no longer for a lock that another program holds."""
@@ -122,6 +136,7 @@ class Store:
         async with self._closing:
             await self.retention.close()
             await self._sweeper.stop()
+            await self._reclaim.stop()
             await self._identifier.stop()
             await self._index.stop()
             await self.captures.close()

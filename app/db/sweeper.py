@@ -7,6 +7,7 @@ import logging
 
 from app.core.errors import StorageUnavailableError
 from app.db.jobs import Pace
+from app.db.reclaim import Reclaim
 from app.db.removal import delete_loose_parts, delete_removed_endpoint
 from app.db.writer import Writer
 
@@ -16,8 +17,8 @@ log = logging.getLogger(__name__)
 class Sweeper:
     """Sweeps when woken. What a stop or a crash interrupts goes on at the next start."""
 
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+    def __init__(self, writer: Writer, reclaim: Reclaim) -> None:
+        self._writer, self._reclaim = writer, reclaim
         self._rows, self._parts = Pace(64), Pace(2, least=1)
         self._lock = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -49,4 +50,6 @@ class Sweeper:
             try:
                 await self.sweep()
             except StorageUnavailableError as error:
-                log.warning("deleting in the background is put off: %s", error)  # retention tries again
+                log.debug("deleting in the background is put off: %s", error)  # retention tries again
+            else:
+                self._reclaim.soon()

@@ -17,7 +17,8 @@ from typing import TypeVar
 from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
-from app.db.connection import BUSY_S, Whereabouts, open_writer, trouble
+from app.db.connection import BUSY_S, Whereabouts, open_writer, trouble, wants_room
+from app.db.disk_reserve import DiskReserve
 from app.db.jobs import Add, Bulk, Job, Outcome, Pace
 from app.db.raw import raw, savepoint, transaction
 
@@ -30,6 +31,8 @@ LOOK_UP_MS = 100
 """While another program holds the lock: how often to look whether waiting for it still makes sense."""
 PROBE_S = 2.0
 """How often a store in trouble is tried again while nobody wants to write."""
+REPEAT_S = 60.0
+"""Trouble that comes back sooner than that is not logged again."""
 
 
 def _nothing(_: object) -> None:
@@ -39,8 +42,8 @@ def _nothing(_: object) -> None:
 class Writer:
     """Owns the writing connection. All public methods are called on the loop's thread."""
 
-    def __init__(self, path: Path, bulk: Bulk, on_trouble: Callable[[str | None], None]) -> None:
-        self._path, self._bulk, self._on_trouble = path, bulk, on_trouble
+    def __init__(self, path: Path, bulk: Bulk, on_trouble: Callable[[str | None], None], reserve: DiskReserve) -> None:
+        self._path, self._bulk, self._on_trouble, self._reserve = path, bulk, on_trouble, reserve
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Add | Job | None] = SimpleQueue()
         self._background: deque[Job] = deque()
@@ -48,7 +51,10 @@ class Writer:
         self._ready: asyncio.Future[None] = self._loop.create_future()
         self._ended = asyncio.Event()
         self._closed = False
-        self._trouble = False
+        self._trouble: str | None = None
+        self._announced: str | None = None
+        self._logged, self._is_logged, self._over_at = "", False, 0.0
+        """The trouble last logged, whether that is the one now announced, and when the last one was over."""
         self._hurried = False
         self._database: SqliteDatabase
         self._connection: sqlite3.Connection
@@ -65,9 +71,14 @@ class Writer:
             raise StorageUnavailableError("Hookline is closing: nothing is stored any more.")
         self._queue.put(item)
 
-    async def run(self, job: Callable[[SqliteDatabase], T], after: Callable[[T], None] = _nothing) -> T:
-        """What `job` returns, once that is committed. It may run twice, the first time undone, and may raise."""
-        return await self._wait(lambda done, failed: Job(job, done, failed), after)
+    async def run(
+        self, job: Callable[[SqliteDatabase], T], after: Callable[[T], None] = _nothing, *, cost: int = 0
+    ) -> T:
+        """What `job` returns, once that is committed. It may run twice, the first time undone, and may raise.
+
+        With a `cost`, the bytes that senders make it store, it is refused when the disk has no room for them.
+        """
+        return await self._wait(lambda done, failed: Job(job, done, failed, cost=cost), after)
 
     async def between(
         self,
@@ -85,16 +96,19 @@ class Writer:
             lambda done, failed: Job(lambda database: step(database, pace.rows), done, failed, pace, whole=whole), after
         )
 
-    async def checkpoint(self) -> None:
-        """Move what the log holds into the database file and shrink both, unless a reader is in the way."""
+    async def checkpoint(self) -> bool:
+        """Move what the log holds into the database file and shrink both; False when a reader is in the way."""
 
-        def job(database: SqliteDatabase, _: int) -> None:
+        def job(database: SqliteDatabase, _: int) -> bool:
             connection = raw(database)
             connection.execute("PRAGMA busy_timeout = 0")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            # On a full disk the log's blocks are not given away: the next deletion needs them.
+            mode = "PASSIVE" if self._reserve.low else "TRUNCATE"
+            busy, logged, moved = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
             connection.execute(f"PRAGMA busy_timeout = {LOOK_UP_MS}")
+            return not busy and bool(logged == moved)
 
-        await self.between(job, Pace(1), whole=False)
+        return await self.between(job, Pace(1), whole=False)
 
     def hurry(self) -> None:
         """Hookline is about to end: wait no longer for a lock that another program holds."""
@@ -143,6 +157,7 @@ class Writer:
             with contextlib.suppress(sqlite3.Error):  # the last chance to tidy up; the log keeps what this cannot
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             self._database.close()
+            self._reserve.close()
             self._loop.call_soon_threadsafe(self._ended.set)
 
     def _turn(self) -> bool:
@@ -150,7 +165,7 @@ class Writer:
         adds, jobs, stop = self._take()
         if adds or jobs:
             self._commit(adds, jobs)
-        elif self._trouble:
+        elif self._announced:
             self._probe()
         if self._background:
             self._step(self._background.popleft())
@@ -164,7 +179,7 @@ class Writer:
         jobs: list[Job] = []
         queue = self._queue
         try:
-            item = queue.get(not self._background, PROBE_S if self._trouble else None)
+            item = queue.get(not self._background, PROBE_S if self._announced else None)
             while item is not None:
                 if type(item) is tuple:
                     adds.append(item)
@@ -182,27 +197,47 @@ class Writer:
 
     def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
         outcome = Outcome()
+        held: list[Add | Job] = []
         try:
             self._whereabouts.check()
+            adds, jobs, held = self._reserve.hold_back(self._connection, adds, jobs)
             try:
-                with self._transaction():
-                    for job in jobs:
-                        job.result = job.run(self._database)
-                    if adds:
-                        self._bulk.write(self._connection, adds)
-                outcome.adds, outcome.jobs = adds, jobs
+                outcome = self._write(adds, jobs)
             except Exception as error:
-                if trouble(error):
+                # What was kept in reserve is for deleting, not for captures.
+                if not wants_room(error) or not jobs or not self._reserve.make_room(self._connection):
                     raise
-                outcome = self._one_by_one(adds, jobs)
+                held, adds = [*held, *adds], []
+                outcome = self._write([], jobs)
         except Exception as error:
             outcome = Outcome()
             told = self._unavailable(error)
             outcome.failures = [*((job, told) for job in jobs), *((add, told) for add in adds)]
         else:
-            if self._trouble:
+            if self._announced:
                 self._probe()
+        if held:
+            full = StorageUnavailableError(f"Hookline cannot store anything now. {self._reserve.reason}")
+            outcome.failures += [(item, full) for item in held]
+            self._announce()
+        self._reserve.tidy(self._connection)
         self._loop.call_soon_threadsafe(self._done, outcome)
+
+    def _write(self, adds: list[Add], jobs: list[Job]) -> Outcome:
+        """All in one transaction; when one fails, each by itself. Trouble of the whole store is raised."""
+        outcome = Outcome()
+        try:
+            with self._transaction():
+                for job in jobs:
+                    job.result = job.run(self._database)
+                if adds:
+                    self._bulk.write(self._connection, adds)
+        except Exception as error:
+            if trouble(error):
+                raise
+            return self._one_by_one(adds, jobs)
+        outcome.adds, outcome.jobs = adds, jobs
+        return outcome
 
     def _one_by_one(self, adds: list[Add], jobs: list[Job]) -> Outcome:
         """The same in one transaction, but what fails is undone and told alone."""
@@ -235,41 +270,69 @@ class Writer:
         try:
             self._whereabouts.check()
             self._connection.execute("PRAGMA synchronous = NORMAL")
-            with self._transaction() if job.whole else contextlib.nullcontext():
-                started = time.perf_counter()
-                job.result = job.run(self._database)
-                if job.pace is not None:
-                    job.pace.took(time.perf_counter() - started)
+            try:
+                self._run_step(job)
+            except Exception as error:
+                if not wants_room(error) or not self._reserve.make_room(self._connection):
+                    raise
+                self._run_step(job)
             outcome.jobs.append(job)
         except Exception as error:
             outcome.failures.append((job, self._unavailable(error)))
         finally:
             self._connection.execute("PRAGMA synchronous = FULL")
+        self._reserve.tidy(self._connection)
         self._loop.call_soon_threadsafe(self._done, outcome)
+
+    def _run_step(self, job: Job) -> None:
+        with self._transaction() if job.whole else contextlib.nullcontext():
+            started = time.perf_counter()
+            job.result = job.run(self._database)
+            if job.pace is not None:
+                job.pace.took(time.perf_counter() - started)
 
     def _unavailable(self, error: Exception) -> Exception:
         """What to tell those who wait: the world's trouble in words (announced once), a bug of ours as it is."""
         reason = trouble(error)
         if reason is None:
             return error
-        if not self._trouble:
-            self._trouble = True
-            log.warning("storing fails: %s (%s)", reason, error)
-            self._loop.call_soon_threadsafe(self._on_trouble, reason)
+        if self._trouble is None:
+            self._trouble = reason
+            self._announce(f" ({error})")
         return StorageUnavailableError(f"Hookline cannot store anything now. {reason}")
 
+    def _announce(self, detail: str = "") -> None:
+        """Tell when storing begins to fail and when it works again; log it once, however often it comes and goes."""
+        reason = self._trouble or self._reserve.reason
+        if (reason is None) == (self._announced is None):
+            return
+        if reason is not None:
+            repeated = reason == self._logged and time.monotonic() - self._over_at < REPEAT_S
+            self._is_logged = not repeated
+            if self._is_logged:
+                self._logged = reason
+                log.warning("storing fails: %s%s", reason, detail)
+        else:
+            self._over_at = time.monotonic()
+            if self._is_logged:
+                log.warning("storing works again")
+        self._announced = reason
+        self._loop.call_soon_threadsafe(self._on_trouble, reason)
+
     def _probe(self) -> None:
-        """Write something tiny; when that works, so does everything else again."""
+        """Write something tiny; when that works, so does everything else again, as far as the disk has room."""
         try:
             self._whereabouts.check()
+            if self._reserve.low:
+                self._reserve.look(self._connection)
             with self._transaction():
                 self._connection.execute("UPDATE account SET plan = plan")
         except Exception as error:
             if trouble(error) is None:
                 log.exception("trying to store something failed")
             return
-        self._trouble = False
-        self._loop.call_soon_threadsafe(self._on_trouble, None)
+        self._trouble = None
+        self._announce()
 
     # -- on the loop's thread ------------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ async def test_a_full_disk_is_said_once_and_capture_goes_on_when_there_is_space(
             _, more = await fill_up(store, made.id)
             refused |= more
         first = reasons(events)
-        assert first[0] == "The disk is full. Free some space."
+        assert str(first[0]).startswith("The disk has ")
         assert first[1::2] == [None] * len(first[1::2])
         told = {summary.id for event in of_kind(events, Captured) for summary in event.summaries}
         ballast.unlink()

@@ -31,7 +31,7 @@ def test_a_full_disk_refuses_with_503_and_recovers_without_a_restart(tmp_path: P
     with Program(tmp_path, "--endpoint", "Full") as program:
         url = program.line("Full: ").removeprefix("Full: ")
         acknowledged = [json.loads(post(url, BODY).body)["id"] for _ in range(3)]
-        largest = max(path.stat().st_size for path in tmp_path.iterdir())
+        largest = max(path.stat().st_size for path in tmp_path.glob("hookline.db*"))
         _limit_files(program, largest + 50_000)
         refused = _until_refused(url, acknowledged)
         assert refused.headers["retry-after"]

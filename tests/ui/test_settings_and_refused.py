@@ -126,6 +126,22 @@ class TestSettings:
 
         run(scene())
 
+    def test_the_disk_reserve_is_saved_in_bytes(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                desk.settings = Settings(disk_reserve=300 * MIB + 5)
+                dialog = open_settings(desk, window)
+                dialog.network.port.setValue(9000)
+                dialog.save_button.click()
+                await until(lambda: desk.settings.port == 9000)
+                assert desk.settings.disk_reserve == 300 * MIB + 5
+                dialog.storage.reserve.setValue(512)
+                dialog.save_button.click()
+                await until(lambda: desk.settings.disk_reserve == 512 * MIB)
+                dialog.reject()
+
+        run(scene())
+
     def test_the_theme_takes_effect_at_once(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:

@@ -27,7 +27,8 @@ from app.ui.widgets.labels import label
 
 
 class SettingsDialog(Dialog):
-    """Theme and plan take effect at once; the network's settings when saved. `applied` follows a successful save."""
+    """Theme and plan take effect at once, what the fields of network and storage say when saved. `applied` follows a
+    successful save."""
 
     applied = Signal()
 
@@ -53,6 +54,7 @@ class SettingsDialog(Dialog):
         self.close_button.clicked.connect(self.reject)
         self.save_button.clicked.connect(self.save)
         self.network.changed.connect(self._refresh)
+        self.storage.changed.connect(self._refresh)
         self._refresh()
         self.resize(self.sizeHint())
 
@@ -62,8 +64,8 @@ class SettingsDialog(Dialog):
         return QSize(640, min(720, parent.height() - 48) if parent else 720)
 
     def wanted(self) -> Settings:
-        """The settings in force with what the network fields say."""
-        return self.network.value(self._doors.settings())
+        """The settings in force with what the fields say."""
+        return self.storage.value(self.network.value(self._doors.settings()))
 
     def is_idle(self) -> bool:
         """While nothing is to be saved."""
@@ -71,7 +73,7 @@ class SettingsDialog(Dialog):
 
     @Slot()
     def save(self) -> None:
-        """Apply what the network fields say."""
+        """Apply what the fields say."""
         if self.save_button.isEnabled():
             self._focused = self.focusWidget()
             self._busy = True

@@ -1,15 +1,17 @@
-"""The store: its size, what retention will free, when it runs next or why it waits, and where the data folder is."""
+"""The store: its size, what retention will free, when it runs next or why it waits, the disk reserve, and where the
+data folder is."""
 
 from __future__ import annotations
 
-import msgspec
-from PySide6.QtCore import QTimer, Slot
+from msgspec.structs import replace
+from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.core.clock import now_us
 from app.core.clock_problem import ClockProblem
 from app.core.model import PurgeReport, StorageSize
+from app.core.settings import MIB, Settings, meta
 from app.core.wording import count_of, size_text, until
 from app.ui.ports import Doors
 from app.ui.retention_notice import RESUME
@@ -17,6 +19,7 @@ from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.fields import NumberField
 from app.ui.widgets.folder_field import FolderField
 from app.ui.widgets.labels import label
 
@@ -25,7 +28,9 @@ RUN = "Run now"
 
 
 class StorageSection(SettingsSection):
-    """Figures refresh while the dialog is open."""
+    """Figures refresh while the dialog is open; `changed` follows each edit of a field."""
+
+    changed = Signal()
 
     def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__("Storage", parent)
@@ -34,6 +39,13 @@ class StorageSection(SettingsSection):
         self.run_button.clicked.connect(self.run_now)
         self.size_row = SettingsRow("Measuring…", "", self.run_button, self, width=0)
         self.column.addWidget(self.size_row)
+        declared = meta("disk_reserve")
+        self.reserve = NumberField(
+            int(declared.ge or MIB) // MIB, int(declared.le or MIB) // MIB, self, suffix=" MiB", step=16
+        )
+        self.reserve.setValue(_mib(doors.settings().disk_reserve))
+        self.reserve.valueChanged.connect(self.changed)
+        self.add_declared("disk_reserve", self.reserve)
         self.folder = FolderField(doors.data_folder, theme, self)
         place = QVBoxLayout()
         place.setSpacing(6)
@@ -45,6 +57,11 @@ class StorageSection(SettingsSection):
         self._timer.timeout.connect(self._measure)
         self._timer.start()
         QTimer.singleShot(0, self._measure)
+
+    def value(self, current: Settings) -> Settings:
+        """`current` with what the field says; a reserve that is no whole number of MiB stays until it is changed."""
+        reserve = self.reserve.value()
+        return current if reserve == _mib(current.disk_reserve) else replace(current, disk_reserve=reserve * MIB)
 
     @Slot()
     def run_now(self) -> None:
@@ -80,6 +97,10 @@ class StorageSection(SettingsSection):
             self.size_row.text.setText(words)
 
 
+def _mib(size: int) -> int:
+    return max(1, round(size / MIB))
+
+
 def storage_text(
     size: StorageSize,
     last: PurgeReport | None,
@@ -90,7 +111,7 @@ def storage_text(
 ) -> str:
     """What the next run of retention will do, when that is, and what the last one did; or what it waits for."""
     if problem is not None:
-        problem = msgspec.structs.replace(problem, expired=size.expired)
+        problem = replace(problem, expired=size.expired)
         return f"{problem.reason} {problem.advice}"
     words = []
     if size.expired:

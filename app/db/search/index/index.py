@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, Purged, RequestsRemoved
+from app.db.connection import wants_room
 from app.db.readers import Readers
 from app.db.search.index.entries import Batch, deleted_groups, following, seqs_in, stored_in, without
 from app.db.search.index.index_file import GROUP, Contents, IndexFile
@@ -28,15 +29,20 @@ LEFT = 1_000
 """So many may wait before indexing begins: searches look at them one by one."""
 AT_ONCE_S = 0.01
 """As long as nothing is found, the next groups are asked without coming back to the loop: that often takes longer."""
+ROOM_S = 2.0
+"""While the disk is nearly full: how often it is looked whether there is room again."""
 REST = 16.0
 """While requests come in, the index rests for so many times as long as it worked."""
 
 
 class Index:
-    """All public methods are called on the loop's thread. Trouble with the file is logged; searches then scan."""
+    """All public methods are called on the loop's thread. Trouble with the file is logged; searches then scan.
 
-    def __init__(self, path: Path, readers: Readers) -> None:
-        self._path, self._readers = path, readers
+    `has_room`, asked on the index's thread, says whether the disk has room for one; without it nothing is indexed.
+    """
+
+    def __init__(self, path: Path, readers: Readers, has_room: Callable[[], bool]) -> None:
+        self._path, self._readers, self._has_room = path, readers, has_room
         self._thread = ThreadPoolExecutor(1, "hookline-index")
         self._file: IndexFile | None = None
         self._task: asyncio.Task[None] | None = None
@@ -95,17 +101,33 @@ class Index:
             while self._waiting <= LEFT and not self._path.exists():
                 await self._wake.wait()
                 self._wake.clear()
-            self.contents = await self._on_thread(partial(self._open, newest))
             while True:
-                await self._catch_up()
-                self._wake.clear()
-                await self._wake.wait()
+                try:
+                    await self._follow(newest)
+                except sqlite3.Error as error:
+                    if not wants_room(error) or await self._on_thread(self._has_room):
+                        raise
+                    newest = max(newest, self.contents.upto)
+                    await self._give_up()
+                    await self._wait_for_room()
         except (sqlite3.Error, OSError, StorageUnavailableError) as error:
             log.warning("the search index is given up until the next start: %s", error)
             await self._give_up()
         except Exception:
             log.exception("the search index is given up until the next start")
             await self._give_up()
+
+    async def _follow(self, newest: int) -> None:
+        """Open the file, and index what comes."""
+        self.contents = await self._on_thread(partial(self._open, newest))
+        while True:
+            await self._catch_up()
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def _wait_for_room(self) -> None:
+        while not await self._on_thread(self._has_room):  # noqa: ASYNC110 - no disk tells of its room
+            await asyncio.sleep(ROOM_S)
 
     async def _give_up(self) -> None:
         self.contents = Contents()
@@ -116,6 +138,7 @@ class Index:
         assert self._file is not None
         await self._fill_gaps()
         while True:
+            await self._wait_for_room()
             begin, captured = time.perf_counter(), self._captured
             after, first = self.contents.upto, self._first
             batch = await self._readers.run(partial(following, after=after, limit=BATCH, first_gap=first))

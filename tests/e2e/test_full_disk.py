@@ -1,0 +1,202 @@
+"""A disk of 30 MB, filled in four ways: nothing acknowledged is lost, and deleting, stop and start work."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from tests.e2e.program import Program, hookline
+from tests.e2e.senders import Answer, post
+
+if sys.platform != "linux":
+    pytest.skip("needs a tmpfs", allow_module_level=True)
+
+DISK = 30 * 1024 * 1024
+SLUG = "full-disk"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A data folder on a tmpfs of its own."""
+    here = tmp_path / "small"
+    here.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", here]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("no right to mount a small file system")
+    try:
+        yield here / "data"
+    finally:
+        subprocess.run(["umount", "-l", here], check=True)
+
+
+def free(folder: Path) -> int:
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
+
+
+def fill_from_outside(folder: Path) -> Path:
+    """Take every byte that is left."""
+    ballast = folder.parent / "ballast"
+    with ballast.open("ab", buffering=0) as file:
+        for size in (1_000_000, 4_096, 1):
+            with contextlib.suppress(OSError):
+                while file.write(b"x" * size):
+                    pass
+    assert free(folder) == 0
+    return ballast
+
+
+def api(program: Program, method: str, path: str) -> tuple[int, Any]:
+    """Status and answer of a call to the local API."""
+    runtime = program.runtime()
+    assert runtime is not None
+    connection = http.client.HTTPConnection(urlsplit(runtime["api_url"]).netloc, timeout=20)
+    with closing(connection):
+        token = (program.folder / "api-token").read_text().strip()
+        connection.request(method, f"/api/v1{path}", headers={"Authorization": f"Bearer {token}"})
+        answer = connection.getresponse()
+        data = answer.read()
+    return answer.status, json.loads(data) if data else None
+
+
+def make_endpoint(program: Program) -> str:
+    """Its URL."""
+    added = hookline(program.folder, "endpoint", "add", "Full", "--slug", SLUG, "--json")
+    assert added.returncode == 0, added.stderr
+    return str(json.loads(added.stdout)["url"])
+
+
+def fill_by_captures(url: str, size: int) -> tuple[list[str], Answer]:
+    """Post bodies of `size` bytes, from several senders, until one is refused; ids acknowledged, the refusal."""
+    parts = urlsplit(url)
+    request = f"POST {parts.path} HTTP/1.1\r\nHost: t\r\nContent-Length: {size}\r\n\r\n".encode() + b"x" * size
+    ids: list[str] = []
+    with ExitStack() as open_ones:
+        senders = []
+        for _ in range(32 if size < 10_000 else 1):
+            connection = socket.create_connection((str(parts.hostname), parts.port or 80), timeout=20)
+            senders.append((open_ones.enter_context(connection), open_ones.enter_context(connection.makefile("rb"))))
+        while True:
+            for connection, _ in senders:
+                connection.sendall(request)
+            answers = [read_one(stream) for _, stream in senders]
+            ids += [json.loads(answer.body)["id"] for answer in answers if answer.status == 200]
+            refused = [answer for answer in answers if answer.status != 200]
+            if refused:
+                assert {answer.status for answer in refused} == {503}
+                return ids, refused[0]
+
+
+def read_one(stream: Any) -> Answer:
+    status = int(stream.readline().split()[1])
+    headers = {}
+    while (line := stream.readline()) != b"\r\n":
+        name, _, value = line.decode().partition(":")
+        headers[name.lower()] = value.strip()
+    return Answer(status, headers, stream.read(int(headers["content-length"])))
+
+
+def wait_taken(url: str, body: bytes, seconds: float = 10.0) -> str:
+    """Post until it is captured; its id."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = post(url, body)
+        if answer.status == 200:
+            return str(json.loads(answer.body)["id"])
+        assert time.monotonic() < end, f"captures did not come back within {seconds} s"
+        time.sleep(0.1)
+
+
+def stored(folder: Path) -> set[str]:
+    with closing(sqlite3.connect(folder / "hookline.db")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return {row[0] for row in database.execute("SELECT id FROM capture")}
+
+
+def check_deleting_and_coming_back(program: Program, url: str, body: bytes) -> set[str]:
+    """Delete one request, then all others; what is captured after that."""
+    listed = {item["id"] for item in api(program, "GET", "/requests?limit=500")[1]["items"]}
+    assert api(program, "DELETE", f"/requests/{max(listed)}")[0] == 204
+    assert api(program, "GET", f"/requests?q={quote('method:POST')}&limit=1")[1]["items"]
+    assert api(program, "DELETE", f"/endpoints/{SLUG}/requests")[0] == 204
+    before = wait_taken(url, body)
+    assert {item["id"] for item in api(program, "GET", "/requests")[1]["items"]} == {before}
+    return {before}
+
+
+@pytest.mark.parametrize("size", [600, 200_000, 5_000_000])
+def test_captures_stop_in_time_and_come_back_after_deleting(folder: Path, size: int) -> None:
+    with Program(folder) as program:
+        url = make_endpoint(program)
+        ids, refused = fill_by_captures(url, size)
+        assert refused.headers["retry-after"]
+        assert json.loads(refused.body) == {"error": "storage_unavailable"}
+        ids += fill_by_captures(url, 600)[0]
+        assert sum(path.stat().st_size for path in folder.iterdir()) > DISK * 0.6
+        assert free(folder) > 1_000_000
+        assert "free" in api(program, "GET", "/status")[1]["storage"]
+        assert program.stop() == 0
+    check_log(program)
+    assert stored(folder) == set(ids)
+    with Program(folder) as program:
+        url = f"{program.base}/catch/{SLUG}"
+        fill_by_captures(url, size)
+        kept = check_deleting_and_coming_back(program, url, b"x" * size)
+        assert api(program, "GET", "/status")[1]["storage"] == "ok"
+        assert program.stop() == 0
+    check_log(program)
+    assert stored(folder) == kept
+
+
+def check_log(program: Program) -> None:
+    """No traceback, and no trouble told twice."""
+    assert not any("Traceback" in line for line in program.errors)
+    assert sum("storing fails" in line for line in program.errors) <= 1, program.errors
+
+
+def test_a_disk_filled_by_others_to_its_last_byte(folder: Path) -> None:
+    with Program(folder) as program:
+        url = make_endpoint(program)
+        ids = {wait_taken(url, b"x" * 200_000) for _ in range(20)}
+        fill_from_outside(folder)
+        ids |= set(fill_by_captures(url, 600)[0])
+        ids -= check_reading_and_deleting(program, ids)
+        fill_from_outside(folder)
+        assert program.stop() == 0
+    assert stored(folder) == ids
+    ballast = fill_from_outside(folder)
+    with Program(folder) as program:
+        fresh = f"{program.base}/catch/{SLUG}"
+        ids |= set(fill_by_captures(fresh, 600)[0])
+        ids -= check_reading_and_deleting(program, ids)
+        assert api(program, "PATCH", f"/endpoints/{SLUG}")[0] in (400, 422)
+        ballast.unlink()
+        ids.add(wait_taken(fresh, b"x" * 600))
+        assert program.stop() == 0
+    check_log(program)
+    assert stored(folder) == ids
+
+
+def check_reading_and_deleting(program: Program, ids: set[str]) -> set[str]:
+    """The id that was deleted."""
+    listed = [item["id"] for item in api(program, "GET", "/requests?limit=500")[1]["items"]]
+    assert set(listed) == ids
+    assert api(program, "GET", f"/requests/{listed[0]}")[0] == 200
+    assert len(api(program, "GET", "/requests?limit=500&q=xxxx")[1]["items"]) == len(ids)
+    assert api(program, "GET", "/status")[1]["storage"] != "ok"
+    assert api(program, "DELETE", f"/requests/{listed[0]}")[0] == 204
+    return {listed[0]}
