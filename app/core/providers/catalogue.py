@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.core.model import Headers, Record
 from app.core.providers.contents import FORM, Contents, kind_of
-from app.core.providers.service import BODY, HEADER, RequestKind, Service, Source, read_folder, source
+from app.core.providers.service import BESIDE, BODY, HEADER, RequestKind, Service, Source, read_folder, source
 
 HEAD = 256 * 1024
 """Bytes of a body that are looked at; a JSON body cut off there holds nothing."""
@@ -43,28 +43,38 @@ class _Rule:
     __slots__ = (
         "anchor",
         "body",
+        "body_any",
+        "by_value",
         "delivery_id",
         "event",
         "form",
+        "header_only",
         "headers",
         "key",
         "patterns",
         "provider",
+        "texts",
         "values",
         "without",
+        "without_body",
     )
 
     def __init__(self, service: Service, kind: RequestKind) -> None:
         self.provider = service.id
         named = [name.lower() for name in kind.headers]
-        self.patterns = [(name.lower(), _pattern(text)) for name, text in kind.header_values.items()]
+        self.texts = [(name.lower(), text) for name, text in kind.header_values.items()]
+        self.patterns = [(name, _pattern(text)) for name, text in self.texts]
         self.anchor = next(iter([*named, *(name for name, _ in self.patterns)]), None)
+        self.by_value = not named and all(text[:1] not in "*?[" for _, text in self.texts)
         self.headers = [name for name in named if name != self.anchor]
         self.without = [name.lower() for name in kind.without]
-        self.body = [tuple(path.split(".")) for path in kind.body]
+        self.body = _paths(kind.body)
+        self.body_any = _paths(kind.body_any)
+        self.without_body = _paths(kind.without_body)
         self.values = [(tuple(path.split(".")), _pattern(text)) for path, text in kind.body_values.items()]
         self.key = next(iter([*self.body, *(path for path, _ in self.values)]), ("",))[0]
         self.form = kind.form
+        self.header_only = not any((kind.body, kind.body_any, kind.without_body, kind.body_values, kind.form))
         self.event = [source(text) for text in kind.event]
         self.delivery_id = [source(text) for text in kind.delivery_id]
 
@@ -79,13 +89,18 @@ class _Rule:
         for name, pattern in self.patterns:
             if pattern.fullmatch(headers.get(name, "")[:_MATCHED_MAX]) is None:
                 return False
-        return self.fits_body(contents)
+        return self.header_only or self.fits_body(contents)
 
     def fits_body(self, contents: Contents) -> bool:
         """Whether what must stand in the body stands there."""
         for path in self.body:
             if not contents.has(path):
                 return False
+        for path in self.without_body:
+            if contents.has(path):
+                return False
+        if self.body_any and not any(map(contents.has, self.body_any)):
+            return False
         for path, pattern in self.values:
             if pattern.fullmatch((contents.text(path) or "")[:_MATCHED_MAX]) is None:
                 return False
@@ -97,6 +112,27 @@ class _Rule:
         return Sender(provider=self.provider, event=event, delivery_id=_first(self.delivery_id, headers, contents))
 
 
+_Ranked = list[tuple[int, _Rule]]
+
+
+class _ByValue:
+    """The rules for a header that nearly all requests have: only its value says whether one of them can fit."""
+
+    __slots__ = ("_first", "_pattern", "_rules")
+
+    def __init__(self, name: str, rules: _Ranked) -> None:
+        texts = [text for _, rule in rules for header, text in rule.texts if header == name]
+        self._rules = rules
+        self._first = {letter for text in texts for letter in (text[0].lower(), text[0].upper())}
+        self._pattern = re.compile("|".join(map(fnmatch.translate, texts)), re.IGNORECASE)
+
+    def rules(self, value: str) -> _Ranked | None:
+        """The rules, None when the value meets no pattern. Its first letter decides in most cases."""
+        if value[:1] not in self._first or self._pattern.fullmatch(value[:_MATCHED_MAX]) is None:
+            return None
+        return self._rules
+
+
 class Catalogue:
     """All services. `names` gives a service's name for people by its id."""
 
@@ -106,23 +142,30 @@ class Catalogue:
         pairs.sort(key=lambda pair: _conditions(pair[1]), reverse=True)  # stable: of equals, the first by id
         pairs.sort(key=lambda pair: pair[0].general)
         rules = [_Rule(service, kind) for service, kind in pairs]
-        self._by_header: dict[str, list[tuple[int, _Rule]]] = {}
-        self._by_key: dict[str, list[_Rule]] = {}
+        by_header: dict[str, _Ranked] = {}
+        self._by_key: dict[str, _Ranked] = {}
         self._by_form = [rule for rule in rules if rule.anchor is None and rule.form]
         for rank, rule in enumerate(rules):
             if rule.anchor is not None:
-                self._by_header.setdefault(rule.anchor, []).append((rank, rule))
+                by_header.setdefault(rule.anchor, []).append((rank, rule))
             elif not rule.form:
-                self._by_key.setdefault(rule.key, []).append(rule)
-        self._spelled: dict[str, list[tuple[int, _Rule]] | None] = {}
+                self._by_key.setdefault(rule.key, []).append((rank, rule))
+        self._by_header: dict[str, _Ranked | _ByValue] = {
+            name: _ByValue(name, ranked) if all(rule.by_value for _, rule in ranked) else ranked
+            for name, ranked in by_header.items()
+        }
+        self._spelled: dict[str, _Ranked | _ByValue | None] = {}
 
     def identify(self, headers: Headers, content_type: str, body: bytes) -> Sender | None:
         """Who sent this; of several that fit, the one with most conditions. Never raises, whatever was sent."""
-        spelled, found = self._spelled, None
-        for name, _ in headers:
+        spelled = self._spelled
+        found: _Ranked | None = None
+        for name, value in headers:
             here = spelled[name] if name in spelled else self._look_up(name)
             if here is not None:
-                found = here if found is None or found is here else found + here
+                ranked = here if type(here) is list else here.rules(value)  # type: ignore[union-attr]
+                if ranked is not None:
+                    found = ranked if found is None or found is ranked else found + ranked
         kind = kind_of(content_type)
         if found is None and kind is None:
             return None
@@ -132,14 +175,15 @@ class Catalogue:
             for _, rule in found if len(found) == 1 else sorted(found, key=_rank):
                 if rule.fits(values, contents):
                     return rule.sender(values, contents)
-        if kind is None or not body:
-            return None
+        return None if kind is None or not body else self._by_contents(headers, kind, contents)
+
+    def _by_contents(self, headers: Headers, kind: str, contents: Contents) -> Sender | None:
         for rule in self._open_to(kind, contents):
             if rule.fits_body(contents):
                 return rule.sender(_by_lower_case(headers), contents)
         return None
 
-    def _look_up(self, name: str) -> list[tuple[int, _Rule]] | None:
+    def _look_up(self, name: str) -> _Ranked | _ByValue | None:
         """The rules for a header in whatever case; remembered, because the same spellings come again and again."""
         here = self._by_header.get(name.lower())
         if len(self._spelled) < SPELLINGS_MAX and len(name) < SPELLING_MAX:
@@ -150,8 +194,10 @@ class Catalogue:
         """The rules that need no header and whose first key is there."""
         if kind == FORM:
             return self._by_form
-        top = contents.top()
-        return [rule for key, rules in self._by_key.items() if key in top for rule in rules]
+        here = self._by_key.keys() & contents.top()
+        if not here:
+            return ()
+        return [rule for _, rule in sorted((pair for key in here for pair in self._by_key[key]), key=_rank)]
 
 
 def load(folder: Path) -> Catalogue:
@@ -170,7 +216,12 @@ def _rank(pair: tuple[int, _Rule]) -> int:
 
 def _conditions(kind: RequestKind) -> tuple[int, int]:
     """How many of headers, then of the body: what only one service sends is rather a header than a key."""
-    return len(kind.headers) + len(kind.header_values), len(kind.body) + len(kind.body_values) + len(kind.form)
+    in_body = len(kind.body) + bool(kind.body_any) + len(kind.body_values) + len(kind.form)
+    return len(kind.headers) + len(kind.header_values), in_body
+
+
+def _paths(texts: Sequence[str]) -> list[tuple[str, ...]]:
+    return [tuple(text.split(".")) for text in texts]
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -179,8 +230,11 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def _first(sources: Sequence[Source], headers: Mapping[str, str], contents: Contents) -> str | None:
     for each in sources:
+        text: str | None
         if each.kind == HEADER:
             text = headers.get(each.path[0])
+        elif each.kind == BESIDE:
+            text = next((key for key in contents.top() if key != each.path[0]), None)
         else:
             text = contents.text(each.path) if each.kind == BODY else contents.field(each.path)
         if text and (kept := _storable(text)):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import KeysView
 from functools import lru_cache
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote_plus
 
 import msgspec
 
@@ -14,7 +14,7 @@ _Level = dict[str, msgspec.Raw] | list[msgspec.Raw]
 _level = msgspec.json.Decoder(_Level)
 _scalar = msgspec.json.Decoder(str | int | float | bool | None)
 _MALFORMED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError)
-_FIRST = ("0",)
+_FIRST: KeysView[str] = {"0": None}.keys()
 FIELDS_MAX = 200
 """A form with more fields than that is nobody's event."""
 
@@ -28,6 +28,11 @@ def kind_of(content_type: str) -> str | None:
     return FORM if text.startswith("application/x-www-form-urlencoded") else None
 
 
+@lru_cache(maxsize=256)
+def _encoded(names: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(quote_plus(name).encode() for name in names)
+
+
 class Contents:
     """The beginning of one body. What is malformed, cut off or of another kind holds nothing."""
 
@@ -38,11 +43,13 @@ class Contents:
         self._top: _Level | None = None
         self._fields: dict[str, str] | None = None
 
-    def top(self) -> Container[str]:
-        """The keys of a JSON body; of a list, the first place alone."""
+    def top(self) -> KeysView[str]:
+        """The keys of a JSON body, or of its first line where each holds a value; of a list, the first place alone."""
         if self._top is None:
             self._top = _open(self._data) if self._kind == JSON else {}
-        return self._top if isinstance(self._top, dict) else _FIRST
+            if not self._top and self._kind == JSON and b"\n" in self._data:
+                self._top = _open(self._data[: self._data.index(b"\n")])
+        return self._top.keys() if isinstance(self._top, dict) else _FIRST
 
     def has(self, path: tuple[str, ...]) -> bool:
         """Whether a JSON body has this path."""
@@ -55,8 +62,11 @@ class Contents:
     def has_fields(self, names: tuple[str, ...]) -> bool:
         """Whether a form has these fields."""
         # Looked for as bytes first: taking a form apart costs more than all the rest.
-        if self._kind != FORM or not all(name.encode() in self._data for name in names):
+        if self._kind != FORM:
             return False
+        for name in _encoded(names):
+            if name not in self._data:
+                return False
         fields = self._form()
         return all(name in fields for name in names)
 

@@ -9,7 +9,7 @@ import msgspec
 
 from app.core.model import Record
 
-HEADER, BODY, FORM = "header", "body", "form"
+HEADER, BODY, FORM, BESIDE = "header", "body", "form", "beside"
 FEWEST_KEYS = 2
 """A request without a header of its own is recognised by no fewer keys of its body."""
 
@@ -19,7 +19,10 @@ class CatalogueError(ValueError):
 
 
 class Source(Record, frozen=True):
-    """Where a value stands: a header's name in lower case, or a path of keys into the body or a form."""
+    """Where a value stands: a header's name in lower case, or a path of keys into the body or a form.
+
+    Of kind `BESIDE` the value is itself a key: the first of the body that is not the path's.
+    """
 
     kind: str
     path: tuple[str, ...]
@@ -29,15 +32,18 @@ class RequestKind(Record, frozen=True):
     """One kind of request of a service; all conditions must hold. Patterns match whole values, with `*` and `?`.
 
     `headers` must be there, `without` must not; `header_values` gives patterns by header. `body` are paths (keys and
-    list places joined by dots) that a JSON body must have, `body_values` patterns by path, `form` fields of a form.
-    `event` and `delivery_id` are sources such as `header:X-Event`, `body:data.type` or `form:payload.type`; the first
-    that has a value counts.
+    list places joined by dots) that a JSON body must have, `body_any` paths of which it must have one, `without_body`
+    paths that it must not have, `body_values` patterns by path, `form` fields of a form.
+    `event` and `delivery_id` are sources such as `header:X-Event`, `body:data.type`, `form:payload.type` or
+    `beside:id`; the first that has a value counts.
     """
 
     headers: tuple[str, ...] = ()
     header_values: dict[str, str] = {}
     without: tuple[str, ...] = ()
     body: tuple[str, ...] = ()
+    body_any: tuple[str, ...] = ()
+    without_body: tuple[str, ...] = ()
     body_values: dict[str, str] = {}
     form: tuple[str, ...] = ()
     event: tuple[str, ...] = ()
@@ -78,10 +84,10 @@ def read_service(file: str, text: str) -> Service:
 
 
 def source(text: str) -> Source:
-    """`header:X-Event`, `body:data.type` or `form:payload.type` as a record; ValueError for anything else."""
+    """`header:X-Event`, `body:data.type` and the like as a record; ValueError for anything else."""
     kind, colon, path = text.partition(":")
-    if not colon or not path or kind not in (HEADER, BODY, FORM):
-        raise ValueError(f"{text!r} is none of header:NAME, body:PATH and form:FIELD")
+    if not colon or not path or kind not in (HEADER, BODY, FORM, BESIDE):
+        raise ValueError(f"{text!r} is none of header:NAME, body:PATH, form:FIELD and beside:KEY")
     return Source(kind=kind, path=(path.lower(),) if kind == HEADER else tuple(path.split(".")))
 
 
@@ -92,9 +98,9 @@ def _wrong(request: RequestKind) -> str | None:
                 source(text)
             except ValueError as error:
                 return f"{key}: {error}"
-    keys = len({*request.body, *request.body_values, *request.form})
+    keys = len({*request.body, *request.body_values, *request.form}) + bool(request.body_any)
     if not request.headers and not request.header_values and keys < FEWEST_KEYS:
         return f"headers: without any, at least {FEWEST_KEYS} of body, body_values and form are needed"
-    if request.form and (request.body or request.body_values):
+    if request.form and (request.body or request.body_any or request.without_body or request.body_values):
         return "form: a body is JSON or a form, never both"
     return None

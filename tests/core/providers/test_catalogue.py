@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.model import Headers
-from app.core.providers.catalogue import VALUE_MAX, Catalogue, Sender
+from app.core.providers.catalogue import VALUE_MAX, Catalogue, Sender, _Rule
 from app.core.providers.service import CatalogueError, RequestKind, Service, read_folder, read_service
 from tests.core.providers.examples import CATALOGUE, EXAMPLES, Example
 
@@ -81,6 +81,19 @@ def test_what_senders_say_is_bounded_and_storable() -> None:
     assert CATALOGUE.identify(STRIPE, JSON, body) == Sender(provider="stripe", event="x" * VALUE_MAX, delivery_id="i")
     half = (("X-GitHub-Event", "a\ud800"), ("X-GitHub-Delivery", " "))
     assert CATALOGUE.identify(half, "", b"") == Sender(provider="github", event="a?")
+
+
+def test_what_nobody_known_sent_is_held_against_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many services there are: names of headers, values of those all have, and keys lead to the rules."""
+
+    def fail(*_: object) -> bool:
+        raise AssertionError("a rule was asked")
+
+    monkeypatch.setattr(_Rule, "fits", fail)
+    monkeypatch.setattr(_Rule, "fits_body", fail)
+    headers = (("Host", "h"), ("User-Agent", "Mozilla/5.0"), ("Accept", "*/*"), ("X-Event", "a"))
+    assert CATALOGUE.identify(headers, JSON, b'{"id":"1","type":"a","event":"b","data":{},"created":1}') is None
+    assert CATALOGUE.identify((("user-agent", "curl/8"),), "text/plain", b"x") is None
 
 
 def test_the_first_of_a_header_sent_twice_counts() -> None:
