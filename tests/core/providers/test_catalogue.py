@@ -29,7 +29,7 @@ def test_each_example_is_recognised(example: Example) -> None:
 
 def test_each_service_has_an_example() -> None:
     assert {example.provider for example in EXAMPLES} == set(CATALOGUE.names)
-    assert len(CATALOGUE.names) >= 25
+    assert len(CATALOGUE.names) >= 62
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=Example.label)
@@ -56,6 +56,23 @@ def folder() -> Path:
         ((), "text/plain", b'{"specversion":"1.0","id":"1","type":"a","source":"b"}'),
         ((), "application/x-www-form-urlencoded", b"payment_status=Completed&verify_sign=x"),
         ((("User-Agent", "Mozilla/5.0 facebookplatform/1.0"),), "", b""),
+        ((("X-Signature-SHA256", "00"), ("X-Delivery-Id", "1")), JSON, b'{"event_type":"x","data":{}}'),
+        ((("X-Hook0-Signature", "t=1"), ("X-Event-Type", "invoice.paid")), JSON, b'{"eventType":"invoice.paid"}'),
+        ((("X-Webhook-Signature", "eyJ"),), JSON, b'{"state":"ready","site_id":"1","url":"https://x"}'),
+        ((("Authorization", "s"),), JSON, b'[{"log_id":"1","data":{"type":"s"}}]'),
+        ((), JSON, b'{"log_id":"1"}\n{"log_id":"2"}'),
+        ((), JSON, b'{"update_id":1,"something":{}}'),
+        ((), JSON, b'{"event_type":"PING","webhook_id":"1","timestamp":"t"}'),
+        ((), JSON, b'{"receiver":"r","status":"firing","alerts":[]}'),
+        ((), JSON, b'{"type":"INSERT","table":"t","record":{}}'),
+        (
+            (),
+            JSON,
+            b'{"event":"invitee.created","created_by":"https://example.com/users/1","created_at":1,"payload":{}}',
+        ),
+        ((), JSON, b'{"webhook":{"id":"1"},"base":{"id":"2"},"timestamp":"t"}'),
+        ((), "application/x-www-form-urlencoded", b"id=tr_d0b0E3EA3v"),
+        ((), "application/x-www-form-urlencoded", b"type=subscribe&fired_at=x"),
     ],
 )
 def test_what_only_resembles_a_service_is_nobodys(headers: Headers, content_type: str, body: bytes) -> None:
@@ -116,6 +133,13 @@ def test_nothing_that_is_sent_raises(headers: list[tuple[str, str]], content_typ
         assert sender.provider in CATALOGUE.names
         for text in (sender.event, sender.delivery_id):
             assert text is None or 0 < len(text.encode().decode()) <= VALUE_MAX
+
+
+def test_an_update_is_named_by_the_key_beside_its_number_wherever_that_stands() -> None:
+    for body in (b'{"update_id":7,"poll":{}}', b'{"poll":{},"update_id":7}'):
+        assert CATALOGUE.identify((), JSON, body) == Sender(provider="telegram", event="poll", delivery_id="7")
+    headers = (("X-Telegram-Bot-Api-Secret-Token", "s"),)
+    assert CATALOGUE.identify(headers, JSON, b'{"update_id":7}') == Sender(provider="telegram", delivery_id="7")
 
 
 def test_no_number_of_spellings_fills_the_memory() -> None:
