@@ -79,14 +79,19 @@ async def eventually(condition: Any, seconds: float = 45.0) -> None:
             await asyncio.sleep(0.01)
 
 
-def candidate(target: str, headers: Headers, body: bytes) -> Candidate:
+def candidate(target: str, headers: Headers, body: bytes, content_type: str = "") -> Candidate:
     """A request as searches look at it, though it is stored nowhere."""
     return Candidate(
-        target=target, content_type="", source="127.0.0.1", headers=encode_headers(headers), data=body, told={}
+        target=target,
+        content_type=content_type,
+        source="127.0.0.1",
+        headers=encode_headers(headers),
+        data=body,
+        told={},
     )
 
 
-def entry(seq: int, target: str, headers: Headers, body: bytes) -> Entry:
+def entry(seq: int, target: str, headers: Headers, body: bytes, content_type: str = "") -> Entry:
     """The same as the index takes it."""
     columns = Columns(method="POST", status=200, source="127.0.0.1", complete=True, provider="somebody", event=None)
-    return entries.entry(seq, seq, len(body), candidate(target, headers, body), columns)
+    return entries.entry(seq, seq, len(body), candidate(target, headers, body, content_type), columns)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import gc
 import json
+import quopri
 import random
 import sqlite3
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import example, given, settings
@@ -44,8 +47,35 @@ NESTED = st.recursive(
 )
 
 
+FORM = "application/x-www-form-urlencoded"
+MIXED = 'multipart/mixed; boundary="b"'
+
+
 @st.composite
-def bodies(draw: st.DrawFn) -> bytes:
+def bodies(draw: st.DrawFn) -> tuple[bytes, str]:
+    """A body with its type: text or JSON, as it is or in a form, a part or a string of JSON; some of it broken."""
+    data = draw(contents())
+    way = draw(st.sampled_from(["as it is"] * 3 + ["form", "part", "base64", "quoted-printable", "string", "broken"]))
+    if way == "form":
+        charset = draw(st.sampled_from(["utf-8", "latin-1"]))
+        text = data.decode().encode(charset, "replace")
+        return f"a={quote_plus(text)}&b={quote(text, safe='')}".encode(), f"{FORM}; charset={charset}"
+    if way == "string":
+        return json.dumps({"Message": data.decode()}).replace("/", "\\/").encode(), "text/plain"
+    if way in ("part", "base64", "quoted-printable"):
+        coded = {"base64": base64.encodebytes, "quoted-printable": quopri.encodestring}.get(way, bytes)(data)
+        head = f"--b\r\nSubject: =?utf-8?b?{base64.b64encode(data[:40]).decode()}?=\r\ncontent-transfer-encoding: {way}"
+        return f"{head}\r\n\r\n".encode() + coded + b"\r\n--b--", MIXED
+    if way == "broken":
+        return data + draw(st.sampled_from([b"\\u12", b"%zz", b"\\ud83d", b"=?utf-8?b?", b"\xff"])), draw(TYPES)
+    return data, draw(TYPES)
+
+
+TYPES = st.sampled_from(["", "application/json", FORM, MIXED])
+
+
+@st.composite
+def contents(draw: st.DrawFn) -> bytes:
     """JSON, escaped or not, or plain text."""
     if draw(st.booleans()):
         return draw(st.text(SIGNS, max_size=40)).encode()
@@ -57,8 +87,15 @@ def bodies(draw: st.DrawFn) -> bytes:
 
 
 HEADERS = st.lists(st.tuples(st.sampled_from(["A", "a-K", "x"]), SOME), max_size=2).map(tuple)
-TARGETS = st.one_of(SOME, st.lists(st.sampled_from([*WORDS, "", "4711"])).map("/".join))
-REQUESTS = st.lists(st.tuples(TARGETS, HEADERS, bodies()), min_size=1, max_size=12)
+TARGETS = st.one_of(
+    SOME,
+    SOME.map(quote),
+    SOME.map(lambda text: f"/a?b={quote_plus(text)}"),
+    st.lists(st.sampled_from([*WORDS, "", "4711"])).map("/".join),
+)
+REQUESTS = st.lists(
+    st.tuples(TARGETS, HEADERS, bodies()).map(lambda made: (made[0], made[1], *made[2])), min_size=1, max_size=12
+)
 
 
 def filtered(name: str, condition: Any) -> Filter:
@@ -118,15 +155,20 @@ GROUPS = count()
 EXAMPLES = 150
 
 
-@example([("", (("x", " ab "),), b"")], [filtered("header", HeaderTest(name="x", operator="=", value="ab"))])
-@example([("", (), b'{"a": "\\u212aelv"}')], [filtered("json", JsonTest(path=("a",), operator="~", value="kel"))])
-@example([("", (), b'{"\\u0061b": 1}')], [filtered("json", JsonTest(path=("ab",), operator="exists"))])
-@example([("K", (), b"")], [Not(term=filtered("path", Contains(text="/k")), start=0, end=0)])
-@example([("", (), b"a\xef\xbf\xbf")], [Word(text="a\uffff", start=0, end=0)])
+@example([("", (("x", " ab "),), b"", "")], [filtered("header", HeaderTest(name="x", operator="=", value="ab"))])
+@example([("", (), b'{"a": "\\u212aelv"}', "")], [filtered("json", JsonTest(path=("a",), operator="~", value="kel"))])
+@example([("", (), b'{"\\u0061b": 1}', "")], [filtered("json", JsonTest(path=("ab",), operator="exists"))])
+@example([("K", (), b"", "")], [Not(term=filtered("path", Contains(text="/k")), start=0, end=0)])
+@example([("", (), b"a\xef\xbf\xbf", "")], [Word(text="a\uffff", start=0, end=0)])
+@example([("", (), b'"zo\\u00eb"', "")], [Word(text='zo\u00eb"', start=0, end=0)])
+@example([("", (), b'"zo\\u00eb"', "")], [Word(text="\u00eb", start=0, end=0)])
+@example([("", (), b'"zo\\u00eb"', "")], [Not(term=Word(text="zo\u00eb", start=0, end=0), start=0, end=0)])
+@example([("/?a=b+%C3%89", (), b"", "")], [Word(text="b \u00e9", start=0, end=0)])
+@example([("", (), b"a=%2B1+c", FORM)], [Word(text="=+1 c", start=0, end=0)])
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(requests=REQUESTS, terms=st.lists(TERMS, min_size=1, max_size=2))
 def test_the_index_names_every_request_that_meets_the_terms(
-    shared: IndexFile, requests: list[tuple[str, Headers, bytes]], terms: list[Term]
+    shared: IndexFile, requests: list[tuple[str, Headers, bytes, str]], terms: list[Term]
 ) -> None:
     asked, group = wanted(terms), next(GROUPS)
     if asked is None:
@@ -135,8 +177,8 @@ def test_the_index_names_every_request_that_meets_the_terms(
     shared.add([entry(first + number, *one) for number, one in enumerate(requests)], 0, ())
     named = set(shared.find(asked, group))
     shared.drop([group])
-    for number, (target, headers, body) in enumerate(requests):
-        request = candidate(target, headers, body)
+    for number, one in enumerate(requests):
+        request = candidate(*one)
         if all(meets(request, term) for term in terms):
             assert first + number in named
 
@@ -211,6 +253,7 @@ def test_a_dropped_group_names_nothing(file: IndexFile) -> None:
 
 
 QUERIES = (
+    *('"bc d"', "+bc", "-+bc", "订 单", "-订 -é", '"\\"k\\": \\"订"', "-(订 OR +bc)"),
     *("bc", "z", "订单", "单", "-订", "订单 OR bc", "(a OR 😀) -b", "method:PUT 订", "path:/b", "path:é"),
     *(
         "header:x~订",
@@ -267,6 +310,8 @@ async def add_any(store: Store, endpoint: Endpoint, rnd: random.Random) -> str:
     part = rnd.choice(["bc", "订单", "订 单", "😀", "zK", "KK", "\u017f", "", "é", "x" * 20_000])
     value = rnd.choice([part, rnd.randrange(99)])
     body = json.dumps({"k": value}, ensure_ascii=rnd.random() < 0.5).encode() if rnd.random() < 0.6 else part.encode()
+    if rnd.random() < 0.2:
+        body = f"a={quote_plus(body)}&c=%2Bbc+d".encode()
     capture = await add(
         store,
         endpoint.id,

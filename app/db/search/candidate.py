@@ -12,7 +12,7 @@ from app.core.bodies.decoding import codings
 from app.core.model import PART_SIZE, Headers
 from app.db.bulk import decode_headers
 from app.db.search.long_body import ReadPart, holds
-from app.db.search.text import BODY_LIMIT, body_text, haystack, plain_body
+from app.db.search.text import BODY_LIMIT, BodyText, body_text, plain_body, readable_texts_of, sent_text
 
 NO_JSON = object()
 _decoder = json.JSONDecoder(parse_float=Decimal)
@@ -55,14 +55,29 @@ class Candidate:
 
     @cached_property
     def text(self) -> str:
-        """What words are looked for in, case folded, with the beginning of the body."""
-        return haystack(self.target, self.headers, self.content_type, self._data)
+        """What words are looked for in as it was sent, case folded, with the beginning of the body."""
+        return sent_text(self.target, self.headers, self._body.text)
+
+    def readable_texts(self, *, only_changed: bool = False) -> list[str]:
+        """The same as it reads, where that differs, each text to be looked at for itself."""
+        return readable_texts_of(self.target, self.headers, self.content_type, self._body, only_changed=only_changed)
 
     def has(self, word: str) -> bool:
-        """Whether the case folded word stands anywhere in the request."""
-        if word in self.text:
+        """Whether the case folded word stands anywhere in the request, as it was sent or as it reads."""
+        if word in self.text or any(word in text for text in self._readable_texts):
             return True
         return self._is_long and holds(word, self.headers, self.content_type, self._read, self._given_up)
+
+    @cached_property
+    def _readable_texts(self) -> list[str]:
+        return self.readable_texts()
+
+    @cached_property
+    def _body(self) -> BodyText:
+        """The beginning of it."""
+        if not self._data:
+            return BodyText("")
+        return body_text(self.content_type, plain_body(self.headers, self._data))
 
     @cached_property
     def _is_long(self) -> bool:
@@ -76,7 +91,6 @@ class Candidate:
         if not self._data:
             return NO_JSON
         try:
-            text = body_text(self.content_type, plain_body(self.headers, self._data))
-            return _decoder.decode(text)
+            return _decoder.decode(self._body.text)
         except (ValueError, ArithmeticError, RecursionError):
             return NO_JSON

@@ -1,4 +1,6 @@
-"""The text of a body that is longer than what is read with its row, in windows: a word that stands in it is in one."""
+"""The text of a body that is longer than what is read with its row, in windows: a word that stands in it is in one.
+
+So it is with the text as it reads, up to `readable_text.READ_MAX` characters."""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from collections.abc import Callable, Iterator
 from app.core.bodies.charset import detect
 from app.core.bodies.decoding import Unpacker, codings, refusal
 from app.core.model import PART_SIZE, Headers
+from app.core.search.readable.readable_text import ReadableText
 
 WINDOW = 256 * 1024
 """Bytes of text folded at once: Python lets no other thread run meanwhile."""
@@ -29,11 +32,13 @@ def _windows(
     first = next(pieces, b"")
     charset = detect(content_type, first, whole=False)
     decoder, piece, skip = charset.decoder(), first, charset.skip
+    readable = ReadableText(content_type, charset.name, overlap=overlap)
     while piece and not given_up():
-        text = tail + decoder.decode(piece[skip:])
-        yield text.casefold()
+        text = decoder.decode(piece[skip:])
+        yield (tail + text).casefold()
         # Folding never makes a text shorter, so what was cut in two stands in as many letters as the word has.
-        tail, piece, skip = text[-overlap:], next(pieces, b""), 0
+        tail, piece, skip = (tail + text)[-overlap:], next(pieces, b""), 0
+        yield from map(str.casefold, readable.feed(text, final=not piece))
 
 
 def _plain(headers: Headers, read: ReadPart) -> Iterator[bytes]:

@@ -1,12 +1,15 @@
-"""The text of a request that words are looked for in: target, headers, and the body without its content coding."""
+"""The texts of a request that words are looked for in: target, headers, and the body without its content coding."""
 
 from __future__ import annotations
 
-from urllib.parse import unquote
+from typing import NamedTuple
 
 from app.core.bodies.charset import detect
 from app.core.bodies.decoding import Unpacker, codings, refusal
 from app.core.model import PART_SIZE, Headers
+from app.core.search.readable.header_values import readable_headers
+from app.core.search.readable.percent import readable_targets
+from app.core.search.readable.readable_text import readable_texts
 
 BODY_LIMIT = PART_SIZE
 """Bytes of a body that are searched, counted without its content coding."""
@@ -26,21 +29,35 @@ def plain_body(headers: Headers, data: bytes) -> bytes:
     return b"".join(pieces) if pieces else data[:BODY_LIMIT]
 
 
-def body_text(content_type: str, plain: bytes) -> str:
-    """A body as text, whatever it is."""
+class BodyText(NamedTuple):
+    """A body as text, whatever it is, and the charset that it was read in, as Python calls it."""
+
+    text: str
+    codec: str = "utf-8"
+
+
+def body_text(content_type: str, plain: bytes) -> BodyText:
+    """Of a body without its content coding, or of its beginning."""
     try:
-        return plain.decode()
+        return BodyText(plain.decode())
     except UnicodeDecodeError:
         charset = detect(content_type, plain, whole=False)
-        return charset.decoder().decode(plain[charset.skip :], final=True)
+        return BodyText(charset.decoder().decode(plain[charset.skip :], final=True), charset.name)
 
 
-def haystack(target: str, headers: Headers, content_type: str, data: bytes) -> str:
+def sent_text(target: str, headers: Headers, body: str) -> str:
     """Everything of a request that words may stand in, case folded: its lines as they were sent."""
-    lines = [target]
-    if "%" in target:
-        lines.append(unquote(target))
-    lines += [f"{name}: {value}" for name, value in headers]
-    if data:
-        lines += ["", body_text(content_type, plain_body(headers, data))]
+    lines = [target, *(f"{name}: {value}" for name, value in headers)]
+    if body:
+        lines += ["", body]
     return "\n".join(lines).casefold()
+
+
+def readable_texts_of(
+    target: str, headers: Headers, content_type: str, body: BodyText, *, only_changed: bool = False
+) -> list[str]:
+    """The same as it reads where that differs, each text to be looked at for itself. With `only_changed`, of the body
+    only what is not among its text as sent, but for a few characters around it."""
+    found = [*readable_targets(target), *readable_headers(headers)]
+    found += readable_texts(content_type, body.text, body.codec, only_changed=only_changed)
+    return [text.casefold() for text in found]

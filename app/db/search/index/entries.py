@@ -12,7 +12,7 @@ from app.core.model import Record
 from app.db.raw import raw
 from app.db.schema import PARTS_PER_BODY
 from app.db.search.candidate import NO_JSON, Candidate
-from app.db.search.index.grams import indexed_text
+from app.db.search.index.grams import INDEXED, indexed_text
 from app.db.search.index.index_file import Entry
 from app.db.search.index.leaves import Leaves, leaves
 from app.db.search.index.numbers import SIZE, path_key
@@ -103,10 +103,12 @@ def entry(seq: int, received_at: int, size: int, request: Candidate, columns: Co
     known = Leaves() if request.json is NO_JSON else leaves(request.json)
     numbers = [(path_key(path), value) for path, value in known.numbers]
     numbers += [(path_key(path, near=True), value) for path, value in known.near]
+    # A request that is too long to be indexed whole is looked at in every search anyway.
+    readable = request.readable_texts(only_changed=True) if len(request.text) <= INDEXED else []
     return Entry(
         seq=seq,
         received_at=received_at,
-        text=indexed_text(request.text, request.headers),
-        terms=terms_of(columns, request.target, request.headers, known, request.text),
+        text=indexed_text(request.text, readable, request.headers),
+        terms=terms_of(columns, request.target, request.headers, known, "\n".join((request.text, *readable))),
         numbers=((SIZE, float(size)), *numbers),
     )

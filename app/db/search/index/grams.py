@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from app.core.model import Headers
 
@@ -22,11 +23,12 @@ _ESCAPED = re.compile(rf"\\u(?:00(?:{_PLAIN})|0130|0149|017f|01f0|1e9[6-9ae]|212
 """JSON may write these characters so, and letters that become one of them when case is folded."""
 
 
-def indexed_text(text: str, headers: Headers) -> str:
-    """What words are looked for in, case folded, as the index takes it."""
+def indexed_text(text: str, readable: Sequence[str], headers: Headers) -> str:
+    """What words are looked for in, case folded, as the index takes it: as it was sent, and as it reads."""
     odd = any(value != value.strip() for _, value in headers)
-    always = odd or len(text) > INDEXED or ("\\u" in text and _ESCAPED.search(text))
-    return (ALWAYS if always else "") + "\n" + plain(text[:INDEXED]) + LAST_RUN
+    whole = LAST_RUN.join((text, *readable))
+    always = odd or len(whole) > INDEXED or ("\\u" in text and _ESCAPED.search(text))
+    return (ALWAYS if always else "") + "\n" + plain(whole[:INDEXED]) + LAST_RUN
 
 
 def plain(text: str) -> str:

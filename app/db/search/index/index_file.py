@@ -24,7 +24,7 @@ from app.db.search.index.wanted import Wanted
 FILE_NAME = "search.db"
 GROUP = 32_768
 """Numbers of requests in a group."""
-_FORM = 3
+_FORM = 4
 """The form of the file; another one is made anew."""
 
 _TERMS = "USING fts5 (terms, content='', columnsize=0, detail=none, tokenize='ascii')"

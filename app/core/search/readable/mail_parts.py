@@ -1,0 +1,187 @@
+"""Texts that a mail, or any other body of parts, holds in quoted-printable or base64 (RFC 2045).
+
+They are found by the header that says so, and not by boundaries from the outermost on: mail providers put a mail into a
+form's field, into a part, or into a string of JSON, where nothing declares it.
+"""
+
+from __future__ import annotations
+
+import binascii
+import codecs
+import re
+from collections.abc import Iterator
+from typing import Protocol
+
+from app.core.bodies.charset import detect, media_type
+from app.core.bodies.languages import type_of
+from app.core.bodies.multipart import HEAD_MAX, Part, declared_boundary, part_of
+
+LOOK_BACK = 8 * 1024
+"""Characters before the header in which the beginning of the part's headers is looked for."""
+LINE_MAX = 16 * 1024
+"""Characters of a line of quoted-printable that are waited for."""
+PARTS_MAX = 200
+"""Headers of a text that are looked at."""
+DELIMITERS_MAX = 10
+_NAME = "content-t"
+_HINTS = ("ransfer-", "RANSFER-")
+_HINT = re.compile("(?:ransfer|RANSFER)-")
+_ENCODING = re.compile(r"content-transfer-encoding[ \t]*:[ \t]*\"?(?:base64|quoted-printable)", re.IGNORECASE)
+_ENCODING_MAX = 80
+_NO_BASE64 = re.compile(r"[^A-Za-z0-9+/= \t\r\n]")
+_TEXTS = ("text/", "message/", "multipart/")
+_TEXT_ENDINGS = ("json", "xml", "javascript", "x-www-form-urlencoded", "yaml")
+
+Event = tuple[str, str]
+"""("begin", content type) of a part, ("text", a piece of its text), or ("end", "")."""
+
+
+class MailParts:
+    """Fed a text as it comes. `codec` is the charset it was read in, `content_type` that of the whole."""
+
+    def __init__(self, content_type: str, codec: str) -> None:
+        boundary = declared_boundary(content_type) if "boundary" in content_type else None
+        self._delimiters = [f"--{boundary}"] if boundary else []
+        self._codec = codec if codec == "latin-1" else "utf-8"
+        self._text, self._at = "\n", 0
+        self._looked_at, self._hinted = 0, False
+        self._part: _Part | None = None
+
+    @staticmethod
+    def may_occur(text: str) -> bool:
+        """Whether such a header may stand in it."""
+        return any(hint in text for hint in _HINTS)
+
+    def feed(self, text: str, final: bool) -> Iterator[Event]:
+        """What can be told of the text so far; to be read to its end before more is fed."""
+        cut = max(0, self._at - LOOK_BACK)
+        self._text, self._at = self._text[cut:] + text, self._at - cut
+        self._hinted = self.may_occur(self._text)
+        before: tuple[int, bool] | None = None
+        while before != (self._at, self._part is None):
+            before = self._at, self._part is None
+            yield from self._inside(self._part, final) if self._part else self._outside(final)
+
+    def _outside(self, final: bool) -> Iterator[Event]:
+        text = self._text
+        found = self._next_encoding()
+        if found is None or self._looked_at >= PARTS_MAX:
+            self._at = max(self._at, len(text) - _ENCODING_MAX)
+            return
+        limit = found.end() + HEAD_MAX
+        ends = [(text.find(mark, found.end(), limit), len(mark)) for mark in ("\n\n", "\n\r\n")]
+        end, length = min((end for end in ends if end[0] >= 0), default=(-1, 0))
+        if end < 0 and not final and len(text) < limit:
+            self._at = max(self._at, found.start())
+            return
+        self._looked_at += 1
+        if end < 0:
+            self._at = found.end()
+            return
+        self._at = end + length - 1  # a boundary may follow at once
+        delimiter, part = self._head(found.start(), end)
+        if part.encoding in _CODECS and _is_text(part):
+            if delimiter and delimiter not in self._delimiters:
+                self._delimiters = [*self._delimiters, delimiter][-DELIMITERS_MAX:]
+            self._part = _Part(part, self._codec, self._delimiters)
+            yield "begin", part.content_type
+
+    def _next_encoding(self) -> re.Match[str] | None:
+        """A pattern for the whole line would be tried at every character."""
+        text = self._text
+        if not self._hinted:
+            return None
+        for hint in _HINT.finditer(text, self._at):
+            begin = hint.start() - len(_NAME)
+            if begin > 0 and text[begin - 1] == "\n" and (match := _ENCODING.match(text, begin)):
+                return match
+        return None
+
+    def _head(self, at: int, end: int) -> tuple[str | None, Part]:
+        """The line that the part begins with, if it is one of several, and the part by its headers."""
+        text, low = self._text, max(0, at - LOOK_BACK)
+        begin = max(text.rfind(mark, low, at) + len(mark) for mark in ("\n\n", "\n\r\n"))
+        line = text.rfind("\n--", low, at)
+        if line < begin - 1:
+            return None, part_of(text[begin:end])
+        stop = text.find("\n", line + 1)
+        return text[line + 1 : stop].rstrip(), part_of(text[stop + 1 : end])
+
+    def _inside(self, part: _Part, final: bool) -> Iterator[Event]:
+        text, at = self._text, self._at
+        match = part.end.search(text, at)
+        stop = match.start() if match else len(text) if final else max(at, len(text) - part.reach)
+        over = match is not None or final
+        piece = part.decode(text[at:stop], over)
+        self._at = stop
+        if piece:
+            yield "text", piece
+        if over:
+            self._part = None
+            yield "end", ""
+
+
+class _Decoder(Protocol):
+    def decode(self, data: bytes, final: bool) -> bytes: ...
+
+
+class _QuotedPrintable:
+    def __init__(self) -> None:
+        self._kept = b""
+
+    def decode(self, data: bytes, final: bool) -> bytes:
+        """By whole lines: one may go on after its end."""
+        data = self._kept + data
+        stop = len(data) if final else data.rfind(b"\n") + 1
+        if not stop and len(data) > LINE_MAX:
+            equals = data.rfind(b"=", len(data) - 3)
+            stop = len(data) if equals < 0 else equals
+        self._kept = data[stop:]
+        return binascii.a2b_qp(data[:stop])
+
+
+class _Base64:
+    def __init__(self) -> None:
+        self._kept = b""
+
+    def decode(self, data: bytes, final: bool) -> bytes:
+        """By groups of four characters; nothing of what has too few."""
+        data = self._kept + b"".join(data.split())
+        stop = len(data) // 4 * 4
+        self._kept = data[stop:]
+        try:
+            return binascii.a2b_base64(data[:stop])
+        except binascii.Error:
+            return b""
+
+
+_CODECS: dict[str, type[_QuotedPrintable] | type[_Base64]] = {"quoted-printable": _QuotedPrintable, "base64": _Base64}
+
+
+class _Part:
+    """One that is being read, up to what `end` matches, which may be `reach` characters long."""
+
+    def __init__(self, part: Part, codec: str, delimiters: list[str]) -> None:
+        self._content_type, self._codec = part.content_type, codec
+        self._decoder: _Decoder = _CODECS[part.encoding]()
+        self._charset: codecs.IncrementalDecoder | None = None
+        self.end, self.reach = _NO_BASE64, 0
+        if part.encoding != "base64":
+            lines = "|".join(map(re.escape, delimiters))
+            self.end = re.compile(f"\n(?:{lines})" if lines else r"(?!)")
+            self.reach = max(map(len, delimiters), default=0) + 2
+
+    def decode(self, text: str, final: bool) -> str:
+        """The next piece of its text."""
+        data = self._decoder.decode(text.encode(self._codec, "replace"), final)
+        if self._charset is None:
+            if not data:
+                return ""
+            charset = detect(self._content_type, data, whole=final)
+            self._charset, data = charset.decoder(), data[charset.skip :]
+        return self._charset.decode(data, final)
+
+
+def _is_text(part: Part) -> bool:
+    kind = type_of(media_type(part.content_type), part.file_name)
+    return not kind or kind.startswith(_TEXTS) or kind.endswith(_TEXT_ENDINGS)

@@ -1,0 +1,133 @@
+"""The text of a body as it reads, beside the text as it was sent: nothing where both are the same.
+
+No notation makes a text longer, so what is decoded of a body stays within a small multiple of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.core.bodies.charset import media_type
+from app.core.bodies.form_view import NAMED
+from app.core.search.readable.header_values import ENCODED_WORDS, PARAMETERS
+from app.core.search.readable.json_escapes import JSON_ESCAPES
+from app.core.search.readable.mail_parts import MailParts
+from app.core.search.readable.mixed_charsets import UTF8_AS_LATIN1
+from app.core.search.readable.notation import Incremental, Notation, Overlap
+from app.core.search.readable.percent import form_notation
+
+JSON_LEVELS = 3
+"""JSON within strings of JSON within strings of JSON; what is deeper stays as it was sent."""
+MAIL_LEVELS = 3
+"""Mails within mails."""
+READ_MAX = 128 * 1024 * 1024
+"""Characters of a body that are decoded; behind them only the text as it was sent is searched."""
+_ANYWHERE = (JSON_ESCAPES, ENCODED_WORDS, PARAMETERS)
+
+
+class ReadableText:
+    """Fed the text of a body as it comes, gives texts to look at, each for itself.
+
+    With `overlap`, each begins with so many characters of what was before it: a word of that length is in one of them.
+    Without, the whole body is fed at once; `only_changed` then leaves out what reads as it was sent, but for a few
+    characters around the rest. `codec` is the charset that the text was read in.
+    """
+
+    def __init__(
+        self, content_type: str, codec: str = "utf-8", *, overlap: int = 0, only_changed: bool = False, depth: int = 0
+    ) -> None:
+        self._content_type, self._codec, self._depth = content_type, codec, depth
+        self._overlap, self._only_changed = overlap, only_changed
+        self._first: Incremental | None = None
+        self._begun, self._left = False, READ_MAX
+        self._steps = [self._step(JSON_ESCAPES) for _ in range(JSON_LEVELS if overlap else 1)]
+        self._values: dict[tuple[int, Notation], Incremental] = {}
+        self._mails: dict[int, _Mail] = {}
+
+    def feed(self, text: str, final: bool) -> Iterator[str]:
+        """The texts that can be told so far; to be read to their end before more is fed."""
+        self._left -= len(text)
+        if self._left < 0:
+            return
+        if text and not self._begun:
+            self._begin(text)
+        if self._first is not None:
+            text, shown = self._first.feed(text, final)
+            yield from shown
+        yield from self._beside(0, text, final)
+        for level, step in enumerate(self._steps, 1):
+            text, shown = step.feed(text, final)
+            yield from shown
+            if step.differs:
+                yield from self._beside(level, text, final)
+                if level == len(self._steps) < JSON_LEVELS:
+                    self._steps.append(self._step(JSON_ESCAPES))  # which this loop comes to next
+
+    def _begin(self, text: str) -> None:
+        self._begun = True
+        notation = _notation(self._content_type, text, self._codec, guess=not self._depth)
+        if notation is not None:
+            self._first = self._step(notation)
+
+    def _beside(self, level: int, text: str, final: bool) -> Iterator[str]:
+        """What stands encoded in the text of a level."""
+        for notation in (ENCODED_WORDS, PARAMETERS):
+            key = level, notation
+            if key not in self._values and (self._overlap or notation.may_occur(text)):
+                self._values[key] = self._step(notation)
+            if key in self._values:
+                yield from self._values[key].feed(text, final)[1]
+        if level not in self._mails and (self._overlap or MailParts.may_occur(text)) and self._depth < MAIL_LEVELS:
+            self._mails[level] = _Mail(self._content_type, self._codec, self._overlap, self._only_changed, self._depth)
+        if level in self._mails:
+            yield from self._mails[level].feed(text, final)
+
+    def _step(self, notation: Notation) -> Incremental:
+        return Incremental(notation, self._overlap, self._only_changed)
+
+
+class _Mail:
+    """The texts of the parts of a mail, and what stands in them."""
+
+    def __init__(self, content_type: str, codec: str, overlap: int, only_changed: bool, depth: int) -> None:
+        self._parts = MailParts(content_type, codec)
+        self._overlap, self._only_changed, self._depth = overlap, only_changed, depth + 1
+        self._pieces: list[str] = []
+        self._before = Overlap(overlap)
+        self._inner: ReadableText | None = None
+
+    def feed(self, text: str, final: bool) -> Iterator[str]:
+        for kind, what in self._parts.feed(text, final):
+            if kind == "begin":
+                self._before = Overlap(self._overlap)
+                self._inner = ReadableText(
+                    what, overlap=self._overlap, only_changed=self._only_changed, depth=self._depth
+                )
+            elif self._inner is None:
+                continue
+            elif kind == "end":
+                whole, self._pieces = "".join(self._pieces), []
+                if whole:
+                    yield whole
+                yield from self._inner.feed(whole, True)
+            elif self._overlap:
+                yield self._before.follow(what)
+                yield from self._inner.feed(what, False)
+            else:
+                self._pieces.append(what)
+
+
+def readable_texts(content_type: str, text: str, codec: str, *, only_changed: bool = False) -> list[str]:
+    """Of a whole body: the texts that it reads as, each to be looked at for itself."""
+    beside = any(notation.may_occur(text) for notation in _ANYWHERE) or MailParts.may_occur(text)
+    if not beside and _notation(content_type, text, codec) is None:
+        return []
+    return list(ReadableText(content_type, codec, only_changed=only_changed).feed(text, True))
+
+
+def _notation(content_type: str, text: str, codec: str, *, guess: bool = True) -> Notation | None:
+    """What all of a body is written in that begins with `text`; unless to `guess`, its type has to say so."""
+    kind = media_type(content_type)
+    if kind.startswith("multipart/"):
+        return UTF8_AS_LATIN1 if codec == "latin-1" else None
+    return form_notation(content_type, kind, text) if guess or kind == NAMED else None
