@@ -61,6 +61,7 @@ class Application:
         self._capture: CaptureServer | None = None
         self._api: ApiServer | None = None
         self._forwarder: Forwarder | None = None
+        self._retiring: set[asyncio.Task[None]] = set()
         self._opened = False
         self._started_at = time.monotonic()
         self.bus.subscribe(StorageTrouble, self._note_trouble)
@@ -69,7 +70,7 @@ class Application:
         """Hold the folder and open the store; DataFolderError leaves everything as it was."""
         self.hold = hold_folder(self.folder, program.portable_note(self.folder))
         try:
-            self._saved = settings_file.load(self.folder)
+            self._saved = settings_file.load_or_decide(self.folder)
             self.settings = msgspec.structs.replace(self._saved, **self._overrides)
             self.token = load_or_make(self.folder)
             self.store = await Store.open(
@@ -79,6 +80,7 @@ class Application:
                 identify=self.catalogue.identify,
                 disk_reserve=lambda: self.settings.disk_reserve,
             )
+            self.store.limits.set_limit(self.settings.storage_limit, self.settings.when_full)
         except BaseException:
             self.hold.release()
             raise
@@ -121,6 +123,7 @@ class Application:
             await self._forwarder.stop()
         if self._api is not None:
             await self._api.stop()
+        await asyncio.gather(*self._retiring)
         self._capture = self._forwarder = self._api = None
         if self._opened:
             self._opened = False
@@ -184,6 +187,20 @@ class Application:
 
     async def apply_settings(self, new: Settings) -> None:
         """Put `new` into force and save what changed. On InvalidFieldsError or PortInUseError all stays as it was."""
+        old_api = await self._apply(new)
+        if old_api is not None:
+            await old_api.stop()
+
+    async def _apply_from_api(self, new: Settings) -> None:
+        """The same for a call of the API, which is answered before its listener closes."""
+        old_api = await self._apply(new)
+        if old_api is not None:
+            task = asyncio.create_task(old_api.stop(), name="old API listener")
+            self._retiring.add(task)
+            task.add_done_callback(self._retiring.discard)
+
+    async def _apply(self, new: Settings) -> ApiServer | None:
+        """The API's listener that is to be stopped, if it is another now."""
         if errors := check(new):
             raise InvalidFieldsError(errors)
         old, old_capture, old_api = self.settings, self._capture, self._api
@@ -191,7 +208,8 @@ class Application:
         if old_capture is not None and (new.port, new.host) != (old.port, old.host):
             capture = await self._start_capture(new)
         try:
-            if old_api is not None and new.api_port != old.api_port:
+            # What is opened for a single command has a port of its own, and keeps it.
+            if old_api is not None and self._forwarder is not None and new.api_port != old.api_port:
                 api = ApiServer(self._api_doors(), self.token)
                 await api.start(LOOPBACK, new.api_port)
         except PortInUseError:
@@ -202,11 +220,11 @@ class Application:
         self.settings, self._capture, self._api = new, capture, api
         if old_capture is not None and old_capture is not capture:
             await old_capture.stop()
-        if old_api is not None and old_api is not api:
-            await old_api.stop()
-        if api is not None:
+        if api is not None and self._forwarder is not None:
             self._write_runtime()
+        self.store.limits.set_limit(new.storage_limit, new.when_full)
         self.bus.publish(SettingsChanged(settings=new))
+        return old_api if old_api is not api else None
 
     async def _save(self, old: Settings, new: Settings) -> None:
         changed = {key: getattr(new, key) for key in new.__struct_fields__ if getattr(new, key) != getattr(old, key)}
@@ -237,12 +255,15 @@ class Application:
             refused=self.refused,
             account=store.account,
             retention=store.retention,
+            limits=store.limits,
             version=__version__,
             base_url=lambda: self.settings.base_url or self.local_base(),
             capture_url=lambda: self.local_base() if self.listening else None,
             endpoint_url=self.capture_url,
             storage_trouble=lambda: self.storage_trouble,
             uptime_s=lambda: self.uptime_s,
+            settings=lambda: self.settings,
+            apply_settings=self._apply_from_api,
         )
 
     def _write_runtime(self) -> None:

@@ -16,8 +16,9 @@ from app.cli.options import ServeOptions
 from app.cli.tail import format_tail
 from app.core.curl import ready_curl
 from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError
-from app.core.events import Captured
+from app.core.events import Captured, StorageLimitChanged
 from app.core.model import Endpoint, EndpointDraft
+from app.core.wording import limit_text
 from app.db.folder import set_aside
 
 EXIT_CANNOT = 3
@@ -44,6 +45,9 @@ async def _serve(options: ServeOptions) -> int:
         await application.listen()
         _say(f"listening on {application.local_base()}")
         _introduce(application, endpoints)
+        for endpoint, use in application.store.limits.reached():
+            _report_limit(StorageLimitChanged(endpoint=endpoint, use=use))
+        application.bus.subscribe(StorageLimitChanged, _report_limit)
         if options.tail:
             application.bus.subscribe(Captured, Tail(application).show)
         watching = asyncio.create_task(_watch(program_file), name="program file")
@@ -127,6 +131,11 @@ def _stop_on_signals() -> asyncio.Event:
 
 def _keep_stepping(loop: asyncio.AbstractEventLoop) -> None:
     loop.call_later(WINDOWS_SIGNAL_POLL_S, _keep_stepping, loop)
+
+
+def _report_limit(event: StorageLimitChanged) -> None:
+    text, advice = limit_text(event.endpoint, event.use)
+    _report(f"{text} {advice}".rstrip())
 
 
 def _report(text: str) -> None:

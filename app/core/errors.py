@@ -35,6 +35,14 @@ class StorageUnavailableError(HooklineError):
     """The store cannot write now: disk full, database locked or gone. Trying again later may work."""
 
 
+class StorageLimitError(HooklineError):
+    """A storage limit keeps the request from being stored. `limit`: it could never be, as it is larger than that."""
+
+    def __init__(self, message: str, retry_after_s: int, limit: int | None = None) -> None:
+        self.retry_after_s, self.limit = retry_after_s, limit
+        super().__init__(message)
+
+
 class DataFolderError(HooklineError):
     """The data folder or its database cannot be opened; nothing in it was changed."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from app.core.clock_problem import ClockProblem
-from app.core.model import Delivery, Endpoint, MirrorState, PurgeReport, Record, Refusal, Summary
+from app.core.model import Delivery, Endpoint, MirrorState, PurgeReport, Record, Refusal, StorageUse, Summary
 from app.core.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class PlanChanged(Event, frozen=True):
 
 
 class Purged(Event, frozen=True):
-    """Retention ran."""
+    """Requests were deleted by retention, or for a storage limit."""
 
     report: PurgeReport
 
@@ -106,6 +106,13 @@ class RetentionWaiting(Event, frozen=True):
     """Retention waits because the clock may be wrong, or deletes again (`problem` None)."""
 
     problem: ClockProblem | None
+
+
+class StorageLimitChanged(Event, frozen=True):
+    """A storage limit was reached (`use.reached`), or there is room again. None: the limit of all endpoints."""
+
+    endpoint: Endpoint | None
+    use: StorageUse
 
 
 class SettingsChanged(Event, frozen=True):

@@ -16,6 +16,9 @@ Headers = tuple[tuple[str, str], ...]
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD")
 """The methods an endpoint captures, from SPEC 4.1."""
 
+WhenFull = Literal["delete_oldest", "stop_capturing"]
+"""What happens where a storage limit is reached."""
+
 PART_SIZE = 1024 * 1024
 """Bodies are stored, read and mirrored in parts of this many bytes; only the last part may be shorter."""
 
@@ -64,11 +67,16 @@ class Auth(Record, frozen=True):
 
 
 class EndpointDraft(Record, frozen=True):
-    """What a user may set on an endpoint. `slug=None` lets the program make one; it is fixed once created."""
+    """What a user may set on an endpoint. `slug=None` lets the program make one; it is fixed once created.
+
+    `storage_limit` is in bytes; None: the endpoint has no limit of its own.
+    """
 
     name: str
     description: str = ""
     retention_days: int = 7
+    storage_limit: int | None = None
+    when_full: WhenFull = "delete_oldest"
     forward_url: str | None = None
     slug: str | None = None
     active: bool = True
@@ -85,6 +93,8 @@ class Endpoint(Record, frozen=True):
     name: str
     description: str
     retention_days: int
+    storage_limit: int | None
+    when_full: WhenFull
     forward_url: str | None
     active: bool
     reply: Reply
@@ -98,6 +108,8 @@ class Endpoint(Record, frozen=True):
             name=self.name,
             description=self.description,
             retention_days=self.retention_days,
+            storage_limit=self.storage_limit,
+            when_full=self.when_full,
             forward_url=self.forward_url,
             slug=self.slug,
             active=self.active,
@@ -198,11 +210,15 @@ class PageKey(Record, frozen=True):
 
 
 class Counts(Record, frozen=True):
-    """How many requests an endpoint holds. `last_received_at` is None while it holds none."""
+    """How many requests an endpoint holds. `last_received_at` is None while it holds none.
+
+    `stored_bytes` is what they take: see `StorageUse`.
+    """
 
     total: int = 0
     unread: int = 0
     last_received_at: int | None = None
+    stored_bytes: int = 0
 
 
 class SenderCount(Record, frozen=True):
@@ -255,8 +271,30 @@ class StorageSize(Record, frozen=True):
     expired: int
 
 
+class StorageUse(Record, frozen=True):
+    """How much of a storage limit (bytes; None: there is none) is used, in all or by one endpoint.
+
+    A request takes its body, headers and target as they were sent, what its deliveries brought back, 1,000 bytes for
+    all that is kept beside them and 400 more for each delivery. In all, bodies that still arrive, or whose deletion is
+    under way, count too. `reached`: the oldest requests are being deleted for it, or capturing has stopped.
+    """
+
+    used: int
+    limit: int | None
+    when_full: WhenFull
+    reached: bool
+
+    @property
+    def capturing_stopped(self) -> bool:
+        """Whether senders are answered 503 because of it."""
+        return self.reached and self.when_full == "stop_capturing"
+
+
 class PurgeReport(Record, frozen=True):
-    """What one run of retention did: captures deleted by endpoint id, and bytes given back to the file system."""
+    """What one run of retention did: captures deleted by endpoint id, and bytes given back to the file system.
+
+    Or what was deleted for a storage limit, and how many bytes there is room for now.
+    """
 
     at: int
     deleted: dict[int, int]

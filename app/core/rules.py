@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from app.core.model import Auth, EndpointDraft, Forward, Headers, Plan, Record, Reply
 from app.core.own_urls import CAPTURE_PATH, own_base_of
+from app.core.sizes import GIB, MIB, exact_size
 
 NAME_MAX = 100
 DESCRIPTION_MAX = 2_000
@@ -18,6 +19,8 @@ NOTE_MAX = 2_000
 SLUG_MIN, SLUG_MAX = 3, 64
 FORWARD_URL_MAX = 2_000
 RETENTION_MIN, RETENTION_MAX, RETENTION_DEFAULT = 1, 90, 7
+STORAGE_LIMIT_MIN, STORAGE_LIMIT_MAX = MIB, 1024 * 1024 * GIB
+"""Of one endpoint, in bytes."""
 DELAY_MAX_MS = 30_000
 TIMEOUT_MIN_MS, TIMEOUT_MAX_MS = 100, 120_000
 REPLY_BODY_MAX = 1_048_576
@@ -84,6 +87,22 @@ def retention_error(days: int) -> str | None:
     if not RETENTION_MIN <= days <= RETENTION_MAX:
         return f"Retention must be {RETENTION_MIN} to {RETENTION_MAX} days; {days} was given."
     return None
+
+
+def storage_limit_error(limit: int) -> str | None:
+    """An endpoint's storage limit is 1 MiB to 1024 TiB."""
+    if STORAGE_LIMIT_MIN <= limit <= STORAGE_LIMIT_MAX:
+        return None
+    return f"Storage limit must be {size_bounds(STORAGE_LIMIT_MIN, STORAGE_LIMIT_MAX)}; {given_size(limit)} was given."
+
+
+def size_bounds(low: int, high: int) -> str:
+    """`1 MiB to 1024 TiB`."""
+    return f"{exact_size(low)} to {exact_size(high)}"
+
+
+def given_size(size: int) -> str:
+    return exact_size(size) if size > 0 else str(size)
 
 
 def slug_error(slug: str) -> str | None:
@@ -190,6 +209,7 @@ def endpoint_errors(draft: EndpointDraft, own_bases: Sequence[str] = ()) -> list
         ("name", name_error(draft.name)),
         ("description", description_error(draft.description)),
         ("retention_days", retention_error(draft.retention_days)),
+        ("storage_limit", storage_limit_error(draft.storage_limit) if draft.storage_limit is not None else None),
         (
             "forward_url",
             forward_url_error(draft.forward_url, own_bases) if draft.forward_url is not None else None,

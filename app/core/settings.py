@@ -7,14 +7,21 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 
-from app.core.model import Record
-from app.core.rules import FieldError, forward_url_error
+from app.core.model import Record, WhenFull
+from app.core.rules import STORAGE_LIMIT_MAX, FieldError, forward_url_error, given_size, size_bounds
+from app.core.sizes import GIB, KIB, MIB, TIB
 
-KIB, MIB, GIB, TIB = 1024, 1024**2, 1024**3, 1024**4
+TOTAL_LIMIT_MIN, TOTAL_LIMIT_DEFAULT = 16 * MIB, 20 * GIB
+_WINDOW_ONLY = {"window_only": True}
 
 
 def _bounded(low: int, high: int, title: str, text: str) -> Any:
     return msgspec.Meta(ge=low, le=high, title=title, description=text)
+
+
+def _size(low: int, high: int, title: str, text: str) -> Any:
+    """Bytes, which people write as `500 MB`. msgspec takes no bounds for what may be None too."""
+    return msgspec.Meta(title=title, description=text, extra={"unit": "bytes", "bounds": (low, high)})
 
 
 class Settings(Record, frozen=True):
@@ -27,12 +34,12 @@ class Settings(Record, frozen=True):
         str | None,
         msgspec.Meta(title="Public base URL", description="Your tunnel's address, shown in capture URLs."),
     ] = None
-    body_limit: Annotated[int, _bounded(KIB, GIB, "Largest body", "A request with a larger one is answered 413.")] = (
+    body_limit: Annotated[int, _size(KIB, GIB, "Largest body", "A request with a larger one is answered 413.")] = (
         100 * MIB
     )
     disk_reserve: Annotated[
         int,
-        _bounded(
+        _size(
             16 * MIB,
             TIB,
             "Disk reserve",
@@ -40,13 +47,28 @@ class Settings(Record, frozen=True):
             " On a disk smaller than 5 GiB it is 5 % of the disk at most.",
         ),
     ] = 256 * MIB
+    storage_limit: Annotated[
+        int | None,
+        _size(TOTAL_LIMIT_MIN, STORAGE_LIMIT_MAX, "Storage limit", "The most that all endpoints together may store."),
+    ] = TOTAL_LIMIT_DEFAULT
+    when_full: Annotated[
+        WhenFull,
+        msgspec.Meta(
+            title="When storage is full",
+            description="Delete the oldest requests, starred ones too, or stop capturing: senders get 503.",
+        ),
+    ] = "delete_oldest"
     theme: Annotated[
         Literal["system", "light", "dark"],
-        msgspec.Meta(title="Theme", description="Follow the system, or choose."),
+        msgspec.Meta(title="Theme", description="Follow the system, or choose.", extra=_WINDOW_ONLY),
     ] = "system"
     on_close: Annotated[
         Literal["quit", "tray"],
-        msgspec.Meta(title="When the window is closed", description="Quit, or go on capturing in the tray."),
+        msgspec.Meta(
+            title="When the window is closed",
+            description="Quit, or go on capturing in the tray.",
+            extra=_WINDOW_ONLY,
+        ),
     ] = "quit"
 
 
@@ -57,14 +79,42 @@ def meta(key: str) -> msgspec.Meta:
     return declared
 
 
+def scriptable() -> list[str]:
+    """The settings that the local API and the command line read and change: all but those of the window alone."""
+    return [key for key in Settings.__struct_fields__ if not (meta(key).extra or {}).get("window_only")]
+
+
+def bounds(key: str) -> tuple[int, int] | None:
+    """The least and the most that setting `key` may be, if it is a number."""
+    declared = meta(key)
+    if declared.ge is not None and declared.le is not None:
+        return int(declared.ge), int(declared.le)
+    found: tuple[int, int] | None = (declared.extra or {}).get("bounds")
+    return found
+
+
+def is_size(key: str) -> bool:
+    """Whether setting `key` is a number of bytes."""
+    return (meta(key).extra or {}).get("unit") == "bytes"
+
+
+def first_storage_limit(free: int) -> int:
+    """The storage limit a first start decides on, with `free` bytes free on the disk: 20 GiB or half of them, rounded
+    down to whole GiB, or MiB below 1 GiB."""
+    half = min(free // 2, TOTAL_LIMIT_DEFAULT)
+    return max(TOTAL_LIMIT_MIN, half - half % (GIB if half >= GIB else MIB))
+
+
 def check(settings: Settings) -> list[FieldError]:
     """Every value that breaks its declared bounds, with a message naming setting, bound and what was given."""
     errors = []
     for field in msgspec.structs.fields(Settings):
-        declared, value = meta(field.name), getattr(settings, field.name)
-        low, high = declared.ge, declared.le
-        if low is not None and high is not None and not low <= value <= high:
-            message = f"{declared.title} must be between {low} and {high}; {value} was given."
+        allowed, value = bounds(field.name), getattr(settings, field.name)
+        if allowed is not None and value is not None and not allowed[0] <= value <= allowed[1]:
+            words, given = f"between {allowed[0]} and {allowed[1]}", str(value)
+            if is_size(field.name):
+                words, given = size_bounds(*allowed), given_size(value)
+            message = f"{meta(field.name).title} must be {words}; {given} was given."
             errors.append(FieldError(field=field.name, message=message))
     named = {
         "host": _host_error(settings.host),

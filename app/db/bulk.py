@@ -20,6 +20,7 @@ from app.core.model import Headers, MirrorState
 from app.db.counts import Tally
 from app.db.jobs import Add
 from app.db.schema import MIRROR_CODE, NOBODY, PARTS_PER_BODY
+from app.db.storage_use import LOOSE, grow
 
 _SIZES = (64, 32, 16, 8, 4, 2, 1)
 
@@ -65,21 +66,25 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
     captures: list[Any] = []
     bodies: list[Any] = []
     deliveries: list[Any] = []
-    for _, c, tail, tail_part, forward_url in adds:
+    grown: dict[int, int] = {}
+    for _, c, tail, tail_part, forward_url, headers, size in adds:
+        grown[c.endpoint_id] = grown.get(c.endpoint_id, 0) + size
         captures += (c.seq, c.id, c.endpoint_id, c.received_at, c.method, c.target, c.http_version)
-        captures += (encode_headers(c.headers), c.content_type, c.size, c.sha256, c.source_address, c.source_port)
+        captures += (headers, c.content_type, c.size, c.sha256, c.source_address, c.source_port)
         captures += (c.scheme, c.complete, c.reply_status, MIRROR_CODE[c.mirror], c.read)
         captures += ((c.provider or NOBODY) if c.identified else None, c.event, c.delivery_id)
         if tail:
             bodies += (c.seq * PARTS_PER_BODY + tail_part, tail)
         if tail_part:
             connection.execute("DELETE FROM loose_body WHERE seq = ?", (c.seq,))
+            grown[LOOSE] = grown.get(LOOSE, 0) - (c.size - len(tail))
         if forward_url is not None:
             at = now_us()
             deliveries += (uuid7(at), c.seq, c.endpoint_id, forward_url, MirrorState.QUEUED.value, at)
     CAPTURES.insert(connection, captures)
     BODIES.insert(connection, bodies)
     DELIVERIES.insert(connection, deliveries)
+    grow(connection, grown)
 
 
 class Inserts:
@@ -95,12 +100,14 @@ class Inserts:
     def stored(self, adds: list[Add]) -> None:
         """Wake those who wait, count, and publish one event for the whole commit."""
         summaries = []
-        for add in adds:
-            future = add[0]
+        grown: dict[int, int] = {}
+        for future, capture, *_, size in adds:
             if not future.done():
                 future.set_result(None)
-            if add[1].endpoint_id in self._tally:
-                summaries.append(add[1].summary())
+            endpoint_id = capture.endpoint_id
+            if endpoint_id in self._tally:
+                summaries.append(capture.summary())
+                grown[endpoint_id] = grown.get(endpoint_id, 0) + size
         if summaries:
-            self._tally.stored(summaries)
+            self._tally.stored(summaries, grown)
             self._publish(Captured(summaries=tuple(summaries)))

@@ -17,6 +17,7 @@ from app.core.model import Capture, Counts, MirrorState, PageKey, Summary
 from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
 from app.db import listing
+from app.db.bulk import encode_headers
 from app.db.counts import Removed, Tally
 from app.db.identifying import Identifier
 from app.db.jobs import Pace
@@ -28,6 +29,8 @@ from app.db.replies import Replies
 from app.db.schema import PARTS_PER_BODY
 from app.db.search.index.index import Index
 from app.db.search.searching import search
+from app.db.storage_limits import StorageLimits
+from app.db.storage_use import LOOSE, grow, request_bytes
 from app.db.sweeper import Sweeper
 from app.db.writer import Writer
 
@@ -44,11 +47,12 @@ class Captures:
         *,
         tally: Tally,
         sweeper: Sweeper,
+        limits: StorageLimits,
         identifier: Identifier,
         publish: Callable[[Event], None],
         index: Index,
     ) -> None:
-        self._writer, self._readers, self._tally = writer, readers, tally
+        self._writer, self._readers, self._tally, self._limits = writer, readers, tally, limits
         self._sweeper, self._identifier, self._publish, self._index = sweeper, identifier, publish, index
         self._replies = Replies(writer)
         self._loop = asyncio.get_running_loop()
@@ -79,25 +83,38 @@ class Captures:
         """Store a capture, durably. `tail` is part `tail_part` of its body; earlier parts came by `add_part`.
 
         With `forward_url` a delivery is queued in the same commit. StorageUnavailableError when it cannot be stored
-        now, NotFoundError when the endpoint is gone.
+        now, StorageLimitError when there is no room, NotFoundError when the endpoint is gone.
         """
         if capture.endpoint_id not in self._tally:
             raise _endpoint_gone()
         if forward_url is not None and capture.mirror is not MirrorState.QUEUED:
             capture = msgspec.structs.replace(capture, mirror=MirrorState.QUEUED)
         future = self._loop.create_future()
-        self._writer.put((future, capture, tail, tail_part, forward_url))
+        headers = encode_headers(capture.headers)
+        size = request_bytes(capture, headers, forwarded=forward_url is not None)
+        seq = capture.seq if tail_part else None
+        reserved = size if seq is None else size - self._limits.arriving(seq)
+        if not self._limits.reserve(capture.endpoint_id, reserved, size):
+            await self._limits.wait_for_room(capture.endpoint_id, reserved, size)
         try:
+            self._writer.put((future, capture, tail, tail_part, forward_url, headers, size))
             await future
-        except sqlite3.IntegrityError as error:
-            if error.sqlite_errorname == "SQLITE_CONSTRAINT_FOREIGNKEY":
+        except Exception as error:
+            self._limits.failed(capture.endpoint_id, reserved)
+            if isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorname == "SQLITE_CONSTRAINT_FOREIGNKEY":
                 raise _endpoint_gone() from error
             raise
+        self._limits.stored(reserved, seq)
         if not capture.identified:
             self._identifier.wake()
 
-    async def add_part(self, seq: int, part: int, data: bytes) -> None:
-        """Store one full part of a big body ahead of its capture; StorageUnavailableError when that cannot be."""
+    def check_room(self, endpoint_id: int, size: int) -> None:
+        """StorageLimitError when a body of `size` bytes would not be stored now."""
+        self._limits.check(endpoint_id, size)
+
+    async def add_part(self, seq: int, part: int, data: bytes, endpoint_id: int | None = None) -> None:
+        """Store one full part of a big body ahead of its capture; StorageUnavailableError or StorageLimitError when
+        that cannot be. It counts towards the limit of the endpoint it is for."""
 
         def job(database: SqliteDatabase) -> None:
             connection = raw(database)
@@ -105,8 +122,16 @@ class Captures:
             connection.execute(
                 "INSERT INTO capture_body (key, data) VALUES (?, ?)", (seq * PARTS_PER_BODY + part, data)
             )
+            grow(connection, {LOOSE: len(data)})
 
-        await self._writer.run(job, cost=len(data))
+        whole = self._limits.arriving(seq) + len(data)
+        if not self._limits.reserve(endpoint_id, len(data), whole):
+            await self._limits.wait_for_room(endpoint_id, len(data), whole)
+        try:
+            await self._writer.run(job, lambda _: self._limits.stored_part(endpoint_id, seq, len(data)), cost=len(data))
+        except Exception:
+            self._limits.failed(endpoint_id, len(data))
+            raise
 
     async def drop_parts(self, seq: int) -> None:
         """The request whose parts came by `add_part` is not kept after all; they are deleted in the background."""
@@ -114,7 +139,11 @@ class Captures:
         def job(database: SqliteDatabase) -> None:
             raw(database).execute("UPDATE loose_body SET dropped = 1 WHERE seq = ?", (seq,))
 
-        await self._writer.run(job, lambda _: self._sweeper.wake())
+        def after(_: None) -> None:
+            self._limits.dropped(seq)
+            self._sweeper.wake()
+
+        await self._writer.run(job, after)
 
     def replied(self, seq: int, ms: float) -> None:
         """The answer left `ms` milliseconds after the request came; written with a later commit."""
@@ -232,6 +261,7 @@ class Captures:
         def after(deleted: Deleted) -> None:
             for endpoint_id, removed in deleted.removed.items():
                 self._tally.removed(endpoint_id, removed)
+                self._limits.freed(removed.freed, endpoint_id)
                 self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=tuple(deleted.ids[endpoint_id])))
 
         for some in _in_steps(ids):
@@ -247,6 +277,7 @@ class Captures:
 
         def after(removed: Removed) -> None:
             self._tally.removed(endpoint_id, removed)
+            self._limits.freed(removed.freed, endpoint_id)
 
         job = partial(delete_oldest, endpoint_id=endpoint_id, upto_seq=upto)
         while (await self._writer.between(job, pace, after)).total:

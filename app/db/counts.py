@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
 
 from app.core.model import Counts, Record, Summary
+from app.db.storage_use import Freed
 
 
 class Removed(Record, frozen=True):
@@ -13,6 +16,7 @@ class Removed(Record, frozen=True):
     total: int
     unread: int
     last_received_at: int | None
+    freed: Freed
 
 
 class Tally:
@@ -36,8 +40,8 @@ class Tally:
         """The numbers of one endpoint; all zero for one that is not there."""
         return self._counts.get(endpoint_id, _ZERO)
 
-    def stored(self, summaries: Iterable[Summary]) -> None:
-        """Requests were stored."""
+    def stored(self, summaries: Iterable[Summary], grown: Mapping[int, int]) -> None:
+        """Requests were stored; `grown` are the bytes by endpoint."""
         fresh: dict[int, list[int]] = {}
         for summary in summaries:
             change = fresh.get(summary.endpoint_id)
@@ -53,6 +57,7 @@ class Tally:
                     total=old.total + total,
                     unread=old.unread + unread,
                     last_received_at=max(last, old.last_received_at or 0),
+                    stored_bytes=old.stored_bytes + grown.get(endpoint_id, 0),
                 )
 
     def removed(self, endpoint_id: int, gone: Removed) -> None:
@@ -60,16 +65,23 @@ class Tally:
         old = self._counts.get(endpoint_id)
         if old is not None and gone.total:
             self._counts[endpoint_id] = Counts(
-                total=old.total - gone.total, unread=old.unread - gone.unread, last_received_at=gone.last_received_at
+                total=old.total - gone.total,
+                unread=old.unread - gone.unread,
+                last_received_at=gone.last_received_at,
+                stored_bytes=old.stored_bytes - gone.freed.bytes,
             )
 
     def marked(self, endpoint_id: int, unread: int) -> None:
         """`unread` more are unread than before (fewer, when negative)."""
         old = self._counts.get(endpoint_id)
         if old is not None and unread:
-            self._counts[endpoint_id] = Counts(
-                total=old.total, unread=old.unread + unread, last_received_at=old.last_received_at
-            )
+            self._counts[endpoint_id] = replace(old, unread=old.unread + unread)
+
+    def grew(self, endpoint_id: int, size: int) -> None:
+        """What was stored takes `size` bytes more: a delivery brought something back."""
+        old = self._counts.get(endpoint_id)
+        if old is not None and size:
+            self._counts[endpoint_id] = replace(old, stored_bytes=old.stored_bytes + size)
 
 
 _ZERO = Counts()

@@ -15,18 +15,28 @@ from app.db.raw import raw
 from app.db.readers import Readers
 from app.db.rows import DELIVERY, to_delivery
 from app.db.schema import MIRROR_CODE, CaptureRow, DeliveryRow, EndpointRow
+from app.db.storage_limits import StorageLimits
 from app.db.writer import Writer
 
 _FINISH = """UPDATE delivery SET url = ?, state = ?, started_at = ?, ms = ?, status = ?, response_headers = ?,
     response_size = ?, response_truncated = ?, error = ?, response_body = ? WHERE id = ? RETURNING capture_seq"""
+_BEFORE = "SELECT response_size + coalesce(length(response_headers), 0) FROM delivery WHERE id = ?"
 _LATEST = "SELECT state FROM delivery WHERE capture_seq = ? ORDER BY seq DESC LIMIT 1"
 
 
 class Deliveries:
     """All public methods are called on the loop's thread."""
 
-    def __init__(self, writer: Writer, readers: Readers, tally: Tally, publish: Callable[[Event], None]) -> None:
-        self._writer, self._readers, self._tally, self._publish = writer, readers, tally, publish
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers,
+        tally: Tally,
+        limits: StorageLimits,
+        publish: Callable[[Event], None],
+    ) -> None:
+        self._writer, self._readers, self._publish = writer, readers, publish
+        self._tally, self._limits = tally, limits
 
     async def pending(self, endpoint_id: int, limit: int = 50) -> list[Delivery]:
         """An endpoint's queued deliveries, oldest first."""
@@ -48,22 +58,29 @@ class Deliveries:
     async def finish(self, delivery: Delivery, response_body: bytes) -> None:
         """Store an outcome and publish Mirrored. Does nothing when the request was deleted meanwhile."""
         d = delivery
+        headers = encode_headers(d.response_headers)
         columns = (
-            *(d.url, d.state.value, d.started_at, d.ms, d.status, encode_headers(d.response_headers), d.response_size),
+            *(d.url, d.state.value, d.started_at, d.ms, d.status, headers, d.response_size),
             *(d.response_truncated, d.error, response_body, d.id),
         )
 
-        def job(database: SqliteDatabase) -> MirrorState | None:
+        def job(database: SqliteDatabase) -> tuple[MirrorState, int] | None:
             connection = raw(database)
+            before = connection.execute(_BEFORE, (d.id,)).fetchone()
             row = connection.execute(_FINISH, columns).fetchall()
             if not row:
                 return None
             state = MirrorState(connection.execute(_LATEST, row[0]).fetchone()[0])
             connection.execute("UPDATE capture SET mirror = ? WHERE seq = ?", (MIRROR_CODE[state], row[0][0]))
-            return state
+            return state, len(headers) + d.response_size - before[0]
 
-        def after(state: MirrorState | None) -> None:
-            if state is not None and delivery.endpoint_id in self._tally:
+        def after(done: tuple[MirrorState, int] | None) -> None:
+            if done is None:
+                return
+            state, grown = done
+            self._tally.grew(d.endpoint_id, grown)
+            self._limits.grew(d.endpoint_id, grown)
+            if d.endpoint_id in self._tally:
                 self._publish(Mirrored(delivery=delivery, state=state))
 
         await self._writer.run(job, after, cost=len(response_body))

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from app.core.settings import GIB, KIB, MIB
+from app.core.sizes import GIB, KIB, MIB
 from app.core.wording import size_text
 from app.db.connection import AUTOCHECKPOINT
 from app.db.jobs import Add, Job
@@ -240,8 +240,8 @@ def _free(folder: Path) -> int | None:
 
 
 def _size(add: Add) -> int:
-    _, capture, tail, _, _ = add
-    return ROW + len(tail) + len(capture.target) + sum([len(name) + len(value) for name, value in capture.headers])
+    _, capture, tail, _, _, headers, _ = add
+    return ROW + len(tail) + len(capture.target) + len(headers)
 
 
 def _checkpoint(connection: sqlite3.Connection, mode: str) -> bool:

@@ -18,6 +18,7 @@ from app.db.counts import Tally
 from app.db.migrations import PLAN_LIMIT
 from app.db.rows import from_draft, to_endpoint
 from app.db.schema import EndpointRow
+from app.db.storage_limits import StorageLimits
 from app.db.sweeper import Sweeper
 from app.db.writer import Writer
 
@@ -28,12 +29,14 @@ class Endpoints:
     def __init__(
         self,
         writer: Writer,
+        *,
         tally: Tally,
+        limits: StorageLimits,
         sweeper: Sweeper,
         publish: Callable[[Event], None],
         own_bases: Callable[[], Sequence[str]],
     ) -> None:
-        self._writer, self._tally, self._sweeper = writer, tally, sweeper
+        self._writer, self._tally, self._limits, self._sweeper = writer, tally, limits, sweeper
         self._publish, self._own_bases = publish, own_bases
         self._by_id: dict[int, Endpoint] = {}
         self._by_slug: dict[str, Endpoint] = {}
@@ -70,6 +73,7 @@ class Endpoints:
 
         def after(endpoint: Endpoint) -> None:
             self._tally.start(endpoint.id, Counts())
+            self._limits.follow(endpoint)
             self._keep(endpoint)
             self._publish(EndpointSaved(endpoint=endpoint, created=True))
 
@@ -92,6 +96,7 @@ class Endpoints:
             changed = self._by_id[endpoint_id].retention_days != endpoint.retention_days
             self._keep(endpoint)
             self._publish(EndpointSaved(endpoint=endpoint, created=False))
+            self._limits.follow(endpoint)
             if changed and self.on_retention_changed is not None:
                 self.on_retention_changed()
 
@@ -107,6 +112,7 @@ class Endpoints:
 
         def after(_: None) -> None:
             del self._by_id[endpoint_id], self._by_slug[endpoint.slug]
+            self._limits.forget(endpoint_id)
             self._tally.forget(endpoint_id)
             self._publish(EndpointRemoved(endpoint=endpoint))
             self._sweeper.wake()

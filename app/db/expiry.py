@@ -11,6 +11,7 @@ from app.core.rules import RETENTION_MAX
 from app.db.counts import Removed
 from app.db.raw import raw
 from app.db.removal import delete_oldest, newest
+from app.db.storage_use import LOOSE, Freed, use_of
 
 _PLAIN = (
     "FROM capture WHERE endpoint_id = :endpoint AND received_at < :before AND NOT EXISTS"
@@ -28,13 +29,15 @@ def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, be
     if not _any_misdated(connection):
         return delete_oldest(database, limit, endpoint_id=endpoint_id, before=before)
     values = {"endpoint": endpoint_id, "before": before, "limit": limit}
+    used, loose = use_of(connection, endpoint_id), use_of(connection, LOOSE)
     gone: list[tuple[int]] = []
     for chosen in (f"{_PLAIN} ORDER BY received_at, id", _MISDATED):
         gone += connection.execute(
             f"DELETE FROM capture WHERE seq IN (SELECT seq {chosen} LIMIT :limit) RETURNING is_read", values
         ).fetchall()
     unread = sum(not is_read for (is_read,) in gone)
-    return Removed(total=len(gone), unread=unread, last_received_at=newest(database, endpoint_id))
+    freed = Freed(bytes=used - use_of(connection, endpoint_id), loose=use_of(connection, LOOSE) - loose)
+    return Removed(total=len(gone), unread=unread, last_received_at=newest(database, endpoint_id), freed=freed)
 
 
 def count_expired(database: SqliteDatabase, limits: list[tuple[int, int]]) -> int:

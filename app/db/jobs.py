@@ -11,8 +11,9 @@ from peewee import SqliteDatabase
 
 from app.core.model import Capture
 
-Add = tuple["asyncio.Future[None]", Capture, bytes, int, str | None]
-"""A capture to store: who waits for it, the record, its last body part, that part's number, where to mirror it.
+Add = tuple["asyncio.Future[None]", Capture, bytes, int, str | None, bytes, int]
+"""A capture to store: who waits for it, the record, its last body part, that part's number, where to mirror it, its
+headers as they are stored, and the bytes it takes with all that.
 
 A tuple, because one is made for each request.
 """

@@ -14,7 +14,7 @@ from peewee import SqliteDatabase
 from app.core.clock import now_us
 from app.core.errors import DamagedDatabaseError, NewerDatabaseError
 from app.core.model import PART_SIZE
-from app.core.rules import FREE_ENDPOINTS, RETENTION_MAX, RETENTION_MIN
+from app.core.rules import FREE_ENDPOINTS, RETENTION_MAX, RETENTION_MIN, STORAGE_LIMIT_MAX, STORAGE_LIMIT_MIN
 from app.db.raw import raw
 
 Migration = Callable[[SqliteDatabase], None]
@@ -153,6 +153,50 @@ def add_marks(database: SqliteDatabase) -> None:
         )
 
 
+_PARTS = "key BETWEEN NEW.seq * 4096 AND NEW.seq * 4096 + 4095"
+_STORAGE_USE = (
+    f"""ALTER TABLE endpoint ADD COLUMN storage_limit INTEGER
+        CHECK (storage_limit BETWEEN {STORAGE_LIMIT_MIN} AND {STORAGE_LIMIT_MAX})""",
+    """ALTER TABLE endpoint ADD COLUMN when_full TEXT NOT NULL DEFAULT 'delete_oldest'
+        CHECK (when_full IN ('delete_oldest', 'stop_capturing'))""",
+    "CREATE TABLE storage_use (owner INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT",
+    """INSERT INTO storage_use SELECT id,
+        (SELECT coalesce(sum(1000 + size + length(headers) + length(target)), 0) FROM capture
+            WHERE endpoint_id = endpoint.id)
+        + (SELECT coalesce(sum(400 + response_size + coalesce(length(response_headers), 0)), 0) FROM delivery
+            WHERE endpoint_id = endpoint.id)
+        FROM endpoint""",
+    """INSERT INTO storage_use SELECT 0, coalesce(sum(length(data)), 0) FROM capture_body
+        WHERE key / 4096 IN (SELECT seq FROM loose_body)""",
+    """CREATE TRIGGER endpoint_use AFTER INSERT ON endpoint
+    BEGIN INSERT INTO storage_use VALUES (NEW.id, 0); END""",
+    """CREATE TRIGGER endpoint_use_ends AFTER DELETE ON endpoint
+    BEGIN DELETE FROM storage_use WHERE owner = OLD.id; END""",
+    """CREATE TRIGGER capture_use_ends AFTER DELETE ON capture
+    BEGIN UPDATE storage_use SET bytes = bytes - (1000 + OLD.size + length(OLD.headers) + length(OLD.target))
+    WHERE owner = OLD.endpoint_id; END""",
+    """CREATE TRIGGER delivery_use AFTER UPDATE OF response_headers, response_size ON delivery
+    BEGIN UPDATE storage_use SET bytes = bytes
+        + NEW.response_size + coalesce(length(NEW.response_headers), 0)
+        - OLD.response_size - coalesce(length(OLD.response_headers), 0)
+    WHERE owner = NEW.endpoint_id; END""",
+    """CREATE TRIGGER delivery_use_ends AFTER DELETE ON delivery
+    BEGIN UPDATE storage_use SET bytes = bytes - (400 + OLD.response_size + coalesce(length(OLD.response_headers), 0))
+    WHERE owner = OLD.endpoint_id; END""",
+    f"""CREATE TRIGGER loose_body_use AFTER INSERT ON loose_body WHEN NEW.dropped
+    BEGIN UPDATE storage_use SET bytes = bytes
+        + (SELECT coalesce(sum(length(data)), 0) FROM capture_body WHERE {_PARTS})
+    WHERE owner = 0; END""",
+)
+
+
+def add_storage_limits(database: SqliteDatabase) -> None:
+    """Limits of endpoints, and what each endpoint's requests take (`storage_use.py`). Only deletions and deliveries are
+    counted by triggers: one on each insert made captures 6 to 9 % slower, a statement per commit does not."""
+    for statement in _STORAGE_USE:
+        raw(database).execute(statement)
+
+
 _CLOCK = """
 CREATE TABLE clock (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -191,6 +235,7 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0002_add_senders", add_senders),
     ("0003_index_outcomes", index_outcomes),
     ("0004_add_marks", add_marks),
+    ("0006_add_storage_limits", add_storage_limits),
     ("0007_remember_clock", remember_clock),
 )
 """In order of application. A name, once released, keeps its meaning for ever."""

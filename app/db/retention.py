@@ -30,6 +30,7 @@ from app.db.raw import raw
 from app.db.readers import Readers
 from app.db.reclaim import Reclaim
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
+from app.db.storage_limits import StorageLimits
 from app.db.sweeper import Sweeper
 from app.db.writer import Writer
 
@@ -50,6 +51,7 @@ class Retention:
         readers: Readers,
         endpoints: Endpoints,
         tally: Tally,
+        limits: StorageLimits,
         sweeper: Sweeper,
         reclaim: Reclaim,
         publish: Callable[[Event], None],
@@ -58,7 +60,8 @@ class Retention:
         interval_s: float,
     ) -> None:
         self._path, self._writer, self._readers = path, writer, readers
-        self._endpoints, self._tally, self._sweeper, self._reclaim = endpoints, tally, sweeper, reclaim
+        self._endpoints, self._tally, self._limits = endpoints, tally, limits
+        self._sweeper, self._reclaim = sweeper, reclaim
         self._publish, self._clock, self._interval_s = publish, clock, interval_s
         self._clock_check = ClockCheck(writer, readers, running_s)
         self._announced: str | None = None
@@ -116,10 +119,10 @@ class Retention:
 
     async def size(self) -> StorageSize:
         """Bytes the store takes on disk, and about how many of them the next purge can give back."""
-        limits = self._limits()
+        limits = self._age_limits()
         return await self._readers.run(lambda database: _size(database, self._path, limits))
 
-    def _limits(self) -> list[tuple[int, int]]:
+    def _age_limits(self) -> list[tuple[int, int]]:
         now = self._clock()
         return [(endpoint.id, _limit(endpoint, now)) for endpoint in self._endpoints.all()]
 
@@ -127,7 +130,7 @@ class Retention:
         """Take over what the clock check found; say so, once, when that is another problem than before."""
         problem = self._clock_check.problem
         if problem is not None:
-            limits = self._limits()
+            limits = self._age_limits()
             expired = await self._readers.run(lambda database: count_expired(database, limits))
             problem = msgspec.structs.replace(problem, expired=expired)
         self.problem = problem
@@ -156,6 +159,7 @@ class Retention:
 
         def after(removed: Removed) -> None:
             self._tally.removed(number, removed)
+            self._limits.freed(removed.freed, number)
 
         job = partial(delete_expired, endpoint_id=number, before=before)
         while True:

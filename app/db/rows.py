@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
-from app.core.model import Auth, Capture, Delivery, Endpoint, EndpointDraft, Forward, MirrorState, Reply, Summary
+from app.core.model import (
+    Auth,
+    Capture,
+    Delivery,
+    Endpoint,
+    EndpointDraft,
+    Forward,
+    MirrorState,
+    Reply,
+    Summary,
+    WhenFull,
+)
 from app.db.bulk import decode_headers
 from app.db.schema import MIRROR_STATE, CaptureRow, DeliveryRow, EndpointRow, NoteRow, ReplyRow, StarRow
 
@@ -141,6 +152,8 @@ def to_endpoint(row: EndpointRow) -> Endpoint:
         name=row.name,
         description=row.description,
         retention_days=row.retention_days,
+        storage_limit=row.storage_limit,
+        when_full=cast(WhenFull, row.when_full),
         forward_url=row.forward_url,
         active=row.active,
         reply=msgspec.json.decode(row.reply, type=Reply),
@@ -156,6 +169,8 @@ def from_draft(draft: EndpointDraft) -> dict[str, Any]:
         "name": draft.name.strip(),
         "description": draft.description,
         "retention_days": draft.retention_days,
+        "storage_limit": draft.storage_limit,
+        "when_full": draft.when_full,
         "forward_url": draft.forward_url,
         "active": draft.active,
         "reply": msgspec.json.encode(draft.reply).decode(),

@@ -55,6 +55,8 @@ class EndpointRow(Model):
     name = TextField()
     description = TextField()
     retention_days = IntegerField()
+    storage_limit = IntegerField(null=True)
+    when_full = TextField()
     forward_url = TextField(null=True)
     active = BooleanField()
     reply = TextField()
@@ -65,6 +67,16 @@ class EndpointRow(Model):
 
     class Meta:
         table_name = "endpoint"
+
+
+class StorageUseRow(Model):
+    """The bytes that an endpoint's requests take, or (owner 0) body parts without a request."""
+
+    owner = IntegerField(primary_key=True)
+    bytes = IntegerField()
+
+    class Meta:
+        table_name = "storage_use"
 
 
 class CaptureRow(Model):
@@ -198,6 +210,7 @@ MODELS: tuple[type[Model], ...] = (
     MigrationRow,
     AccountRow,
     EndpointRow,
+    StorageUseRow,
     CaptureRow,
     ReplyRow,
     StarRow,

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
+from shutil import disk_usage
 
 import msgspec
 
 from app.core.errors import DataFolderError
-from app.core.settings import Settings, check, meta
+from app.core.settings import Settings, bounds, check, first_storage_limit
+
+log = logging.getLogger(__name__)
 
 FILE_NAME = "settings.json"
 
 
 def load(folder: Path) -> Settings:
     """The settings in `folder`, the defaults when there is no file; DataFolderError naming key and value if bad."""
+    return _settings(folder / FILE_NAME, _read(folder))
+
+
+def load_or_decide(folder: Path) -> Settings:
+    """The same, with the storage limit decided on and saved at the first start, when it is not in the file yet."""
+    given = _read(folder)
+    settings = _settings(folder / FILE_NAME, given)
+    if "storage_limit" not in given:
+        settings = msgspec.structs.replace(settings, storage_limit=first_storage_limit(disk_usage(folder).free))
+        try:
+            save(folder, settings)
+        except DataFolderError as error:
+            log.warning("the storage limit is decided anew at the next start: %s", error)
+    return settings
+
+
+def _read(folder: Path) -> dict[str, object]:
     file = folder / FILE_NAME
     try:
         text = file.read_bytes()
     except FileNotFoundError:
-        return Settings()
+        return {}
     except OSError as error:
         raise DataFolderError(f"{file} cannot be read: {error.strerror}. Check its permissions.", folder) from error
     try:
@@ -28,7 +49,7 @@ def load(folder: Path) -> Settings:
         raise _bad(file, f"it is not JSON ({error})") from error
     if not isinstance(given, dict):
         raise _bad(file, "it must hold one JSON object")
-    return _settings(file, given)
+    return given
 
 
 def save(folder: Path, settings: Settings) -> None:
@@ -51,7 +72,7 @@ def _settings(file: Path, given: dict[str, object]) -> Settings:
     for key, value in given.items():
         if key not in Settings.__struct_fields__:
             raise _bad(file, f"there is no setting {key!r} (its value is {value!r})")
-        if isinstance(value, int) and meta(key).ge is not None:
+        if isinstance(value, int) and bounds(key) is not None:
             for broken in check(msgspec.structs.replace(Settings(), **{key: value})):
                 raise _bad(file, f"{key}: {broken.message.rstrip('.')}")
         try:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from app.core.clock import now_us
 from app.core.events import Event, StorageTrouble
 from app.core.model import Counts
@@ -21,14 +23,18 @@ from app.db.counts import Tally
 from app.db.deliveries import Deliveries
 from app.db.disk_reserve import DiskReserve
 from app.db.endpoints import Endpoints
+from app.db.eviction import Eviction
 from app.db.identifying import Identifier
 from app.db.listing import count_all
+from app.db.raw import raw
 from app.db.readers import Readers
 from app.db.reclaim import Reclaim
 from app.db.retention import Retention
 from app.db.search.index.index import Index
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
 from app.db.senders import Senders
+from app.db.storage_limits import StorageLimits
+from app.db.storage_use import all_uses
 from app.db.sweeper import Sweeper
 from app.db.writer import Writer
 
@@ -50,10 +56,8 @@ class Store:
         identify: Identify | None,
         disk_reserve: Callable[[], int],
     ) -> None:
-        def told(event: Event) -> None:
-            index.heard(event)
-            publish(event)
-
+        told = self._publish_and_index
+        self._publish = publish
         self._tally = tally = Tally()
         self._reserve = DiskReserve(path, disk_reserve)
         self._writer = writer = Writer(
@@ -61,17 +65,30 @@ class Store:
         )
         self._readers = readers = Readers(path)
         self._index = index = Index(path.with_name(INDEX_NAME), readers, self._reserve.has_plenty)
+        self.limits = limits = StorageLimits(publish, lambda endpoint_id: tally.of(endpoint_id).stored_bytes)
         self._reclaim = reclaim = Reclaim(writer)
-        self._sweeper = sweeper = Sweeper(writer, reclaim)
+        self._sweeper = sweeper = Sweeper(writer, reclaim, limits.freed)
+        self._eviction = Eviction(
+            writer, readers, tally=tally, limits=limits, sweeper=sweeper, publish=told, clock=clock
+        )
         self._identifier = identifier = Identifier(writer, readers, identify, publish)
         self._closing = asyncio.Lock()
-        self.endpoints = Endpoints(writer, tally, sweeper, publish, own_bases)
+        self.endpoints = Endpoints(
+            writer, tally=tally, limits=limits, sweeper=sweeper, publish=publish, own_bases=own_bases
+        )
         self.captures = Captures(
-            writer, readers, tally=tally, sweeper=sweeper, identifier=identifier, publish=told, index=index
+            writer,
+            readers,
+            tally=tally,
+            sweeper=sweeper,
+            limits=limits,
+            identifier=identifier,
+            publish=told,
+            index=index,
         )
         self.activity = Activity(readers)
         self.senders = Senders(readers)
-        self.deliveries = Deliveries(writer, readers, tally, publish)
+        self.deliveries = Deliveries(writer, readers, tally, limits, publish)
         self.account = Account(writer, publish)
         self.retention = Retention(
             path,
@@ -79,6 +96,7 @@ class Store:
             readers=readers,
             endpoints=self.endpoints,
             tally=tally,
+            limits=limits,
             sweeper=sweeper,
             reclaim=reclaim,
             publish=told,
@@ -86,6 +104,10 @@ class Store:
             running_s=running_s,
             interval_s=purge_interval_s,
         )
+
+    def _publish_and_index(self, event: Event) -> None:
+        self._index.heard(event)
+        self._publish(event)
 
     @classmethod
     async def open(
@@ -135,6 +157,7 @@ class Store:
         self.hurry()
         async with self._closing:
             await self.retention.close()
+            await self._eviction.stop()
             await self._sweeper.stop()
             await self._reclaim.stop()
             await self._identifier.stop()
@@ -147,9 +170,12 @@ class Store:
         await self._writer.start()
         await self.account.load()
         await self.endpoints.load()
-        counts = await self._readers.run(count_all)
+        counts, uses = await self._readers.run(lambda database: (count_all(database), all_uses(raw(database))))
+        self.limits.load(uses)
         for endpoint in self.endpoints.all():
-            self._tally.start(endpoint.id, counts.get(endpoint.id, Counts()))
+            held = replace(counts.get(endpoint.id, Counts()), stored_bytes=uses[endpoint.id])
+            self._tally.start(endpoint.id, held)
+            self.limits.follow(endpoint)
         await self.captures.load()
         await self.retention.load()
         self._identifier.wake()

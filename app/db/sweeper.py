@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from app.core.errors import StorageUnavailableError
 from app.db.jobs import Pace
 from app.db.reclaim import Reclaim
 from app.db.removal import delete_loose_parts, delete_removed_endpoint
+from app.db.storage_use import Freed
 from app.db.writer import Writer
 
 log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Sweeps when woken. What a stop or a crash interrupts goes on at the next start."""
+    """Sweeps when woken. What a stop or a crash interrupts goes on at the next start.
 
-    def __init__(self, writer: Writer, reclaim: Reclaim) -> None:
-        self._writer, self._reclaim = writer, reclaim
+    `freed` hears what each step gave back.
+    """
+
+    def __init__(self, writer: Writer, reclaim: Reclaim, freed: Callable[[Freed], None]) -> None:
+        self._writer, self._reclaim, self._freed = writer, reclaim, freed
         self._rows, self._parts = Pace(64), Pace(2, least=1)
         self._lock = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -33,9 +38,9 @@ class Sweeper:
     async def sweep(self) -> None:
         """Sweep until nothing is left; StorageUnavailableError when the store cannot write."""
         async with self._lock:
-            while await self._writer.between(delete_removed_endpoint, self._rows):
+            while await self._writer.between(delete_removed_endpoint, self._rows, self._swept):
                 pass
-            while await self._writer.between(delete_loose_parts, self._parts):
+            while await self._writer.between(delete_loose_parts, self._parts, self._swept):
                 pass
 
     async def stop(self) -> None:
@@ -43,6 +48,10 @@ class Sweeper:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+
+    def _swept(self, freed: Freed | None) -> None:
+        if freed is not None:
+            self._freed(freed)
 
     async def _run(self) -> None:
         while self._again:

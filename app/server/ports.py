@@ -16,17 +16,22 @@ class EndpointLookup(Protocol):
 
 
 class CaptureSink(Protocol):
-    """Where captured requests go. Writing raises StorageUnavailableError when nothing can be stored now."""
+    """Where captured requests go. Writing raises StorageUnavailableError when nothing can be stored now, and
+    StorageLimitError when a storage limit leaves no room."""
 
     def new_seq(self) -> int:
         """The number of the next capture."""
+        ...
+
+    def check_room(self, endpoint_id: int, size: int) -> None:
+        """StorageLimitError when a body of `size` bytes would not be stored now."""
         ...
 
     async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, forward_url: str | None = None) -> None:
         """Store `capture`, durable on return. `tail` is body part `tail_part`; `forward_url` queues a delivery."""
         ...
 
-    async def add_part(self, seq: int, part: int, data: bytes) -> None:
+    async def add_part(self, seq: int, part: int, data: bytes, endpoint_id: int | None = None) -> None:
         """Store one part of a body whose capture comes later; every part but the tail is PART_SIZE bytes long."""
         ...
 

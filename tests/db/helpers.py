@@ -59,7 +59,29 @@ def recount(folder: Path) -> dict[int, Counts]:
         "SELECT e.id, count(c.seq), count(c.seq) - coalesce(sum(c.is_read), 0), max(c.received_at)"
         " FROM endpoint e LEFT JOIN capture c ON c.endpoint_id = e.id WHERE NOT e.removed GROUP BY e.id",
     )
-    return {number: Counts(total=total, unread=unread, last_received_at=last) for number, total, unread, last in rows}
+    uses = recount_bytes(folder)
+    return {
+        number: Counts(total=total, unread=unread, last_received_at=last, stored_bytes=uses[number])
+        for number, total, unread, last in rows
+    }
+
+
+def recount_bytes(folder: Path) -> dict[int, int]:
+    """What each endpoint's requests take, removed ones too, and (0) body parts without a request."""
+    rows = query(
+        folder,
+        "SELECT e.id, (SELECT coalesce(sum(1000 + length(CAST(target AS BLOB)) + length(headers) + size), 0)"
+        " FROM capture WHERE endpoint_id = e.id)"
+        " + (SELECT coalesce(sum(400 + coalesce(length(response_body), 0) + coalesce(length(response_headers), 0)), 0)"
+        " FROM delivery JOIN capture ON capture.seq = capture_seq WHERE capture.endpoint_id = e.id) FROM endpoint e",
+    )
+    loose = query(folder, "SELECT sum(length(data)) FROM capture_body WHERE key / 4096 IN (SELECT seq FROM loose_body)")
+    return {**dict(rows), 0: loose[0][0] or 0}
+
+
+def kept_bytes(folder: Path) -> dict[int, int]:
+    """The same as the file keeps it, ready for the next start."""
+    return dict(query(folder, "SELECT owner, bytes FROM storage_use"))
 
 
 def files(folder: Path) -> dict[str, int]:

@@ -14,7 +14,7 @@ import pytest
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, StorageTrouble
 from app.core.model import PART_SIZE, Endpoint
-from app.core.settings import GIB, MIB
+from app.core.sizes import GIB, MIB
 from app.db import disk_reserve, reclaim
 from app.db import writer as writer_module
 from app.db.disk_reserve import FILE_NAME, make_room_to_start, reserve_of

@@ -11,7 +11,7 @@ import pytest
 
 from app.core.model import PART_SIZE
 from app.db.store import Store
-from tests.db.helpers import eventually, query, recount
+from tests.db.helpers import eventually, kept_bytes, query, recount, recount_bytes
 
 ADDER = """
 import asyncio, sys
@@ -59,9 +59,12 @@ async def test_whatever_add_returned_for_survives_a_kill(tmp_path: Path, seconds
     for capture_id, body in told:
         assert await store.captures.body(capture_id) == body
     assert store.captures.counts(endpoint.id) == recount(tmp_path)[endpoint.id]
+    assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
     assert store.captures.counts(endpoint.id).total >= len(told)
     await eventually(lambda: query(tmp_path, "SELECT count(*) FROM loose_body") == [(0,)])
     assert query(tmp_path, "SELECT count(*) FROM capture_body WHERE length(data) = ?", PART_SIZE) == [(0,)]
     assert query(tmp_path, "PRAGMA integrity_check") == [("ok",)]
+    assert kept_bytes(tmp_path)[0] == 0
+    assert store.limits.use().used == store.captures.counts(endpoint.id).stored_bytes
     assert query(tmp_path, "PRAGMA foreign_key_check") == []
     await store.close()

@@ -31,7 +31,7 @@ async def fill(store: Store, endpoint_id: int, number: int, received_at: int) ->
     """Put many requests into the file, a microsecond apart, every tenth with a delivery; quicker than one by one."""
     values = {"number": number, "seq": store.captures.new_seq(), "at": received_at, "endpoint": endpoint_id}
 
-    def job(database: object) -> None:
+    def job(database: object) -> int:
         execute = database.connection().execute
         execute(FILL, values)
         execute("INSERT INTO capture_body SELECT seq * 4096, ? FROM capture WHERE seq >= ?", (BODY, values["seq"]))
@@ -39,10 +39,15 @@ async def fill(store: Store, endpoint_id: int, number: int, received_at: int) ->
             "INSERT INTO delivery (id, capture_seq, endpoint_id, url, state, queued_at)"
             " SELECT id, seq, endpoint_id, 'http://127.0.0.1:9/', 'queued', received_at FROM capture WHERE seq % 10 = 0"
         )
+        taken = (
+            "(SELECT sum(1000 + size + length(headers) + length(target)) FROM capture) + 400 * count(*) FROM delivery"
+        )
+        (size,) = execute(f"UPDATE storage_use SET bytes = (SELECT {taken}) WHERE owner = 1 RETURNING bytes").fetchone()
+        return size
 
-    def after(_: None) -> None:
+    def after(size: int) -> None:
         newest = received_at + number - 1
-        store._tally.start(endpoint_id, Counts(total=number, unread=number, last_received_at=newest))
+        store._tally.start(endpoint_id, Counts(total=number, unread=number, last_received_at=newest, stored_bytes=size))
         store.captures._numbers = count(values["seq"] + number)
 
     await store._writer.run(job, after)

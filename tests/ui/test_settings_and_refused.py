@@ -15,7 +15,8 @@ from pytestqt.qtbot import QtBot
 from app.core.clock import DAY_US, now_us
 from app.core.errors import PortInUseError
 from app.core.model import Plan, PurgeReport, Refusal, StorageSize
-from app.core.settings import MIB, Settings
+from app.core.settings import Settings
+from app.core.sizes import MIB
 from app.ui.refused.model import METHOD, REASON, TARGET, TITLES, RefusedModel
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.settings.storage import storage_text

@@ -7,14 +7,11 @@ from collections.abc import Callable
 
 from app.core.search.query import QueryError, Range
 from app.core.search.tokens import Text
+from app.core.sizes import LARGEST, parse_size
 
 _COMPARED = re.compile(r"(<=|>=|<|>|=)(.*)", re.DOTALL)
 _CLASS = re.compile(r"([1-5])xx", re.IGNORECASE)
 _STATUS = re.compile(r"[1-9][0-9]{2}")
-_SIZE = re.compile(r"([0-9]{1,15})(\.[0-9]{1,6})?(b|kb?|mb?|gb?|kib|mib|gib)?", re.IGNORECASE | re.ASCII)
-_UNITS = {"": 1, "b": 1, "k": 1000, "kb": 1000, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}
-_UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
-LARGEST = 2**63 - 1
 
 
 def read_status(value: Text) -> Range:
@@ -28,7 +25,7 @@ def read_status(value: Text) -> Range:
 
 def read_size(value: Text) -> Range:
     """`0`, `>10k`, `<1.5M`, `5k..10k`, in bytes; k, M, G are decimal, KiB, MiB, GiB binary."""
-    return _range(value, _bytes, "no size: write it as 512, >10k, <1M or 5k..10k")
+    return _range(value, parse_size, "no size: write it as 512, >10k, <1M or 5k..10k")
 
 
 def _range(value: Text, number: Callable[[str], int | None], wrong: str) -> Range:
@@ -56,12 +53,3 @@ def _range(value: Text, number: Callable[[str], int | None], wrong: str) -> Rang
 
 def _status(text: str) -> int | None:
     return int(text) if _STATUS.fullmatch(text) and text.isascii() else None
-
-
-def _bytes(text: str) -> int | None:
-    found = _SIZE.fullmatch(text)
-    if not found:
-        return None
-    whole, fraction, unit = found[1], found[2] or ".0", _UNITS[(found[3] or "").lower()]
-    amount = int(whole) * unit + int(fraction[1:]) * unit // 10 ** (len(fraction) - 1)
-    return amount if amount < LARGEST else None

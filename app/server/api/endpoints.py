@@ -66,4 +66,6 @@ class EndpointCalls:
         return endpoint_named(self._doors.endpoints, request.match_info["slug"])
 
     def _out(self, endpoint: Endpoint) -> EndpointOut:
-        return endpoint_out(endpoint, self._doors.endpoint_url(endpoint), self._doors.captures.counts(endpoint.id))
+        doors = self._doors
+        counts, use = doors.captures.counts(endpoint.id), doors.limits.use_of(endpoint.id)
+        return endpoint_out(endpoint, doors.endpoint_url(endpoint), counts, use)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,9 +18,11 @@ from app.core.model import (
     Plan,
     Refusal,
     StorageSize,
+    StorageUse,
     Summary,
 )
 from app.core.search.query import Query
+from app.core.settings import Settings
 
 
 class EndpointsDoor(Protocol):
@@ -116,6 +118,14 @@ class RetentionDoor(Protocol):
     async def size(self) -> StorageSize: ...
 
 
+class LimitsDoor(Protocol):
+    """How much of the storage limits is used."""
+
+    def use(self) -> StorageUse: ...
+
+    def use_of(self, endpoint_id: int) -> StorageUse: ...
+
+
 @dataclass(frozen=True)
 class ApiDoors:
     """Everything handed to the API. The callables are asked at each request, so that changed settings show at once."""
@@ -126,6 +136,7 @@ class ApiDoors:
     refused: RefusedDoor
     account: AccountDoor
     retention: RetentionDoor
+    limits: LimitsDoor
     version: str
     base_url: Callable[[], str]
     """What capture URLs start with: the public base URL, or the capture port's own address."""
@@ -136,3 +147,6 @@ class ApiDoors:
     storage_trouble: Callable[[], str | None]
     """Why storing fails now, in words; None when it works."""
     uptime_s: Callable[[], float]
+    settings: Callable[[], Settings]
+    apply_settings: Callable[[Settings], Awaitable[None]]
+    """Puts other settings into force; InvalidFieldsError or PortInUseError changes nothing."""

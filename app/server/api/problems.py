@@ -10,10 +10,12 @@ import msgspec
 from aiohttp import web
 
 from app.core.errors import (
+    DataFolderError,
     HooklineError,
     InvalidFieldsError,
     NotFoundError,
     PlanLimitError,
+    PortInUseError,
     StorageUnavailableError,
 )
 from app.core.rules import FieldError
@@ -38,6 +40,7 @@ _TITLES = {
     "method-not-allowed": "The method is not allowed here",
     "not-found": "There is no such thing",
     "plan-limit": "The plan does not allow it",
+    "port-in-use": "The port is already in use",
     "storage-unavailable": "Storing is not possible now",
     "unauthorized": "The token is missing or wrong",
 }
@@ -95,9 +98,11 @@ def problem_of(error: HooklineError) -> Problem:
         return Problem(422, "invalid-fields", text, error.errors)
     if isinstance(error, PlanLimitError):
         return Problem(409, "plan-limit", text)
+    if isinstance(error, PortInUseError):
+        return Problem(409, "port-in-use", text)
     if isinstance(error, NotFoundError):
         return Problem(404, "not-found", text)
-    if isinstance(error, StorageUnavailableError):
+    if isinstance(error, StorageUnavailableError | DataFolderError):
         return Problem(503, "storage-unavailable", text, headers={"Retry-After": str(RETRY_AFTER_S)})
     return Problem(500, "internal", text)
 

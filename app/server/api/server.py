@@ -15,6 +15,7 @@ from app.server.api.guard import guard, problems
 from app.server.api.ports import ApiDoors
 from app.server.api.requests import RequestCalls
 from app.server.api.routes import register
+from app.server.api.settings import SettingsCalls
 from app.server.api.state import StateCalls
 from app.server.capture.port_holder import find_holder
 from app.server.listening import stop_listening
@@ -68,6 +69,6 @@ class ApiServer:
 
     def _application(self) -> web.Application:
         app = web.Application(middlewares=[problems, guard(self._token)], client_max_size=BODY_MAX)
-        for calls in (StateCalls, AccountCalls, EndpointCalls, RequestCalls, DeliveryCalls):
+        for calls in (StateCalls, AccountCalls, SettingsCalls, EndpointCalls, RequestCalls, DeliveryCalls):
             register(app, calls(self._doors).routes())
         return app

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from app.core.model import Auth, EndpointDraft, Forward, Headers, MirrorState, Plan, Record, Reply
+from app.core.model import Auth, EndpointDraft, Forward, Headers, MirrorState, Plan, Record, Reply, WhenFull
 
 EndpointIn = EndpointDraft
 """The body of `POST /endpoints` is the draft itself."""
@@ -36,11 +36,14 @@ class AuthPatch(Record, frozen=True, omit_defaults=True):
 
 
 class EndpointPatch(Record, frozen=True, omit_defaults=True):
-    """The body of `PATCH /endpoints/{slug}`: fields left out stay, `"forward_url": null` clears it."""
+    """The body of `PATCH /endpoints/{slug}`: fields left out stay, `"forward_url": null` clears it, and so does
+    `"storage_limit": null`."""
 
     name: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
     retention_days: int | UnsetType = UNSET
+    storage_limit: int | UnsetType | None = UNSET
+    when_full: WhenFull | UnsetType = UNSET
     forward_url: str | UnsetType | None = UNSET
     slug: str | UnsetType = UNSET
     active: bool | UnsetType = UNSET
@@ -58,13 +61,16 @@ class RequestPatch(Record, frozen=True, omit_defaults=True):
 
 
 class EndpointOut(Record, frozen=True):
-    """An endpoint with its capture URL and what it holds."""
+    """An endpoint with its capture URL and what it holds. `storage_limit_reached`: its oldest requests are being
+    deleted for its limit, or its capturing has stopped, as `when_full` says."""
 
     slug: str
     url: str
     name: str
     description: str
     retention_days: int
+    storage_limit: int | None
+    when_full: WhenFull
     forward_url: str | None
     active: bool
     reply: Reply
@@ -74,6 +80,8 @@ class EndpointOut(Record, frozen=True):
     request_count: int
     unread_count: int
     last_request_at: str | None
+    stored_bytes: int
+    storage_limit_reached: bool
 
 
 class ReplyOut(Record, frozen=True):
@@ -188,6 +196,17 @@ class RetentionOut(Record, frozen=True):
     resumes_in_seconds: float | None
 
 
+class StoredOut(Record, frozen=True):
+    """The bytes stored by all endpoints, and their limit (null: none). `limit_reached`: the oldest requests are being
+    deleted for it, or capturing has stopped, as `when_full` says."""
+
+    bytes: int
+    limit: int | None
+    when_full: WhenFull
+    limit_reached: bool
+    capturing_stopped: bool
+
+
 class StatusOut(Record, frozen=True):
     """How the program is doing. `storage` is `ok`, or says why storing fails."""
 
@@ -198,6 +217,7 @@ class StatusOut(Record, frozen=True):
     endpoints: Held
     counts: Totals
     database_bytes: int
+    stored: StoredOut
     uptime_seconds: float
     pid: int
     storage: str

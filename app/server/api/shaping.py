@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from app.core.clock import rfc3339
 from app.core.clock_problem import ClockProblem
-from app.core.model import Capture, Counts, Delivery, Endpoint, Refusal, Summary
+from app.core.model import Capture, Counts, Delivery, Endpoint, Refusal, StorageUse, Summary
 from app.server.api.shapes import (
     DeliveryOut,
     EndpointOut,
@@ -18,6 +18,7 @@ from app.server.api.shapes import (
     RequestOut,
     RetentionOut,
     Source,
+    StoredOut,
     SummaryOut,
 )
 
@@ -35,7 +36,7 @@ def merged(base: S, patch: msgspec.Struct) -> S:
     return msgspec.structs.replace(base, **changes)
 
 
-def endpoint_out(endpoint: Endpoint, url: str, counts: Counts) -> EndpointOut:
+def endpoint_out(endpoint: Endpoint, url: str, counts: Counts, use: StorageUse) -> EndpointOut:
     """The shape of `endpoint`."""
     return EndpointOut(
         slug=endpoint.slug,
@@ -43,6 +44,8 @@ def endpoint_out(endpoint: Endpoint, url: str, counts: Counts) -> EndpointOut:
         name=endpoint.name,
         description=endpoint.description,
         retention_days=endpoint.retention_days,
+        storage_limit=endpoint.storage_limit,
+        when_full=endpoint.when_full,
         forward_url=endpoint.forward_url,
         active=endpoint.active,
         reply=endpoint.reply,
@@ -52,6 +55,19 @@ def endpoint_out(endpoint: Endpoint, url: str, counts: Counts) -> EndpointOut:
         request_count=counts.total,
         unread_count=counts.unread,
         last_request_at=_time(counts.last_received_at),
+        stored_bytes=counts.stored_bytes,
+        storage_limit_reached=use.reached,
+    )
+
+
+def stored_out(use: StorageUse) -> StoredOut:
+    """The shape of what all endpoints store."""
+    return StoredOut(
+        bytes=use.used,
+        limit=use.limit,
+        when_full=use.when_full,
+        limit_reached=use.reached,
+        capturing_stopped=use.capturing_stopped,
     )
 
 

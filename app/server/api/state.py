@@ -12,7 +12,7 @@ from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
 from app.server.api.ports import ApiDoors
 from app.server.api.routes import Page, Route, answer
 from app.server.api.shapes import StatusOut, Totals
-from app.server.api.shaping import refusal_out, retention_out
+from app.server.api.shaping import refusal_out, retention_out, stored_out
 
 
 class RefusedKey(msgspec.Struct, frozen=True, array_like=True):
@@ -58,6 +58,7 @@ class StateCalls:
                     refused=doors.refused.total,
                 ),
                 database_bytes=size.file_bytes,
+                stored=stored_out(doors.limits.use()),
                 uptime_seconds=round(doors.uptime_s(), 3),
                 pid=os.getpid(),
                 storage=doors.storage_trouble() or "ok",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from aiohttp.hdrs import CONTENT_LENGTH
 from aiohttp.http import RawRequestMessage
 
+from app.core.errors import StorageLimitError
 from app.core.model import METHODS, Endpoint, Headers
 from app.server.capture import answers
 from app.server.capture.answers import Answer
@@ -61,6 +62,20 @@ def too_large(limit: int) -> Denial:
     return denial(f"The body is larger than the limit of {limit:,} bytes.", 413, "body_too_large", limit=limit)
 
 
+def over_storage_limit(error: StorageLimitError) -> Denial:
+    """There is no room for the request; one that is larger than the limit itself can never be stored."""
+    if error.limit is not None:
+        return Denial(answers.of_error(413, "body_too_large", limit=error.limit), str(error))
+    return denial(str(error), 503, "storage_limit_reached", (("Retry-After", str(error.retry_after_s)),))
+
+
+def declared_length(message: RawRequestMessage) -> int:
+    """The bytes of the body that the head tells of; 0 where it tells nothing."""
+    length = message.headers.get(CONTENT_LENGTH)
+    # The parser lets nothing but digits through; of zeros in front there may be more than int() takes.
+    return int(length.lstrip("0") or 0) if length is not None else 0
+
+
 def slug_of(target: str) -> str | None:
     """The slug that a raw request target names, compared as it stands; None when the path is no capture path.
 
@@ -108,9 +123,7 @@ class Admission:
             if why is not None:
                 challenge = plan.gate.challenge
                 return denial(why, 401, "unauthorized", (("WWW-Authenticate", challenge),) if challenge else ())
-        # The parser lets nothing but digits through; of zeros in front there may be more than int() takes.
-        length = headers.get(CONTENT_LENGTH)
-        if length is not None and int(length.lstrip("0") or 0) > limit:
+        if declared_length(message) > limit:
             return too_large(limit)
         return plan
 

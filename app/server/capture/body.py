@@ -33,7 +33,9 @@ def whole(request: Incoming, limit: int) -> Body | None:
     return Body(data, 0, len(data), sha256(data).hexdigest())
 
 
-async def receive(connection: Connection, request: Incoming, captures: CaptureSink, seq: int, limit: int) -> Body:
+async def receive(
+    connection: Connection, request: Incoming, captures: CaptureSink, *, seq: int, limit: int, endpoint_id: int
+) -> Body:
     """Read to the body's end, or to where it breaks off. Full parts go to `captures` at once, the tail is returned.
 
     Reading waits while a part is stored, so that no more than a few parts are in memory. Raises BodyTooLargeError as
@@ -49,7 +51,7 @@ async def receive(connection: Connection, request: Incoming, captures: CaptureSi
         while len(pending) > PART_SIZE:
             part = bytes(memoryview(pending)[:PART_SIZE])
             del pending[:PART_SIZE]  # before the wait: many large bodies may wait at once
-            await captures.add_part(seq, request.parts, part)
+            await captures.add_part(seq, request.parts, part, endpoint_id)
             del part
             request.parts += 1
     return Body(bytes(pending), request.parts, size, digest.hexdigest())

@@ -10,7 +10,7 @@ from aiohttp.hdrs import CONTENT_TYPE, EXPECT
 from aiohttp.http_exceptions import BadHttpMethod
 
 from app.core.clock import now_us
-from app.core.errors import NotFoundError, StorageUnavailableError
+from app.core.errors import NotFoundError, StorageLimitError, StorageUnavailableError
 from app.core.ids import uuid7
 from app.core.model import METHODS, Capture, Endpoint, Headers, MirrorState, Refusal
 from app.core.providers.catalogue import Identify, Sender
@@ -117,8 +117,11 @@ class Handler:
         try:
             body = whole(request, limit)
             if body is None:
+                self._captures.check_room(plan.endpoint.id, admission.declared_length(request.message))
                 self._invite(connection, request)
-                body = await receive(connection, request, self._captures, seq, limit)
+                body = await receive(
+                    connection, request, self._captures, seq=seq, limit=limit, endpoint_id=plan.endpoint.id
+                )
             answer = plan.answer if request.broken is None else _BROKEN[request.broken]
             capture = _record(
                 request,
@@ -134,6 +137,9 @@ class Handler:
         except BodyTooLargeError:
             await self._drop(request, seq)
             return admission.too_large(limit)
+        except StorageLimitError as error:
+            await self._drop(request, seq)
+            return admission.over_storage_limit(error)
         except StorageUnavailableError as error:
             await self._drop(request, seq)
             return denial(f"The request could not be stored. {error}", 503, "storage_unavailable", RETRY_AFTER)

@@ -214,6 +214,8 @@ def _preview(draft: EndpointDraft, slug: str) -> Endpoint:
         name=draft.name,
         description=draft.description,
         retention_days=draft.retention_days,
+        storage_limit=draft.storage_limit,
+        when_full=draft.when_full,
         forward_url=draft.forward_url,
         active=draft.active,
         reply=draft.reply,

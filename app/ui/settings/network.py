@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from app.core.settings import MIB, Settings, meta
+from app.core.settings import Settings, bounds, meta
+from app.core.sizes import MIB
 from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.widgets.fields import NumberField
 
@@ -26,8 +27,8 @@ class NetworkSection(SettingsSection):
         self.base_url = QLineEdit(self)
         self.base_url.setPlaceholderText("https://example.trycloudflare.com")
         self.api_port = _port("api_port", self)
-        largest = meta("body_limit").le
-        self.body_limit = NumberField(1, int(largest or MIB) // MIB, self, suffix=" MiB")
+        _, largest = bounds("body_limit") or (0, MIB)
+        self.body_limit = NumberField(1, largest // MIB, self, suffix=" MiB")
         self._rows: dict[str, SettingsRow] = {}
         for key, control in (
             ("port", self.port),

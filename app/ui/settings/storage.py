@@ -11,7 +11,8 @@ from shiboken6 import isValid
 from app.core.clock import now_us
 from app.core.clock_problem import ClockProblem
 from app.core.model import PurgeReport, StorageSize
-from app.core.settings import MIB, Settings, meta
+from app.core.settings import Settings, bounds
+from app.core.sizes import MIB
 from app.core.wording import count_of, size_text, until
 from app.ui.ports import Doors
 from app.ui.retention_notice import RESUME
@@ -39,10 +40,8 @@ class StorageSection(SettingsSection):
         self.run_button.clicked.connect(self.run_now)
         self.size_row = SettingsRow("Measuring…", "", self.run_button, self, width=0)
         self.column.addWidget(self.size_row)
-        declared = meta("disk_reserve")
-        self.reserve = NumberField(
-            int(declared.ge or MIB) // MIB, int(declared.le or MIB) // MIB, self, suffix=" MiB", step=16
-        )
+        least, most = bounds("disk_reserve") or (MIB, MIB)
+        self.reserve = NumberField(least // MIB, most // MIB, self, suffix=" MiB", step=16)
         self.reserve.setValue(_mib(doors.settings().disk_reserve))
         self.reserve.valueChanged.connect(self.changed)
         self.add_declared("disk_reserve", self.reserve)

@@ -9,8 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
+from app.core.errors import InvalidFieldsError, PortInUseError
 from app.core.events import Bus
 from app.core.model import PART_SIZE, Capture, Endpoint
+from app.core.settings import Settings, check
 from app.db.store import Store
 from app.server.api import ApiDoors, ApiServer
 from app.server.refused import RefusedLog
@@ -27,6 +29,8 @@ class Desk:
         self.refused = RefusedLog(bus.publish)
         self.trouble: str | None = None
         self.base = "https://hooks.example"
+        self.settings = Settings()
+        self.taken_port = 9999
         self.server = ApiServer(self.doors(), TOKEN)
         self.client: httpx.AsyncClient
 
@@ -38,13 +42,24 @@ class Desk:
             refused=self.refused,
             account=self.store.account,
             retention=self.store.retention,
+            limits=self.store.limits,
             version="1.2.3",
             base_url=lambda: self.base,
             capture_url=lambda: "http://127.0.0.1:8787",
             endpoint_url=lambda endpoint: f"{self.base}/catch/{endpoint.slug}",
             storage_trouble=lambda: self.trouble,
             uptime_s=lambda: 1.5,
+            settings=lambda: self.settings,
+            apply_settings=self.apply,
         )
+
+    async def apply(self, new: Settings) -> None:
+        if errors := check(new):
+            raise InvalidFieldsError(errors)
+        if new.port == self.taken_port:
+            raise PortInUseError("127.0.0.1", new.port)
+        self.settings = new
+        self.store.limits.set_limit(new.storage_limit, new.when_full)
 
     async def endpoint(self, **fields: Any) -> Endpoint:
         return await self.store.endpoints.create(factories.draft(**fields))

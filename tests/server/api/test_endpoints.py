@@ -36,6 +36,10 @@ async def test_create_with_a_name_alone(desk: Desk) -> None:
         "request_count": 0,
         "unread_count": 0,
         "last_request_at": None,
+        "storage_limit": None,
+        "when_full": "delete_oldest",
+        "stored_bytes": 0,
+        "storage_limit_reached": False,
     }
 
 
@@ -44,6 +48,8 @@ async def test_create_with_everything_and_read_it_back(desk: Desk) -> None:
         "name": "All",
         "description": "d",
         "retention_days": 90,
+        "storage_limit": 500_000_000,
+        "when_full": "stop_capturing",
         "forward_url": "http://127.0.0.1:3000/x",
         "slug": "all-of-it",
         "active": False,
@@ -69,6 +75,12 @@ async def test_create_with_everything_and_read_it_back(desk: Desk) -> None:
         ({"name": "x", "description": None}, ["description"]),
         ({"name": "", "retention_days": 91, "slug": "A"}, ["name", "retention_days", "slug"]),
         ({"name": "x", "forward_url": "ftp://x"}, ["forward_url"]),
+        ({"name": "x", "storage_limit": 0}, ["storage_limit"]),
+        ({"name": "x", "storage_limit": -1}, ["storage_limit"]),
+        ({"name": "x", "storage_limit": 2**20 - 1}, ["storage_limit"]),
+        ({"name": "x", "storage_limit": 2**50 + 1}, ["storage_limit"]),
+        ({"name": "x", "storage_limit": "1 GB"}, ["storage_limit"]),
+        ({"name": "x", "when_full": "explode"}, ["when_full"]),
         ({"name": "x", "auth": {"kind": "magic"}}, ["auth.kind"]),
     ],
 )

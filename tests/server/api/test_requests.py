@@ -144,6 +144,9 @@ async def test_the_plan_and_totals_in_the_status(desk: Desk) -> None:
     status = (await desk.client.get("/status")).json()
     assert status.pop("database_bytes") > 0
     assert status.pop("pid") > 0
+    assert status.pop("stored")["bytes"] == sum(
+        desk.store.captures.counts(endpoint.id).stored_bytes for endpoint in (one, two)
+    )
     assert status == {
         "version": "1.2.3",
         "capture_url": "http://127.0.0.1:8787",

@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
-from app.core.errors import StorageUnavailableError
+from app.core.errors import StorageLimitError, StorageUnavailableError
 from app.core.events import Event, Refused
 from app.core.model import Capture, Endpoint, EndpointDraft
 from app.core.providers.catalogue import Identify, nobody
@@ -67,7 +67,11 @@ class MemorySink:
         self.bodies[capture.seq] = b"".join(parts[n] for n in sorted(parts)) + tail
         self.forwards[capture.seq] = forward_url
 
-    async def add_part(self, seq: int, part: int, data: bytes) -> None:
+    def check_room(self, endpoint_id: int, size: int) -> None:
+        if isinstance(self.fail_with, StorageLimitError):
+            raise self.fail_with
+
+    async def add_part(self, seq: int, part: int, data: bytes, endpoint_id: int | None = None) -> None:
         if self.fail_after_parts is not None and part >= self.fail_after_parts:
             raise StorageUnavailableError("The disk is full.")
         await self._write()

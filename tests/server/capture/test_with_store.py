@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.core.events import Bus, Captured
 from app.core.model import PART_SIZE, Endpoint, MirrorState
+from app.core.sizes import MIB
 from app.db.store import Store
 from app.server.capture import CaptureServer
 from app.server.refused import RefusedLog
 from tests.factories import draft
-from tests.server.capture.support import Sender, eventually, request
+from tests.server.capture.support import Response, Sender, eventually, request
 
 
 class Program:
@@ -141,3 +144,79 @@ async def test_a_closed_store_answers_503_and_the_server_lives_on(program: Progr
         answer = await sender.response()
         assert (answer.status, answer.json()) == (503, {"error": "storage_unavailable"})
     await sender.close()
+
+
+async def limited(program: Program, limit: int, when_full: str) -> None:
+    old = program.endpoint.draft()
+    draft = msgspec.structs.replace(old, storage_limit=limit, when_full=when_full, forward_url=None)
+    await program.store.endpoints.update(program.endpoint.id, draft)
+
+
+async def test_at_a_storage_limit_senders_get_503_and_what_was_acknowledged_is_kept(program: Program) -> None:
+    await limited(program, MIB, "stop_capturing")
+    senders = [await program.connect() for _ in range(8)]
+    answered: list[str] = []
+
+    async def send(sender: Sender) -> Response:
+        while True:
+            await sender.send(request(body=bytes(20_000)))
+            answer = await sender.response()
+            if answer.status != 200:
+                return answer
+            answered.append(answer.json()["id"])
+
+    for answer in await asyncio.gather(*map(send, senders)):
+        assert (answer.status, answer.json()) == (503, {"error": "storage_limit_reached"})
+        assert answer.value("Retry-After") == "60"
+    page = await program.store.captures.page(program.endpoint.id, limit=500)
+    assert sorted(summary.id for summary in page) == sorted(answered)
+    assert program.store.captures.counts(program.endpoint.id).stored_bytes <= MIB
+    assert [refusal.status for refusal in program.refused.newest()] == [503] * 8
+    assert program.refused.newest()[0].reason.endswith("may store 1 MiB, and there is no room for the request.")
+    await program.store.captures.clear(program.endpoint.id)
+    await senders[0].send(request())
+    assert (await senders[0].response()).status == 200
+    for sender in senders:
+        await sender.close()
+
+
+async def test_what_could_never_be_stored_is_too_large_before_its_body_comes(program: Program) -> None:
+    await limited(program, 2 * MIB, "delete_oldest")
+    sender = await program.connect()
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n")
+    answer = await sender.response()
+    assert (answer.status, answer.json()) == (413, {"error": "body_too_large", "limit": 2 * MIB})
+    await sender.close()
+
+
+async def test_a_body_that_passes_the_limit_on_its_way_is_refused_and_leaves_nothing(program: Program) -> None:
+    await limited(program, 4 * MIB, "stop_capturing")
+    sender, other = await program.connect(), await program.connect()
+    await other.send(request(body=bytes(MIB + 5)))
+    assert (await other.response()).status == 200
+    await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    with contextlib.suppress(ConnectionError):
+        for _ in range(4):
+            await sender.send(b"%x\r\n%b\r\n" % (MIB, bytes(MIB)))
+    answer = await sender.response()
+    assert (answer.status, answer.json()) == (503, {"error": "storage_limit_reached"})
+    await sender.close()
+    stored = program.store.captures.counts(program.endpoint.id)
+    await eventually(lambda: program.store.limits.use().used == stored.stored_bytes)
+    assert stored.total == 1
+    await other.close()
+
+
+async def test_where_the_oldest_go_everybody_is_served(program: Program) -> None:
+    await limited(program, MIB, "delete_oldest")
+
+    async def send(number: int) -> None:
+        sender = await program.connect()
+        for _ in range(25):
+            await sender.send(request(body=bytes(20_000)))
+            assert (await sender.response()).status == 200
+        await sender.close()
+
+    await asyncio.gather(*map(send, range(8)))
+    await eventually(lambda: program.store.captures.counts(program.endpoint.id).stored_bytes <= MIB)
+    assert 0 < program.store.captures.counts(program.endpoint.id).total < 60

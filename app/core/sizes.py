@@ -1,0 +1,42 @@
+"""Sizes in bytes as people type them, and limits written so that they read back the same."""
+
+from __future__ import annotations
+
+import re
+
+KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+LARGEST = 2**63 - 1
+
+_SIZE = re.compile(r"([0-9]{1,15})(\.[0-9]{1,6})? ?(b|[kmgt]i?b|[kmgt])?", re.IGNORECASE | re.ASCII)
+_UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_UNITS |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": KIB, "mib": MIB, "gib": GIB, "tib": TIB}
+_WRITTEN = (
+    *(("TiB", TIB), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)),
+    *(("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)),
+)
+
+
+def parse_size(text: str) -> int | None:
+    """Bytes of `512`, `500 MB`, `1.5GiB`, in any letter case; k, M, G, T are decimal, KiB to TiB binary. None for no
+    size, or one beyond 63 bits."""
+    found = _SIZE.fullmatch(text)
+    if not found:
+        return None
+    whole, fraction, unit = found[1], found[2] or ".0", _UNITS[(found[3] or "").lower()]
+    amount = int(whole) * unit + int(fraction[1:]) * unit // 10 ** (len(fraction) - 1)
+    return amount if amount < LARGEST else None
+
+
+def exact_size(size: int) -> str:
+    """`20 GiB`, `500 MB`, `1.5 MiB`, `1025 B`: the shortest text that `parse_size` reads as exactly `size`."""
+    texts = []
+    for name, unit in _WRITTEN:
+        if size >= unit and size * 100 % unit == 0:
+            whole, hundredths = divmod(size * 100 // unit, 100)
+            texts.append(f"{whole}.{hundredths:02d}".rstrip("0").rstrip(".") + f" {name}")
+    return min(texts, key=len, default=f"{size} B")
+
+
+def is_binary(size: int) -> bool:
+    """Whether `exact_size` writes it in a binary unit."""
+    return exact_size(size).endswith("iB")

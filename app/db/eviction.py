@@ -1,0 +1,118 @@
+"""Deletes the oldest requests where a storage limit is passed, in steps between captures."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+
+from app.core.errors import StorageUnavailableError
+from app.core.events import Event, Purged
+from app.core.model import PurgeReport
+from app.db.counts import Tally
+from app.db.jobs import Pace
+from app.db.readers import Readers
+from app.db.removal import MadeRoom, make_room, oldest
+from app.db.storage_limits import StorageLimits
+from app.db.sweeper import Sweeper
+from app.db.writer import Writer
+
+log = logging.getLogger(__name__)
+
+TOGETHER = 20_000
+"""Numbers of the oldest requests read at once: of one endpoint's million that takes a reader 0.2 s."""
+TELL_S = 0.5
+"""While requests keep coming, deletions are told of so often."""
+
+
+class Eviction:
+    """Works when woken. Goes by the order of arrival, whatever the clock said; a star keeps no request."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers,
+        *,
+        tally: Tally,
+        limits: StorageLimits,
+        sweeper: Sweeper,
+        publish: Callable[[Event], None],
+        clock: Callable[[], int],
+    ) -> None:
+        self._writer, self._readers, self._tally = writer, readers, tally
+        self._limits, self._sweeper = limits, sweeper
+        self._publish, self._clock = publish, clock
+        self._rows = Pace(16, least=1)
+        self._task: asyncio.Task[None] | None = None
+        self._again = False
+        self._deleted: Counter[int] = Counter()
+        self._freed = 0
+        self._told_at = 0.0
+        limits.on_excess = self.wake
+
+    def wake(self) -> None:
+        """A limit may be passed."""
+        self._again = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="hookline-eviction")
+
+    async def stop(self) -> None:
+        """Stop after the step in hand."""
+        self._limits.on_excess = _nothing
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        try:
+            while self._again:
+                self._again = False
+                for endpoint_id in self._limits.passed():
+                    await self._evict(endpoint_id)
+        except StorageUnavailableError as error:
+            log.warning("deleting the oldest requests is put off: %s", error)  # the next request tries again
+        else:
+            self._sweeper.wake()  # it gives the space back to the disk
+        finally:
+            self._tell()
+
+    async def _evict(self, endpoint_id: int | None) -> None:
+        """Delete until this limit has room again, or nothing is left to delete."""
+        if endpoint_id is None and self._limits.excess(None) > 0:
+            await self._sweeper.sweep()  # what is deleted already comes first
+        seqs: list[int] = []
+        while (wanted := self._limits.excess(endpoint_id)) > 0:
+            if not seqs:
+                seqs = await self._readers.run(partial(oldest, limit=TOGETHER, endpoint_id=endpoint_id))
+                if not seqs:
+                    return
+            job = partial(make_room, seqs=seqs, wanted=wanted)
+            made = await self._writer.between(job, self._rows, partial(self._made_room, endpoint_id))
+            del seqs[: made.looked_at]
+            if self._limits.waiting_to_go():
+                await self._sweeper.sweep()
+            if time.monotonic() - self._told_at > TELL_S:
+                self._tell()
+
+    def _made_room(self, limit: int | None, made: MadeRoom) -> None:
+        for endpoint_id, removed in made.removed.items():
+            self._tally.removed(endpoint_id, removed)
+            self._limits.freed(removed.freed, endpoint_id)
+            self._deleted[endpoint_id] += removed.total
+            self._freed += removed.freed.bytes
+        if made.removed:
+            self._limits.evicting(limit)
+
+    def _tell(self) -> None:
+        self._told_at = time.monotonic()
+        if self._deleted:
+            report = PurgeReport(at=self._clock(), deleted=dict(self._deleted), freed_bytes=self._freed)
+            self._deleted, self._freed = Counter(), 0
+            self._publish(Purged(report=report))
+
+
+def _nothing() -> None:
+    """Nothing is deleted any more."""

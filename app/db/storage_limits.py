@@ -1,0 +1,203 @@
+"""What may still be stored, in all and by each endpoint: decided in memory before anything is written.
+
+Every byte on its way to the file is reserved first, parts of bodies too, so that no number of senders at once gets past
+a limit. Where the oldest requests make room, a limit may be passed by a 32nd of it (at least 512 KiB, at most 64 MiB),
+one body part and what deliveries bring back just then; beyond that senders wait for `Eviction`, and are answered 503
+when that takes too long. Where capturing stops, only what deliveries bring back passes the limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from app.core.errors import StorageLimitError
+from app.core.events import Event, StorageLimitChanged
+from app.core.model import Endpoint, StorageUse, WhenFull
+from app.db.limit import Limit
+from app.db.storage_use import LOOSE, Freed
+
+BUSY_RETRY_S = 5
+PATIENCE_S = 2.0
+"""So long a sender waits while the oldest requests are being deleted."""
+
+
+class StorageLimits:
+    """All public methods are called on the loop's thread. `on_excess` hears when something is to be deleted."""
+
+    def __init__(self, publish: Callable[[Event], None], stored: Callable[[int], int]) -> None:
+        """`stored`: the bytes that an endpoint's requests take in the file."""
+        self._publish, self._stored = publish, stored
+        self._reserved = 0
+        self._all = Limit(None, 0, lambda: self._all.taken - self._reserved, self._changed)
+        self._own: dict[int | None, Limit] = {}
+        """By endpoint; never None, which finds none."""
+        self._arriving: dict[int, tuple[int | None, int]] = {}
+        """The endpoint and the bytes of each body that is stored in part."""
+        self._loose = 0
+        """Bytes of parts without a request: arriving ones, and those whose deletion is under way."""
+        self._loop, self._deleted = asyncio.get_running_loop(), asyncio.Event()
+        self.on_excess: Callable[[], None] = _nothing
+
+    def load(self, uses: Mapping[int, int]) -> None:
+        """Begin with what the file holds: bytes by owner. No body is arriving now."""
+        self._loose = uses.get(LOOSE, 0)
+        self._all.taken = sum(uses.values())
+
+    # -- limits ---------------------------------------------------------------------------------------------------
+
+    def set_limit(self, limit: int | None, when_full: WhenFull) -> None:
+        """The limit of all endpoints together."""
+        self._all.set(limit, when_full)
+        self._look_for_excess(None)
+
+    def follow(self, endpoint: Endpoint) -> None:
+        """An endpoint is there, or was changed."""
+        number = endpoint.id
+        own = self._own.get(number)
+        if own is None:
+            own = self._own[number] = Limit(endpoint, self._stored(number), lambda: self._stored(number), self._changed)
+        own.endpoint = endpoint
+        own.set(endpoint.storage_limit, endpoint.when_full)
+        self._look_for_excess(own)
+
+    def forget(self, endpoint_id: int) -> None:
+        """An endpoint is gone; what its requests take counts in all until they are deleted."""
+        own = self._own.pop(endpoint_id, None)
+        if own is not None:
+            own.reach(False)
+
+    def use(self) -> StorageUse:
+        """How much of the limit of all endpoints is used."""
+        return self._all.use()
+
+    def use_of(self, endpoint_id: int) -> StorageUse:
+        """How much of an endpoint's own limit is used."""
+        own = self._own.get(endpoint_id)
+        return own.use() if own is not None else _NO_USE
+
+    def reached(self) -> list[tuple[Endpoint | None, StorageUse]]:
+        """The limits that are reached now: of which endpoint, or of all (None)."""
+        return [(limit.endpoint, limit.use()) for limit in (*self._own.values(), self._all) if limit.reached]
+
+    # -- before writing -------------------------------------------------------------------------------------------
+
+    def check(self, endpoint_id: int, size: int) -> None:
+        """StorageLimitError when a body of `size` bytes would not be stored now."""
+        for limit in (self._own.get(endpoint_id), self._all):
+            if limit is not None and limit.taken + size > limit.ceiling:
+                limit.may_pass(size)
+
+    def reserve(self, endpoint_id: int | None, size: int, whole: int) -> bool:
+        """Take room for `size` bytes about to be written, of a request that takes `whole` so far. False: not before
+        something is deleted, see `wait_for_room`. StorageLimitError: not at all."""
+        own, everything = self._own.get(endpoint_id), self._all
+        for limit in (own, everything):
+            if limit is not None and limit.taken + size > limit.ceiling:
+                may_pass = limit.may_pass(whole)
+                self.on_excess()
+                if not may_pass:
+                    return False
+        if own is not None:
+            own.taken += size
+        everything.taken += size
+        self._reserved += size
+        return True
+
+    async def wait_for_room(self, endpoint_id: int | None, size: int, whole: int) -> None:
+        """The same where `reserve` said no; StorageLimitError when deleting takes too long."""
+        deadline = self._loop.time() + PATIENCE_S
+        while not self.reserve(endpoint_id, size, whole):
+            self._deleted.clear()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await self._deleted.wait()
+            except TimeoutError:
+                text = "The oldest requests cannot be deleted as fast as new ones arrive."
+                raise StorageLimitError(text, BUSY_RETRY_S) from None
+
+    def arriving(self, seq: int) -> int:
+        """Bytes of this request's body that were stored ahead of it."""
+        return self._arriving.get(seq, _NO_PARTS)[1]
+
+    # -- after writing --------------------------------------------------------------------------------------------
+
+    def stored(self, size: int, seq: int | None = None) -> None:
+        """What was reserved is in the file; with `seq`, so are all the parts of its body, which belong to it now."""
+        self._reserved -= size
+        if seq is not None:
+            self._loose -= self._arriving.pop(seq, _NO_PARTS)[1]
+
+    def failed(self, endpoint_id: int | None, size: int) -> None:
+        """What was reserved is not in the file."""
+        self._reserved -= size
+        self._give_back(endpoint_id, size, size)
+
+    def stored_part(self, endpoint_id: int | None, seq: int, size: int) -> None:
+        """A part of a body is in the file."""
+        self._reserved -= size
+        self._arriving[seq] = (endpoint_id, self.arriving(seq) + size)
+        self._loose += size
+
+    def dropped(self, seq: int) -> None:
+        """The parts of this body wait to be deleted."""
+        endpoint_id, size = self._arriving.pop(seq, _NO_PARTS)
+        self._give_back(endpoint_id, size, 0)
+
+    def grew(self, endpoint_id: int, size: int) -> None:
+        """What is stored of an endpoint takes more: a delivery brought something back."""
+        own = self._own.get(endpoint_id)
+        self._give_back(endpoint_id, -size, -size)
+        self._look_for_excess(own)
+
+    def freed(self, freed: Freed, endpoint_id: int | None = None) -> None:
+        """A deletion gave this back."""
+        self._loose += freed.loose
+        self._give_back(endpoint_id, freed.bytes, freed.bytes - freed.loose)
+        self._deleted.set()
+
+    # -- for the eviction -----------------------------------------------------------------------------------------
+
+    def waiting_to_go(self) -> int:
+        """Bytes of bodies whose deletion is under way."""
+        return self._loose - sum(size for _, size in self._arriving.values())
+
+    def excess(self, endpoint_id: int | None) -> int:
+        """How much is to be deleted, beside what is on its way out; 0 or less: nothing."""
+        if endpoint_id is None:
+            return self._all.excess() - self.waiting_to_go()
+        own = self._own.get(endpoint_id)
+        return own.excess() if own is not None else 0
+
+    def passed(self) -> list[int | None]:
+        """The endpoints whose limit is passed, and None if that of all is; each only while the oldest are to go."""
+        return [key for key, limit in (*self._own.items(), (None, self._all)) if limit.is_passed()]
+
+    def evicting(self, endpoint_id: int | None) -> None:
+        """The oldest requests are being deleted for the limit of this endpoint, or of all (None)."""
+        limit = self._all if endpoint_id is None else self._own.get(endpoint_id)
+        if limit is not None:
+            limit.reach(True)
+
+    # -- within ---------------------------------------------------------------------------------------------------
+
+    def _give_back(self, endpoint_id: int | None, own_size: int, size: int) -> None:
+        own = self._own.get(endpoint_id)
+        if own is not None:
+            own.give_back(own_size)
+        self._all.give_back(size)
+
+    def _look_for_excess(self, own: Limit | None) -> None:
+        if self._all.is_passed() or (own is not None and own.is_passed()):
+            self.on_excess()
+
+    def _changed(self, limit: Limit) -> None:
+        self._publish(StorageLimitChanged(endpoint=limit.endpoint, use=limit.use()))
+
+
+_NO_PARTS: tuple[int | None, int] = (None, 0)
+_NO_USE = StorageUse(used=0, limit=None, when_full="delete_oldest", reached=False)
+
+
+def _nothing() -> None:
+    """Until somebody deletes."""

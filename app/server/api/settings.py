@@ -1,0 +1,51 @@
+"""Calls about the settings in force: read them, change some."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, get_type_hints
+
+import msgspec
+from aiohttp import web
+from msgspec import UNSET, UnsetType
+
+from app.core.model import Record
+from app.core.settings import Settings, scriptable
+from app.server.api.ports import ApiDoors
+from app.server.api.problems import decoded
+from app.server.api.routes import Route, answer
+from app.server.api.shaping import merged
+
+# Without the bounds: `check` tells of broken ones in words that name the setting.
+_TYPES: dict[str, Any] = get_type_hints(Settings)
+SettingsOut = msgspec.defstruct("SettingsOut", [(key, _TYPES[key]) for key in scriptable()], frozen=True)
+SettingsPatch = msgspec.defstruct(
+    "SettingsPatch", [(key, _TYPES[key] | UnsetType, UNSET) for key in scriptable()], bases=(Record,), frozen=True
+)
+
+
+class SettingsCalls:
+    """Handlers of `/settings`."""
+
+    def __init__(self, doors: ApiDoors) -> None:
+        self._doors = doors
+        self._changing = asyncio.Lock()
+
+    def routes(self) -> list[Route]:
+        """The calls of this file."""
+        return [Route("GET", "/settings", self.read), Route("PATCH", "/settings", self.change)]
+
+    async def read(self, request: web.Request) -> web.Response:
+        """The settings in force, save those of the window alone."""
+        return answer(self._out())
+
+    async def change(self, request: web.Request) -> web.Response:
+        """The settings given are changed and saved, all others stay; 409 when a port is taken."""
+        patch = decoded(await request.read(), SettingsPatch)
+        async with self._changing:
+            await self._doors.apply_settings(merged(self._doors.settings(), patch))
+        return answer(self._out())
+
+    def _out(self) -> msgspec.Struct:
+        settings = self._doors.settings()
+        return SettingsOut(**{key: getattr(settings, key) for key in scriptable()})
