@@ -48,6 +48,7 @@ class _Rule:
         "delivery_id",
         "event",
         "form",
+        "form_text",
         "header_only",
         "headers",
         "key",
@@ -74,7 +75,9 @@ class _Rule:
         self.values = [(tuple(path.split(".")), _pattern(text)) for path, text in kind.body_values.items()]
         self.key = next(iter([*self.body, *(path for path, _ in self.values)]), ("",))[0]
         self.form = kind.form
-        self.header_only = not any((kind.body, kind.body_any, kind.without_body, kind.body_values, kind.form))
+        self.form_text = _pattern(kind.form_text) if kind.form_text else None
+        in_body = kind.body, kind.body_any, kind.without_body, kind.body_values, kind.form, kind.form_text
+        self.header_only = not any(in_body)
         self.event = [source(text) for text in kind.event]
         self.delivery_id = [source(text) for text in kind.delivery_id]
 
@@ -104,6 +107,8 @@ class _Rule:
         for path, pattern in self.values:
             if pattern.fullmatch((contents.text(path) or "")[:_MATCHED_MAX]) is None:
                 return False
+        if self.form_text is not None and self.form_text.fullmatch(contents.form_text(_MATCHED_MAX)) is None:
+            return False
         return not self.form or contents.has_fields(self.form)
 
     def sender(self, headers: Mapping[str, str], contents: Contents) -> Sender:
@@ -144,11 +149,11 @@ class Catalogue:
         rules = [_Rule(service, kind) for service, kind in pairs]
         by_header: dict[str, _Ranked] = {}
         self._by_key: dict[str, _Ranked] = {}
-        self._by_form = [rule for rule in rules if rule.anchor is None and rule.form]
+        self._by_form = [rule for rule in rules if rule.anchor is None and (rule.form or rule.form_text)]
         for rank, rule in enumerate(rules):
             if rule.anchor is not None:
                 by_header.setdefault(rule.anchor, []).append((rank, rule))
-            elif not rule.form:
+            elif not rule.form and not rule.form_text:
                 self._by_key.setdefault(rule.key, []).append((rank, rule))
         self._by_header: dict[str, _Ranked | _ByValue] = {
             name: _ByValue(name, ranked) if all(rule.by_value for _, rule in ranked) else ranked
@@ -216,7 +221,7 @@ def _rank(pair: tuple[int, _Rule]) -> int:
 
 def _conditions(kind: RequestKind) -> tuple[int, int]:
     """How many of headers, then of the body: what only one service sends is rather a header than a key."""
-    in_body = len(kind.body) + bool(kind.body_any) + len(kind.body_values) + len(kind.form)
+    in_body = len(kind.body) + bool(kind.body_any) + len(kind.body_values) + len(kind.form) + bool(kind.form_text)
     return len(kind.headers) + len(kind.header_values), in_body
 
 

@@ -70,6 +70,10 @@ class Contents:
         fields = self._form()
         return all(name in fields for name in names)
 
+    def form_text(self, longest: int) -> str:
+        """A whole form as it was sent; empty for a longer one."""
+        return self._data.decode("latin-1") if self._kind == FORM and len(self._data) <= longest else ""
+
     def field(self, path: tuple[str, ...]) -> str | None:
         """A form's field, or what is at the rest of the path within the JSON that the field holds."""
         text = self._form().get(path[0]) if self._kind == FORM else None

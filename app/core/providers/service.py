@@ -33,7 +33,8 @@ class RequestKind(Record, frozen=True):
 
     `headers` must be there, `without` must not; `header_values` gives patterns by header. `body` are paths (keys and
     list places joined by dots) that a JSON body must have, `body_any` paths of which it must have one, `without_body`
-    paths that it must not have, `body_values` patterns by path, `form` fields of a form.
+    paths that it must not have, `body_values` patterns by path, `form` fields of a form, `form_text` the pattern of a
+    whole form as it is sent.
     `event` and `delivery_id` are sources such as `header:X-Event`, `body:data.type`, `form:payload.type` or
     `beside:id`; the first that has a value counts.
     """
@@ -46,6 +47,7 @@ class RequestKind(Record, frozen=True):
     without_body: tuple[str, ...] = ()
     body_values: dict[str, str] = {}
     form: tuple[str, ...] = ()
+    form_text: str = ""
     event: tuple[str, ...] = ()
     delivery_id: tuple[str, ...] = ()
 
@@ -99,8 +101,10 @@ def _wrong(request: RequestKind) -> str | None:
             except ValueError as error:
                 return f"{key}: {error}"
     keys = len({*request.body, *request.body_values, *request.form}) + bool(request.body_any)
-    if not request.headers and not request.header_values and keys < FEWEST_KEYS:
+    if not (request.headers or request.header_values or request.form_text) and keys < FEWEST_KEYS:
         return f"headers: without any, at least {FEWEST_KEYS} of body, body_values and form are needed"
-    if request.form and (request.body or request.body_any or request.without_body or request.body_values):
+    if (request.form or request.form_text) and (
+        request.body or request.body_any or request.without_body or request.body_values
+    ):
         return "form: a body is JSON or a form, never both"
     return None

@@ -71,7 +71,9 @@ def folder() -> Path:
             b'{"event":"invitee.created","created_by":"https://example.com/users/1","created_at":1,"payload":{}}',
         ),
         ((), JSON, b'{"webhook":{"id":"1"},"base":{"id":"2"},"timestamp":"t"}'),
-        ((), "application/x-www-form-urlencoded", b"id=tr_d0b0E3EA3v"),
+        ((), "application/x-www-form-urlencoded", b"id=tr_d0b0E3EA3v&amount=1"),
+        ((), "application/x-www-form-urlencoded", b"id=order_d0b0E3EA3v"),
+        ((), "text/plain", b"id=tr_d0b0E3EA3v"),
         ((), "application/x-www-form-urlencoded", b"type=subscribe&fired_at=x"),
     ],
 )
@@ -164,6 +166,7 @@ VALID = 'name = "X"\ndocumentation = "https://example.com"\n[[requests]]\nheader
         (VALID + 'delivery_id = ["cookie:a"]', "requests[0].delivery_id: 'cookie:a'"),
         (VALID.replace('headers = ["X-A"]', 'body = ["type"]'), "requests[0].headers: without any, at least 2"),
         (VALID + 'form = ["a"]\nbody = ["b"]', "requests[0].form"),
+        (VALID + 'form_text = "a=?"\nbody_any = ["b"]', "requests[0].form"),
         ('name = "X"\ndocumentation = ""\nrequests = []', "requests: there is none"),
     ],
 )
