@@ -6,7 +6,7 @@ None of it depends on which odd requests the program captures and which it refus
   stored of a connection are some of those read, in their order, equal in method, target, version, headers and body.
 - Only behind bytes that no strict reader takes for a request may something else be stored, and then nothing that was
   not sent, and never one whose length two parsers may disagree on.
-- A valid request that is harmless has to be stored and acknowledged.
+- A valid request that is harmless, and sent without long pauses, has to be stored and acknowledged.
 - Each acknowledgement has its request in the store, in the order of the responses. To the reverse, a complete request
   was acknowledged if its sender read to the end; not if it left or was reset, because a response may be lost then.
 - After a response that closes the connection nothing follows. Each connection of a sender that reads to its end ends.
@@ -21,6 +21,9 @@ from benchmarks.fuzz.sender import Finish, Outcome
 from benchmarks.fuzz.stored_requests import StoredRequest
 from benchmarks.fuzz.strict_reader import End
 from benchmarks.fuzz.valid_requests import HttpRequest
+
+SLOW_S = 5.0
+"""A sender that took longer, as on a machine that has much else to do, may have been cut off for that."""
 
 
 def violations(case: Case, outcome: Outcome, stored: Sequence[StoredRequest]) -> list[str]:
@@ -127,6 +130,8 @@ def _invented(row: StoredRequest, sent: bytes) -> Iterator[str]:
 
 
 def _certain(case: Case, outcome: Outcome, stored: Sequence[StoredRequest]) -> Iterator[str]:
+    if outcome.sending_s > SLOW_S:
+        return
     count = case.certain
     if outcome.finish in (Finish.RESET, Finish.LEFT):
         count = min(count, len(outcome.responses.found))

@@ -35,6 +35,8 @@ class Outcome:
     source: tuple[str, int]
     received: bytes = b""
     finish: Finish = Finish.LEFT
+    sending_s: float = 0.0
+    """From the connection to the last packet."""
     waited_s: float = 0.0
     """From the last packet to the end."""
     _read: Responses | None = field(default=None, repr=False)
@@ -68,8 +70,10 @@ class Sender:
             enough = len(case.requests) if case.ending is Ending.WAIT else None
             reading = asyncio.create_task(_read(connection, outcome, enough), name="read responses")
             try:
+                connected = time.monotonic()
                 await self._write(connection, case)
                 begun = time.monotonic()
+                outcome.sending_s = begun - connected
                 if case.ending in (Ending.HALF_CLOSE, Ending.WAIT):
                     await asyncio.wait((reading,), timeout=self._limit_s)
                     outcome.waited_s = time.monotonic() - begun

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from random import Random
 
 from benchmarks.load import LENGTH
@@ -18,6 +19,8 @@ class Target:
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
         self._server: asyncio.Server
+        self._stopping = asyncio.Event()
+        self._open = 0
         self.received: set[str] = set()
 
     async def start(self) -> str:
@@ -26,11 +29,15 @@ class Target:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/hooks"
 
     async def stop(self) -> None:
-        """Listen no more."""
+        """Listen no more, and answer what is in hand."""
         self._server.close()
         await self._server.wait_closed()
+        self._stopping.set()
+        while self._open:  # noqa: ASYNC110 - streams tell nobody when their handlers end
+            await asyncio.sleep(0.01)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open += 1
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             found = LENGTH.search(head)
@@ -39,11 +46,14 @@ class Target:
             self.received.add(head.split(b" ", 2)[1].decode("latin-1").rpartition("/")[2])
             kind = self._random.random()
             if kind < 0.05:
-                await asyncio.sleep(SLOW_S)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(SLOW_S):
+                        await self._stopping.wait()
             if kind < 0.95:
                 writer.write(_FAILED if 0.05 <= kind < 0.1 else _OK)
                 await writer.drain()
         except (OSError, asyncio.IncompleteReadError):
             return
         finally:
+            self._open -= 1
             writer.close()

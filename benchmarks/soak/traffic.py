@@ -17,6 +17,7 @@ from random import Random
 import httpx
 
 from app.core.model import EndpointDraft
+from benchmarks.load import LENGTH
 from benchmarks.programs import Running
 from benchmarks.soak import purges
 from benchmarks.soak.ledger import Ledger
@@ -32,8 +33,9 @@ ENDPOINTS = (
 )
 SENDERS, EACH_S = 6, 0.1
 """Connections that capture, and the seconds between two captures of each."""
-KEPT = {STEADY: 1_500, FORWARDED: 300}
+KEPT = {STEADY: 1_000, FORWARDED: 150}
 """How many requests an endpoint keeps: the oldest beyond are deleted one by one."""
+DELETED_AT_ONCE = 5
 CLEAR_S, LARGE = 20.0, 5 * 1024 * 1024
 LATE_S = 10.0
 MOST_PROBLEMS = 50
@@ -69,10 +71,10 @@ class Wire:
             await writer.drain()
             await asyncio.sleep(pause_s)
         answer = await reader.readuntil(b"\r\n\r\n")
-        length = next(
-            int(line.split(b":")[1]) for line in answer.split(b"\r\n") if line.lower().startswith(b"content-length")
-        )
-        told = json.loads(await reader.readexactly(length))
+        length = LENGTH.search(answer)
+        told = json.loads(await reader.readexactly(int(length[1])) if length else b"{}")
+        if b"\r\nconnection: close" in answer.lower():
+            self.close()
         return int(answer.split(b" ", 2)[1]), str(told.get("id", ""))
 
     def close(self) -> None:
@@ -266,14 +268,19 @@ class Traffic:
 
     async def _delete(self) -> None:
         """The oldest of those that are more than an endpoint keeps; a forwarded one only once it was delivered."""
-        for slug, kept in self._kept.items():
-            while len(kept) > self._most[slug] and self._forwarded.get(kept[0], "") in {"", *self._target.received}:
+        for slug in [slug for slug in self._kept for _ in range(DELETED_AT_ONCE)]:
+            kept = self._kept[slug]
+            if len(kept) > self._most[slug] and self._delivered(kept[0]):
                 capture_id = kept.popleft()
                 self._ledger.delete_begins(capture_id)
                 response = await self._ask("DELETE", f"/requests/{capture_id}", 204)
                 if response.status_code == 204:
                     self._ledger.deleted(capture_id)
                     self.done["delete"] = self.done.get("delete", 0) + 1
+
+    def _delivered(self, capture_id: str) -> bool:
+        number = self._forwarded.get(capture_id)
+        return number is None or number in self._target.received
 
     async def _clear(self) -> None:
         for slug in (CLEARED, CHANGED):
