@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -183,3 +184,26 @@ def test_words_are_whole_and_of_letters() -> None:
     assert {"order", "created", "größe", "in", "user12", "订单", "x"} <= words
     assert {"order.created"} <= {text_of(f"-{word}") for word in words}
     assert not {"abc", "abc4242", "user123", "user", "a", "f"} & words
+
+
+def test_long_texts_of_senders_are_not_kept_in_memory() -> None:
+    """What many requests have is remembered, so that their terms are made quicker: only what is short."""
+    columns = Columns(method="POST", status=200, source="127.0.0.1", complete=True, provider="", event=None)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(100):
+            long = f"{number} " * 20_000
+            known = leaves({long: number, "inner": {f"{long}x": 1}})
+            terms_of(columns, "/catch/x", (("X-Long", long), (f"X-{number}-{'n' * 60_000}", "1")), known, long)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 1_000_000
+
+
+def test_a_long_header_has_the_terms_of_its_name() -> None:
+    columns = Columns(method="POST", status=200, source="127.0.0.1", complete=True, provider="", event=None)
+    made = terms_of(columns, "/catch/x", (("X-Long", "v" * 60_000), ("X-Short", "v")), leaves(None), "")
+    told = {text_of(one) for one in made.split()}
+    assert {"x-long", "x-short", "x-short=v"} <= told

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from app.core.model import Record
-from app.db.search.index.tellable import repeated, tellable
+from app.db.search.index.tellable import LONGEST, repeated, tellable
 from app.db.search.json_values import NAMES, as_number, rounded
 
 MOST_VISITED = 5_000
@@ -80,7 +80,7 @@ class _Found:
             return []
         if isinstance(value, list):
             return [(before + ITEM, item) for item in value]
-        told = [(before + key, inner) for key, inner in value.items() if _key_told(key)]
+        told = [(before + key, inner) for key, inner in value.items() if len(key) <= LONGEST and _key_told(key)]
         self.more = self.more or len(told) < len(value)
         return told
 

@@ -18,10 +18,11 @@ from app.db.search.index.leaves import Leaves
 from app.db.search.index.tellable import repeated, tellable
 
 MOST_WORDS, MOST_HEADERS = 1_000, 100
-MOST_KNOWN = 10_000
-"""Terms are mostly those of requests before."""
+MOST_KNOWN = 2_000
+"""Terms are mostly those of requests before. More make it no quicker, and a line of random bytes takes 2 KiB."""
 SHORT_LINE = 200
-"""Characters of a line, such as a header, that other requests may have too."""
+"""Characters of a line, such as a header, that other requests may have too. Of longer ones none is remembered: a sender
+may make all of them different."""
 _ASIDE = {sign: 0xF0000 + sign for sign in range(128)}
 """Terms are written in characters for private use, which FTS5 takes for letters: no word is written so."""
 _BACK = {aside: sign for sign, aside in _ASIDE.items()}
@@ -118,13 +119,15 @@ def _of_headers(headers: Headers) -> Iterator[str]:
     if len(headers) > MOST_HEADERS:
         yield MORE
     for name, value in headers[:MOST_HEADERS]:
-        yield from _of_header(name, value)
+        yield from (_of_short_header if len(name) + len(value) <= SHORT_LINE else _of_header)(name, value)
 
 
-@lru_cache(MOST_KNOWN)
 def _of_header(name: str, value: str) -> tuple[str, ...]:
     there, whole = term("h", name.lower()) if tellable(name) else MORE, header_text(name, value)
     return (there, term("v", whole)) if repeated(whole) else (there,)
+
+
+_of_short_header = lru_cache(MOST_KNOWN)(_of_header)
 
 
 def header_text(name: str, value: str) -> str:
