@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from app.core.bodies.decoding import Unpacker
+from app.core.search.spellings import Written, spellings
 
 STEP = 256 * 1024
 """Bytes that are unpacked and looked through at once."""
 
 
 class FarSearch:
-    """Finds `wanted`, letter case aside, from the byte `begin` on. While `hungry`, `feed` the next bytes; then `look`.
+    """Finds `wanted`, letter case aside and however it is `written`, from the byte `begin` on. While `hungry`,
+    `feed` the next bytes; then `look`.
 
     A body without `codings` is fed from `begin`, a packed one from its beginning: places count in what was unpacked.
     """
 
-    def __init__(self, codings: tuple[str, ...], charset: str, wanted: str, begin: int) -> None:
+    def __init__(
+        self, codings: tuple[str, ...], charset: str, wanted: str, begin: int, written: Sequence[Written] = ()
+    ) -> None:
         self._unpacker = Unpacker(codings)
         self._begin, self._at = begin, 0 if codings else begin
         self._kept = b""
-        encoded = [_spellings(character, charset) for character in wanted]
+        encoded = [_spellings(character, charset, written) for character in wanted]
         self._pattern = re.compile(b"".join(b"(?:%s)" % b"|".join(map(re.escape, ways)) for ways in encoded))
         self._longest = sum(max(map(len, ways), default=0) for ways in encoded)
         # A character that the charset lacks stands nowhere.
@@ -46,9 +51,9 @@ class FarSearch:
         return None
 
 
-def _spellings(character: str, charset: str) -> list[bytes]:
+def _spellings(character: str, charset: str, written: Sequence[Written]) -> list[bytes]:
     found = []
-    for way in dict.fromkeys((character, character.lower(), character.upper())):
+    for way in dict.fromkeys([*spellings(character, written), character.lower(), character.upper()]):
         try:
             found.append(way.encode(charset))
         except UnicodeError:

@@ -13,6 +13,7 @@ from app.core.bodies.choice import Group, best_in
 from app.core.bodies.escape import escape
 from app.core.bodies.lines import Line
 from app.core.bodies.reading import BodyReader
+from app.core.search.spellings import written_in
 from app.core.targets import type_hint
 from app.core.wording import size_text
 from app.ui.detail.body_loader import BodyLoader
@@ -218,6 +219,7 @@ class BodyPane(QWidget):
             self.stack.setCurrentWidget(self.hex)
         else:
             self.code.set_lines(lines)
+            self.find_bar.written = written_in(source.content_type, (view.name for view in reader.views))
             self.find_bar.mark_words()
             self.stack.setCurrentWidget(self.code)
         self._tell(reader)

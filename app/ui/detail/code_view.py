@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
@@ -24,6 +23,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from app.core.bodies.lines import Line, shown_at
+from app.core.search.spellings import Written
 from app.ui.detail.found_text import FoundText, qt_spans, utf16
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
@@ -98,13 +98,15 @@ class CodeView(QPlainTextEdit):
         """Lines shown; a folded one is one."""
         return self._numbers[-1] if self._numbers else 0
 
-    def find_all(self, wanted: str) -> list[tuple[int, int]]:
-        """Positions of `wanted`, for `show_match`."""
-        return self._text.find(wanted)
+    def find_all(self, wanted: str, written: Sequence[Written] = ()) -> list[tuple[int, int]]:
+        """Positions of `wanted`, for `show_match`, however it is `written`."""
+        return self._text.find([wanted], written)
 
-    def find_places(self, pattern: re.Pattern[str], begin: int = 0) -> tuple[list[tuple[int, int]], int]:
-        """The same for whatever `pattern` matches from the character `begin` on; and where the text ends."""
-        return self._text.places(pattern, begin), len(self._text.text())
+    def find_words(
+        self, words: Sequence[str], written: Sequence[Written], begin: int = 0
+    ) -> tuple[list[tuple[int, int]], int]:
+        """The same for any of the words from the character `begin` on; and where the text ends."""
+        return self._text.find(words, written, begin), len(self._text.text())
 
     def show_match(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool = True) -> None:
         """Mark the matches around the current one, and bring that into view if to `move`; none clears."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
+from app.core.search.spellings import Written
 from app.ui.detail.code_view import CodeView
 from app.ui.detail.found_text import MATCHES_MAX
 from app.ui.theme import metrics
@@ -30,13 +31,15 @@ class FindBar(QFrame):
         self._view = view
         self._matches: list[tuple[int, int]] = []
         self._current = 0
-        self._words: re.Pattern[str] | None = None
+        self._words: Sequence[str] = ()
         self._searched = 0
         self.whole = True
         """Whether all of the body is shown; otherwise more may be found further on."""
         self.looking = False
         """Whether that is being looked for."""
         self._ended = False
+        self.written: Sequence[Written] = ()
+        """What the body may be written in."""
         self.setProperty("part", "header")
         self.field = QLineEdit(self)
         self.field.setPlaceholderText("Find in body")
@@ -86,22 +89,22 @@ class FindBar(QFrame):
         self.stop_asked.emit()
         self._ended = False
         wanted = self.field.text()
-        self._matches = self._view.find_all(wanted)
+        self._matches = self._view.find_all(wanted, self.written)
         self._current = 0
         self._show(wanted)
 
     def look_again(self) -> None:
         """More is shown than was searched; the place found and what is in view stay."""
         if self.isVisible():
-            self._matches = self._view.find_all(self.field.text())
+            self._matches = self._view.find_all(self.field.text(), self.written)
             self._show(self.field.text(), move=False)
-        elif self.isHidden() and self._words is not None:
-            more, self._searched = self._view.find_places(self._words, self._searched)
+        elif self.isHidden() and self._words:
+            more, self._searched = self._view.find_words(self._words, self.written, self._searched)
             self._matches = (self._matches + more)[:MATCHES_MAX]
             self._view.show_match(self._matches, self._current, move=False)
 
-    def set_words(self, words: re.Pattern[str] | None) -> None:
-        """Mark what this matches in every body from now on; None marks nothing."""
+    def set_words(self, words: Sequence[str]) -> None:
+        """Mark these in every body from now on."""
         self._words = words
         self.mark_words(move=False)
 
@@ -110,8 +113,8 @@ class FindBar(QFrame):
         if not self.isHidden():
             return
         self._matches, self._searched, self._current = [], 0, 0
-        if self._words is not None:
-            self._matches, self._searched = self._view.find_places(self._words)
+        if self._words:
+            self._matches, self._searched = self._view.find_words(self._words, self.written)
         self._view.show_match(self._matches, 0, move=move)
 
     @Slot()

@@ -88,7 +88,7 @@ class FindBeyond(QObject):
         if source is None or reader is None:
             return
         begin = max(0, reader.unpacked - OVERLAP) if self._found is None else self._found + 1
-        search = FarSearch(reader.codings, reader.charset, self._bar.field.text(), begin)
+        search = FarSearch(reader.codings, reader.charset, self._bar.field.text(), begin, self._bar.written)
         offset = 0 if reader.codings else begin
         loop = asyncio.get_running_loop()
         while offset < source.size and search.possible:

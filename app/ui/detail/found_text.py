@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from app.core.bodies.lines import Line
+from app.core.search.spellings import Written, may_be_written, pattern_of
 
 MATCHES_MAX = 10_000
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
@@ -43,14 +44,13 @@ class FoundText:
             self._astral = [match.start() for match in _ASTRAL.finditer(self._whole)]
         return self._whole
 
-    def find(self, wanted: str) -> list[tuple[int, int]]:
-        """Start and end in Qt's positions of each place, letter case aside; at most `MATCHES_MAX`."""
-        return self.places(re.compile(re.escape(wanted), re.IGNORECASE)) if wanted else []
-
-    def places(self, pattern: re.Pattern[str], begin: int = 0) -> list[tuple[int, int]]:
-        """The same for all that `pattern` matches from the character `begin` on."""
+    def find(self, words: Iterable[str], written: Sequence[Written] = (), begin: int = 0) -> list[tuple[int, int]]:
+        """Start and end in Qt's positions of each place of a word from the character `begin` on, letter case aside, and
+        however it is `written`; at most `MATCHES_MAX`."""
+        text = self.text()
+        pattern = pattern_of(words, written if may_be_written(text, written) else ())
         found = []
-        for match in pattern.finditer(self.text(), begin):
+        for match in pattern.finditer(text, begin) if pattern is not None else ():
             found.append((self._position(match.start()), self._position(match.end(), end=True)))
             if len(found) == MATCHES_MAX:
                 break

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from app.core.model import Capture
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, Query, Term
+from app.core.search.spellings import pattern_of
 from app.core.search.writing import words
 from app.ui.detail.detail_pane import BODY, DetailPane
 from app.ui.ports import Doors
@@ -15,7 +16,6 @@ from app.ui.requests.feed import RequestFeed
 from app.ui.requests.outcome import Outcome
 from app.ui.requests.view import RequestList
 from app.ui.search.bar import FilterBar
-from app.ui.search.marks import pattern_of
 from app.ui.search.saved import SavedFilters, ask_name
 from app.ui.search.stored_values import StoredValues
 from app.ui.tasks import Tasks
@@ -131,12 +131,12 @@ class PageFilter(QObject):
     def _mark(self, query: Query | None) -> None:
         found = words(query) if query is not None else ()
         paths = _paths(query.terms) if query is not None else []
-        self._list.request_delegate.marked = pattern_of([*found, *paths])
+        self._list.request_delegate.marked = pattern_of([*found, *paths], ("form",))
         self._list.viewport().update()
-        self._detail.body.find_bar.set_words(pattern_of(found))
+        self._detail.body.find_bar.set_words(found)
         values = _header_values(query.terms) if query is not None else []
-        self._detail.headers.mark(pattern_of([*found, *values]))
-        self._detail.query.mark(pattern_of(found))
+        self._detail.headers.mark(pattern_of([*found, *values], ("percent", "mail")))
+        self._detail.query.mark(pattern_of(found, ("form",)))
 
     @Slot()
     def _clear_or_go_on(self) -> None:

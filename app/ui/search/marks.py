@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
@@ -11,12 +10,6 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from app.ui.theme.tokens import Tokens
 
 GROUND_ALPHA = 0.32
-
-
-def pattern_of(words: Iterable[str]) -> re.Pattern[str] | None:
-    """What finds any of the words, letter case aside, the longer ones first; None when there are none."""
-    wanted = sorted({word for word in words if word}, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, wanted)), re.IGNORECASE) if wanted else None
 
 
 def elide_around(text: str, pattern: re.Pattern[str] | None, fm: QFontMetrics, width: int) -> str:

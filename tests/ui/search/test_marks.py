@@ -7,14 +7,16 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics, QFontMetricsF
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.core.search.spellings import pattern_of
 from app.ui.detail.detail_pane import BODY, HEADERS
 from app.ui.search.line import FilterLine
-from app.ui.search.marks import elide_around, pattern_of
+from app.ui.search.marks import elide_around
 from app.ui.search.wrapped_marks import places
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -154,6 +156,69 @@ def test_words_are_marked_among_headers_and_query_fields(run: Run, tmp_path: Pat
             assert detail.headers.marked is None
             after = [view.viewport().grab(cell).toImage() for cell in (name, value)]
             assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
+
+    run(check())
+
+
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data; boundary=b"
+IN_QP = (
+    b"--b\r\nContent-Disposition: form-data; name=a\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    b"Content-Transfer-Encoding: quoted-printable\r\n\r\nthis is zo=\r\n=C3=AB\r\n--b--\r\n"
+)
+
+
+SENT = {
+    "json": (b'{"a":"zo\\u00eb","b":"zo\xc3\xab"}', "application/json", "zo\u00eb"),
+    "slashes": (b'{"a":"https:\\/\\/x.io"}', "application/json", "https://x.io"),
+    "json in json": (b'{"a":"{\\"b\\":\\"zo\\\\u00eb\\"}"}', "text/plain", "zo\u00eb"),
+    "form": (b"a=two+words%21", FORM, '"two words!"'),
+    "part": (IN_QP, MULTIPART, "zo\u00eb"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "pretty", "plain"),
+    [
+        ("json", ["zo\\u00eb", "zo\u00eb"], ["zo\\u00eb", "zo\u00eb"]),
+        ("slashes", ["https:\\/\\/x.io"], ["https:\\/\\/x.io"]),
+        ("json in json", ["zo\\\\u00eb"], ["zo\\\\u00eb"]),
+        ("form", ["two words!"], ["two+words%21"]),
+        ("part", ["zo\u00eb"], ["zo=\u2029=C3=AB"]),
+    ],
+)
+def test_what_is_marked_is_what_is_seen(
+    run: Run, tmp_path: Path, name: str, pretty: list[str], plain: list[str]
+) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            body, content_type, text = SENT[name]
+            await shown.add(b"another")
+            shown.page.filter.bar.set_text(text)
+            await open_body(shown, body, content_type)
+            await until(lambda: marked(shown) == pretty)
+            shown.detail.open_find()
+            shown.detail.body.find_bar.field.setText(text.strip('"'))
+            assert marked(shown) == pretty
+            shown.detail.body.find_bar.leave()
+            shown.detail.body.views.chosen.emit("text")
+            await until(lambda: marked(shown) == plain)
+            await until(lambda: shown.model.rowCount() == 1)
+
+    run(check())
+
+
+def test_encoded_targets_and_headers_are_marked(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            headers = (("X-Name", "=?utf-8?q?caf=C3=A9?="),)
+            await open_body(shown, b"", headers=headers, target="/catch/x/caf%C3%A9?q=a%20b+c")
+            shown.page.filter.bar.set_text('caf\u00e9 "a b c"')
+            await until(lambda: shown.detail.headers.marked is not None)
+            assert found(shown.detail.headers.marked, headers[0][1]) == ["caf=C3=A9"]
+            assert found(shown.detail.query.marked, "a b c q=a%20b+c") == ["a b c", "a%20b+c"]
+            assert found(shown.list.request_delegate.marked, "/caf%C3%A9?q=a%20b+c") == ["caf%C3%A9", "a%20b+c"]
+            await until(lambda: shown.model.rowCount() == 1)
 
     run(check())
 

@@ -1,0 +1,88 @@
+"""How senders write a word: as it is, or in the notations that searches read, so that views can mark what they show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from app.core.bodies.charset import media_type
+from app.core.bodies.form_view import NAMED
+
+Written = Literal["json", "percent", "form", "mail"]
+"""JSON's escapes, percent-encoding, the same with plus signs for spaces, quoted-printable."""
+
+_SHORT = {
+    '"': '\\"',
+    "/": "\\/",
+    "\\": "\\\\",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+}
+_SIGNS = {"json": "\\", "percent": "%", "form": "%+", "mail": "="}
+
+
+def written_in(content_type: str, views: Iterable[str] = ()) -> tuple[Written, ...]:
+    """What a body of this type may be written in that can be shown in these views; JSON is put everywhere."""
+    kind, names = media_type(content_type), frozenset(views)
+    if kind == NAMED or "form" in names:
+        return ("json", "form")
+    return ("json", "mail") if kind.startswith(("multipart/", "message/")) or "multipart" in names else ("json",)
+
+
+def spellings(character: str, written: Iterable[Written]) -> dict[str, None]:
+    """The ways to write a character, the one as it is first, in either letter case."""
+    cases = [case for case in (character, character.lower(), character.upper()) if len(case) == 1]
+    return dict.fromkeys([*cases, *(way for case in cases for name in written for way in _ways(case, name))])
+
+
+def _ways(character: str, written: Written) -> Iterator[str]:
+    if written == "json":
+        units = character.encode("utf-16-be", "surrogatepass").hex("\\", 2)
+        yield from _of_hex(units, "\\", "u")
+        if character in _SHORT:
+            yield _SHORT[character]
+        return
+    sign = "=" if written == "mail" else "%"
+    for charset in ("utf-8", "latin-1") if written == "mail" else ("utf-8",):
+        try:
+            yield from _of_hex(character.encode(charset).hex(sign), sign, "")
+        except UnicodeEncodeError:
+            continue
+    if written == "form" and character == " ":
+        yield "+"
+
+
+def _of_hex(digits: str, sign: str, mark: str) -> Iterator[str]:
+    """With the sign before each group of digits, which are written in either case."""
+    for case in (digits, digits.upper()):
+        yield sign + mark + case.replace(sign, sign + mark)
+
+
+def pattern_of(words: Iterable[str], written: Iterable[Written] = ()) -> re.Pattern[str] | None:
+    """What finds any of the words, letter case aside, the longer ones first; None when there are none."""
+    names = tuple(written)
+    wanted = sorted({word for word in words if word}, key=len, reverse=True)
+    return re.compile("|".join(_pattern(word, names) for word in wanted), re.IGNORECASE) if wanted else None
+
+
+def _pattern(word: str, written: tuple[Written, ...]) -> str:
+    """A line of quoted-printable may end in the middle of a word."""
+    if not written:
+        return re.escape(word)
+    return ("(?:=\n)?" if "mail" in written else "").join(_any_spelling(character, written) for character in word)
+
+
+def _any_spelling(character: str, written: tuple[Written, ...]) -> str:
+    """JSON in strings of JSON writes a backslash for each level twice."""
+    cases = (way.lower() if way.isascii() else way for way in spellings(character, written))
+    ways = {re.escape(way).replace(r"\\", r"\\+") for way in cases}
+    return f"(?:{'|'.join(sorted(ways, key=len, reverse=True))})"
+
+
+def may_be_written(text: str, written: Iterable[Written]) -> bool:
+    """Whether one of the notations may occur in `text`: looking for words in all their spellings takes longer."""
+    return any(sign in text for name in written for sign in _SIGNS[name])

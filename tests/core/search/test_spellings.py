@@ -1,0 +1,66 @@
+"""A word as senders write it: what of a text a view marks for it, and what is no spelling of it."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.bodies.far_search import FarSearch
+from app.core.search.spellings import Written, may_be_written, pattern_of, written_in
+
+
+def found(word: str, text: str, *written: Written) -> list[str]:
+    pattern = pattern_of([word], written)
+    return pattern.findall(text) if pattern is not None else []
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "written", "marked"),
+    [
+        ("zo\u00eb", r"zo\u00eb ZO\u00CB zo\\u00eb zo\u00e9", "json", [r"zo\u00eb", r"ZO\u00CB", r"zo\\u00eb"]),
+        ("\U0001f600", r"\ud83d\ude00 \\ud83d\\ude00 \ud83d", "json", [r"\ud83d\ude00", r"\\ud83d\\ude00"]),
+        ("https://x", r"https:\/\/x", "json", [r"https:\/\/x"]),
+        ("C:\\new", r"C:\\new C:\new", "json", [r"C:\\new", r"C:\new"]),
+        ('say "hi"', r"say \"hi\"", "json", [r"say \"hi\""]),
+        ("+1 555", "%2B1+555 +1%20555", "form", ["%2B1+555", "+1%20555"]),
+        ("a b", "a+b", "percent", []),
+        ("caf\u00e9", "caf%c3%a9 CAF%C3%89", "percent", ["caf%c3%a9", "CAF%C3%89"]),
+        ("caf\u00e9", "caf=C3=A9 caf=E9 ca=\nf=C3=A9", "mail", ["caf=C3=A9", "caf=E9", "ca=\nf=C3=A9"]),
+        ("a.b", "axb a.b", "json", ["a.b"]),
+    ],
+)  # fmt: skip
+def test_what_is_marked(word: str, text: str, written: Written, marked: list[str]) -> None:
+    assert found(word, text, written) == marked
+
+
+@given(word=st.text('aZ\u00eb\u0130\u00df\U0001f600"\\/ +%\n\x00', min_size=1, max_size=5))
+def test_every_way_to_write_a_word_is_marked(word: str) -> None:
+    in_json = json.dumps(word)[1:-1]
+    assert found(word, f"x{in_json}y", "json") == [in_json]
+    twice = json.dumps(in_json)[1:-1]
+    assert found(word, f"x{twice}y", "json") == [twice]
+    assert found(word, f"!{quote_plus(word)}!", "form") == [quote_plus(word)]
+    assert found(word, f"!{quote(word, safe='')}!", "percent") == [quote(word, safe="")]
+    assert found(word, word) == [word]
+
+
+def test_which_notations_a_body_may_be_in() -> None:
+    assert written_in("application/x-www-form-urlencoded; charset=x") == ("json", "form")
+    assert written_in("", ["form", "text"]) == ("json", "form")
+    assert written_in("message/rfc822") == ("json", "mail")
+    assert written_in("application/json") == ("json",)
+    assert may_be_written("a=b+c", ("form",))
+    assert not may_be_written("a=b+c", ("json",))
+
+
+@pytest.mark.parametrize(
+    ("charset", "sent"), [("utf-8", r"zo\u00EB"), ("utf-16-le", r"zo\u00cb"), ("latin-1", "zo\u00eb")]
+)
+def test_beyond_what_is_shown_escapes_are_found_too(charset: str, sent: str) -> None:
+    search = FarSearch((), charset, "zo\u00eb", 0, ("json",))
+    search.feed(("... " + sent).encode(charset))
+    assert search.look() == 4 * len("x".encode(charset))
