@@ -14,8 +14,11 @@ import httpx
 from app.cli.errors import CliError, Exit
 from app.cli.ports import ApiAddress
 from app.cli.views import (
+    AccountView,
+    DeliveryView,
     EndpointFields,
     EndpointView,
+    RefusalView,
     RequestMarks,
     RequestView,
     RetentionView,
@@ -24,6 +27,7 @@ from app.cli.views import (
 )
 
 TIMEOUT = httpx.Timeout(60, connect=5)
+PATIENT = httpx.Timeout(None, connect=5)
 PAGE = 500
 """The most a list gives at once."""
 
@@ -85,9 +89,14 @@ class ApiClient:
         async with self._answer("DELETE", _path("endpoints", slug)):
             pass
 
-    async def requests(self, slug: str | None, count: int, query: str = "") -> AsyncIterator[SummaryView]:
-        """The newest `count` requests of an endpoint, or of all (None), that the search finds, newest first."""
-        params = {**({} if slug is None else {"endpoint": slug}), **({"q": query} if query else {})}
+    async def requests(
+        self, slug: str | None, count: int, query: str = "", beginning: str = ""
+    ) -> AsyncIterator[SummaryView]:
+        """The newest `count` requests of an endpoint, or of all (None), that the search finds, newest first.
+
+        With `beginning`, in place of a search, those whose ids begin so.
+        """
+        params = _given(endpoint=slug, q=query, id=beginning)
         async for item in self._items("/requests", params, count):
             yield cast(SummaryView, item)
 
@@ -98,6 +107,35 @@ class ApiClient:
     async def mark(self, request_id: str, marks: RequestMarks) -> RequestView:
         """Change the marks given, and give the request as it is now."""
         return cast(RequestView, await self._json("PATCH", _path("requests", request_id), marks))
+
+    async def delete(self, request_id: str) -> None:
+        """Delete a request with its body and deliveries."""
+        async with self._answer("DELETE", _path("requests", request_id)):
+            pass
+
+    async def clear(self, slug: str) -> None:
+        """Delete all requests of an endpoint."""
+        # of a million it takes minutes
+        async with self._answer("DELETE", _path("endpoints", slug) + "/requests", timeout=PATIENT):
+            pass
+
+    async def deliveries(self, slug: str | None, count: int, state: str | None) -> AsyncIterator[DeliveryView]:
+        """The latest `count` deliveries of an endpoint, or of all (None), in one state or any (None)."""
+        async for item in self._items("/deliveries", _given(endpoint=slug, state=state), count):
+            yield cast(DeliveryView, item)
+
+    async def refused(self, count: int) -> AsyncIterator[RefusalView]:
+        """The newest `count` refused requests."""
+        async for item in self._items("/refused", {}, count):
+            yield cast(RefusalView, item)
+
+    async def account(self) -> AccountView:
+        """The plan, and the endpoints it allows."""
+        return cast(AccountView, await self._json("GET", "/account"))
+
+    async def set_plan(self, plan: str) -> AccountView:
+        """Change the plan, and give the account as it is now."""
+        return cast(AccountView, await self._json("PATCH", "/account", {"plan": plan}))
 
     async def body(self, request_id: str) -> AsyncGenerator[bytes, None]:
         """A request's body as it was sent, piece by piece."""
@@ -128,10 +166,16 @@ class ApiClient:
 
     @asynccontextmanager
     async def _answer(
-        self, method: str, path: str, content: dict[str, Any] | None = None, params: dict[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        content: dict[str, Any] | None = None,
+        params: dict[str, str] | None = None,
+        *,
+        timeout: httpx.Timeout = TIMEOUT,
     ) -> AsyncIterator[httpx.Response]:
         try:
-            async with self._http.stream(method, path, json=content, params=params) as answer:
+            async with self._http.stream(method, path, json=content, params=params, timeout=timeout) as answer:
                 if not answer.is_success:
                     await answer.aread()
                     raise _refusal(answer)
@@ -141,6 +185,10 @@ class ApiClient:
         except httpx.TransportError as error:
             text = f"Hookline at {self._http.base_url} cannot be reached: {error}. Is it still running?"
             raise CliError(text, Exit.CANNOT) from error
+
+
+def _given(**params: str | None) -> dict[str, str]:
+    return {name: value for name, value in params.items() if value}
 
 
 def _path(kind: str, key: str) -> str:

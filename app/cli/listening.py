@@ -10,10 +10,18 @@ from typing import Any
 from app.cli.errors import CliError, Exit
 from app.cli.options import ServeOptions, WindowOptions
 from app.core.links import BrokenLink, LinkError, parse_link
+from app.core.rules import name_error
 from app.core.settings import Settings, check
 from app.core.wishes import link_or_broken
 
 NAMES = ("port", "host", "api_port", "base_url")
+SERVE_EXAMPLES = (
+    (
+        "Capture without a window, with an endpoint to try, and see each request arrive",
+        'hookline serve --endpoint "Stripe test" --tail',
+    ),
+    ("Capture what a tunnel brings", "hookline serve --base-url https://example.ngrok.app"),
+)
 START_NAMES = ("new_endpoint", "minimized")
 
 
@@ -40,7 +48,7 @@ def start_parser() -> argparse.ArgumentParser:
 def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add `serve` to the command line."""
     text = "capture without a window until Ctrl-C"
-    serve = commands.add_parser("serve", parents=parents, help=text, description=text)
+    serve = commands.add_parser("serve", parents=parents, help=text, description=text, examples=SERVE_EXAMPLES)
     serve.add_argument(
         "--endpoint",
         dest="endpoints",
@@ -66,11 +74,18 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
+def _endpoint_name(name: str) -> str:
+    message = name_error(name)
+    if message:
+        raise CliError(f"--endpoint: {message}", Exit.USAGE)
+    return name.strip()  # as it is kept, so that it is found again
+
+
 def serve(options: argparse.Namespace, folder: Path) -> ServeOptions:
     """The record that `serve` takes."""
     return ServeOptions(
         data_dir=folder,
-        endpoints=tuple(options.endpoints),
+        endpoints=tuple(map(_endpoint_name, options.endpoints)),
         tail=options.tail,
         set_aside_damaged=options.set_aside_damaged,
         **given_settings(options),

@@ -104,7 +104,7 @@ def _run(options: argparse.Namespace, doors: CliDoors) -> int:
 async def _on_store(options: argparse.Namespace, out: Output, folder: Path, doors: CliDoors) -> int:
     from app.cli.reach import reach  # start-up time, see above
 
-    async with reach(folder, doors) as api:
+    async with reach(folder, doors, create=getattr(options, "creates", False)) as api:
         code: int = await options.run(Call(options=options, out=out, api=api))
         return code
 

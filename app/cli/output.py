@@ -1,29 +1,15 @@
-"""Where commands print: tables and colours on a terminal, tab-separated lines elsewhere, JSON when asked for."""
+"""Where commands print: lines, with colours on a terminal, bytes as they are, and JSON when asked for."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
-from collections.abc import Sequence
 from typing import Any, TextIO
-
-import msgspec
 
 from app.cli.text import KEPT, visible
 
 BOLD, DIM, RED, GREEN = "1", "2", "31", "32"
-GAP = "  "
-
-
-class Column(msgspec.Struct, frozen=True):
-    """A table's column. Cells are padded to `width`, and cut when longer; the last column takes what is left of the
-    line, and is cut there unless it is `whole`."""
-
-    title: str
-    width: int = 0
-    whole: bool = False
 
 
 class Output:
@@ -79,38 +65,17 @@ class Output:
         print(visible(text, KEPT), end="", file=self.out)
 
 
-class Table:
-    """Rows under a heading on a terminal; elsewhere bare tab-separated lines, for `cut` and `awk`."""
+class JsonList:
+    """A JSON array, written item by item: there may be a million."""
 
-    def __init__(self, output: Output, columns: Sequence[Column]) -> None:
-        self._output = output
-        self._columns = columns
-        self._widths = self._fit(columns)
-        self._started = False
+    def __init__(self, output: Output) -> None:
+        self._out, self._begun = output.out, False
 
-    def row(self, *cells: str, codes: Sequence[str] = ()) -> None:
-        """Print one row. `codes` are the cells' colours, "" for none."""
-        if not self._output.terminal:
-            print("\t".join(map(visible, cells)), file=self._output.out)
-            return
-        if not self._started:
-            self._started = True
-            self._print([column.title for column in self._columns], [BOLD] * len(self._columns))
-        self._print(cells, codes)
+    def add(self, item: Any) -> None:
+        """Print one more item."""
+        print("," if self._begun else "[", json.dumps(item, indent=2), sep="\n", file=self._out)
+        self._begun = True
 
-    def _print(self, cells: Sequence[str], codes: Sequence[str]) -> None:
-        shown = []
-        for number, (cell, width) in enumerate(zip(map(visible, cells), self._widths, strict=True)):
-            fits = len(cell) <= width or self._columns[number].whole
-            text = cell if fits else cell[: width - 1] + "…"
-            if number < len(cells) - 1:
-                text = text.ljust(width)
-            code = codes[number] if number < len(codes) else ""
-            shown.append(self._output.style(text, code) if code else text)
-        print(GAP.join(shown).rstrip(), file=self._output.out)
-
-    @staticmethod
-    def _fit(columns: Sequence[Column]) -> list[int]:
-        widths = [max(column.width, len(column.title)) for column in columns]
-        room = shutil.get_terminal_size().columns - sum(widths[:-1]) - len(GAP) * (len(widths) - 1)
-        return [*widths[:-1], max(room, len(columns[-1].title), 10)]
+    def end(self) -> None:
+        """Print the end of the array."""
+        print("]" if self._begun else "[]", file=self._out)

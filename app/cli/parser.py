@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from app.cli.commands import endpoint, mark, requests, retention, selftest, show
+from app.cli.commands import (
+    delete,
+    deliveries,
+    endpoint,
+    mark,
+    plan,
+    refused,
+    requests,
+    retention,
+    selftest,
+    show,
+    status,
+)
 from app.cli.errors import CliError, Exit
 from app.cli.listening import NAMES, START_NAMES, add_serve, listen_parser, start_parser
 from app.cli.options import FOLDER_VARIABLE
@@ -16,15 +29,31 @@ DESCRIPTION = (
     "Catch webhooks: every request kept exactly as it was sent. Without a command, opens the window. A link in the"
     f" place of a command, {link_to_request('ID')} or {link_to_endpoint('SLUG')}, is opened in the window."
 )
-EPILOG = "Exit codes: 0 done, 1 no (not found), 2 wrong use, 3 cannot (port in use, data folder held, ...)."
+EPILOG = (
+    "Exit codes: 0 done, 1 not found or timed out, 2 usage error, 3 environment error (port in use, data folder held,"
+    " ...)."
+)
+EXAMPLES = (
+    ("Open the window", "hookline"),
+    ("Keep the data of one project apart", "hookline --data-dir ~/project/.hookline"),
+)
 WINDOW, SERVE, VERSION = "window", "serve", "version"
 
 
 class Parser(argparse.ArgumentParser):
-    """Tells of wrong use by CliError; takes no abbreviations, which a later option would make ambiguous."""
+    """Tells of wrong use by CliError; takes no abbreviations, which a later option would make ambiguous.
 
-    def __init__(self, **arguments: Any) -> None:
+    `examples` are pairs: what is done, and the command line that does it. They end the help.
+    """
+
+    def __init__(self, examples: Sequence[tuple[str, str]] = (), **arguments: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **arguments})
+        self.examples = examples
+
+    def format_help(self) -> str:
+        """The help as argparse has it, then the examples as they are typed."""
+        lines = [line for text, command in self.examples for line in (f"  # {text}", f"  {command}")]
+        return super().format_help() + ("\n".join(["", "examples:", *lines, ""]) if lines else "")
 
     def error(self, message: str) -> NoReturn:
         """Wrong use."""
@@ -35,10 +64,10 @@ def build_parser() -> argparse.ArgumentParser:
     """The whole grammar. A command that needs the store has `run` in its options; the others are named by `command`."""
     folder, as_json, listen = _folder_parser(), _json_parser(), listen_parser()
     alone = [as_json, folder, listen, start_parser()]
-    parser = Parser(prog="hookline", description=DESCRIPTION, epilog=EPILOG, parents=alone)
+    parser = Parser(prog="hookline", description=DESCRIPTION, epilog=EPILOG, parents=alone, examples=EXAMPLES)
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=Parser)
     add_serve(commands, [folder, listen])
-    for noun in (endpoint, requests, show, mark, retention):
+    for noun in (endpoint, requests, show, mark, delete, deliveries, refused, status, plan, retention):
         noun.add_parser(commands, [as_json, folder])
     selftest.add_parser(commands, [as_json])
     text = "print the program's version"

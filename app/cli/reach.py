@@ -16,9 +16,11 @@ import msgspec
 
 from app.cli.client import ApiClient, http_client
 from app.cli.errors import CliError, Exit
+from app.cli.options import FOLDER_VARIABLE
 from app.cli.ports import ApiAddress, CliDoors
 from app.core.errors import FolderInUseError
 
+DATABASE = "hookline.db"
 PATIENCE_S, PAUSE_S = 10.0, 0.05
 
 
@@ -30,20 +32,29 @@ class Running(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def reach(folder: Path, doors: CliDoors) -> AsyncIterator[ApiClient]:
-    """A client of the API that serves `folder`. HooklineError when the folder cannot be opened."""
+async def reach(folder: Path, doors: CliDoors, *, create: bool) -> AsyncIterator[ApiClient]:
+    """A client of the API that serves `folder`. HooklineError when the folder cannot be opened.
+
+    A folder without data is made, or given some, only with `create`.
+    """
     async with AsyncExitStack() as opened:
-        address = await _serving(folder, doors, opened)
+        address = await _serving(folder, doors, opened, create)
         yield await opened.enter_async_context(ApiClient(address))
 
 
-async def _serving(folder: Path, doors: CliDoors, opened: AsyncExitStack) -> ApiAddress:
+async def _serving(folder: Path, doors: CliDoors, opened: AsyncExitStack, create: bool) -> ApiAddress:
     """The running program's API, else one opened in `opened`."""
     patient_until = time.monotonic() + PATIENCE_S
     while True:
         address = find_running(folder)
         if address is not None and await _answers(address):
             return address
+        if not create and _has_no_data(folder):
+            raise CliError(
+                f"There is no Hookline data in {folder}. Check --data-dir and {FOLDER_VARIABLE}, or make an endpoint"
+                " first: hookline endpoint add NAME",
+                Exit.CANNOT,
+            )
         try:
             return await opened.enter_async_context(doors.open_api(folder))
         except FolderInUseError:
@@ -64,6 +75,17 @@ def find_running(folder: Path) -> ApiAddress | None:
         raise CliError(f"The data folder {folder} cannot be read: {error}.", Exit.CANNOT) from error
     usable = _is_ours(running.pid) and _is_local(running.api_url)
     return ApiAddress(url=running.api_url, token=token) if usable else None
+
+
+def _has_no_data(folder: Path) -> bool:
+    """Whether a program that opens `folder` would begin anew there; what cannot be looked at is for it to tell."""
+    try:
+        (folder / DATABASE).stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _is_local(url: str) -> bool:

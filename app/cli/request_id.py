@@ -1,15 +1,80 @@
-"""A request's id as it is given on the command line."""
+"""A request's id as it is given on the command line: whole, its beginning, or `@last`."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from app.cli.errors import CliError, Exit
+from app.cli.text import visible, when_text
+from app.cli.views import SummaryView
+from app.core.ids import BEGINNING_MIN, id_beginning
+
+if TYPE_CHECKING:
+    from app.cli.client import ApiClient
+
+LAST = "@last"
+ID_HELP = (
+    f"a request's id, or its beginning ({BEGINNING_MIN} or more characters, as many as make it unique);"
+    f" {LAST} is the newest request of all, {LAST}:SLUG the newest of an endpoint"
+)
+SHOWN_MIN = 13
+"""Characters of an id in a table: they tell apart what arrived in different milliseconds."""
+NAMED_MAX = 10
+"""The most requests that are named as possibly meant."""
 
 
-def request_id(text: str) -> str:
-    """The id as the API knows it; one that no request can have is answered like one that none has."""
+def is_last(text: str) -> bool:
+    """Whether `text` stands for a newest request."""
+    return text == LAST or text.startswith(f"{LAST}:")
+
+
+def short_id(own: str, *others: str) -> str:
+    """As much of an id as tells it from `others`, its neighbours in a list."""
+    return own[: max([SHOWN_MIN, *(_common(own, other) + 1 for other in others)])]
+
+
+async def request_id(api: ApiClient, text: str) -> str:
+    """The whole id. CliError when no request is meant, or more than one."""
+    if is_last(text):
+        return await _last(api, text.partition(":")[2] or None)
     try:
         return str(UUID(text))
     except ValueError:
-        raise CliError(f"No request has the id {text!r}. See hookline requests SLUG.", Exit.NO) from None
+        beginning = id_beginning(text)
+    if beginning is None:
+        raise _unknown(text)
+    found = [one async for one in api.requests(None, NAMED_MAX + 1, beginning=beginning)]
+    if not found:
+        raise _unknown(text)
+    if len(found) > 1:
+        raise _ambiguous(text, found)
+    return found[0]["id"]
+
+
+async def _last(api: ApiClient, slug: str | None) -> str:
+    async for request in api.requests(slug, 1):
+        return request["id"]
+    raise CliError("No requests are stored yet." if slug is None else f"Endpoint {slug!r} holds no requests.", Exit.NO)
+
+
+def _unknown(text: str) -> CliError:
+    return CliError(f"No request has the id {text!r}. See hookline requests.", Exit.NO)
+
+
+def _ambiguous(text: str, found: list[SummaryView]) -> CliError:
+    ids = [one["id"] for one in found]
+    short = [short_id(one, *ids[max(at - 1, 0) : at], *ids[at + 1 : at + 2]) for at, one in enumerate(ids)][:NAMED_MAX]
+    more = " and more" if len(found) > NAMED_MAX else ""
+    rows = tuple(
+        visible(f"  {identity}  {when_text(one['received_at'])}  {one['endpoint']}  {one['method']} {one['target']}")
+        for identity, one in zip(short, found, strict=False)
+    )
+    message = f"Several requests have an id that begins with {text!r}: {', '.join(short)}{more}. Give more of it."
+    return CliError(message, Exit.USAGE, rows)
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (ours, theirs) in pairs if ours != theirs), min(len(one), len(other)))

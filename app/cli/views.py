@@ -5,6 +5,29 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 
+class EndpointReplyView(TypedDict):
+    """What senders get; `body` None stands for the default one."""
+
+    status: int
+    headers: list[list[str]]
+    body: str | None
+    delay_ms: int
+
+
+class ForwardView(TypedDict):
+    """How requests are mirrored."""
+
+    timeout_ms: int
+
+
+class AuthView(TypedDict):
+    """Credentials senders must show."""
+
+    kind: str
+    name: str
+    secret: str
+
+
 class EndpointView(TypedDict):
     """An endpoint. `last_request_at` is None while it holds no request."""
 
@@ -14,6 +37,9 @@ class EndpointView(TypedDict):
     retention_days: int
     forward_url: str | None
     active: bool
+    reply: EndpointReplyView
+    forward: ForwardView
+    auth: AuthView
     url: str
     request_count: int
     last_request_at: str | None
@@ -55,6 +81,9 @@ class SummaryView(TypedDict):
 class DeliveryView(TypedDict):
     """One mirroring of a request; `error` tells why it failed."""
 
+    request: str
+    endpoint: str
+    queued_at: str
     url: str
     state: str
     status: int | None
@@ -90,10 +119,48 @@ class RetentionView(TypedDict):
     resumes_in_seconds: float | None
 
 
-class StatusView(TypedDict):
-    """How the program is doing; `capture_url` is None while nothing is captured."""
+class RefusalView(TypedDict):
+    """A request that was not captured, and why."""
+
+    at: str
+    source: SourceView
+    status: int
+    reason: str
+    method: str
+    target: str
+
+
+class HeldView(TypedDict):
+    """How many endpoints there are, and how many the plan allows (None: any number)."""
+
+    held: int
+    limit: int | None
+
+
+class AccountView(TypedDict):
+    """The plan and what it allows."""
+
+    plan: str
+    endpoints: HeldView
+
+
+class TotalsView(TypedDict):
+    """Requests over all endpoints; `refused` since the program started."""
+
+    requests: int
+    unread: int
+    refused: int
+
+
+class StatusView(AccountView):
+    """How the program is doing; `capture_url` is None while nothing is captured. `storage` is `ok`, or the trouble."""
 
     version: str
     capture_url: str | None
     base_url: str
     retention: RetentionView
+    counts: TotalsView
+    database_bytes: int
+    uptime_seconds: float
+    pid: int
+    storage: str

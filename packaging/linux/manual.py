@@ -30,6 +30,7 @@ def manual_page(grammar: argparse.ArgumentParser | None = None) -> str:
         "SYNOPSIS": "\n.br\n".join(_synopsis(leaf) for leaf in (parser, *leaves)),
         "OPTIONS": "\n".join(_groups(parser)),
         "COMMANDS": "\n".join(line for leaf in leaves for line in _command(leaf, known)),
+        "EXAMPLES": "\n.PP\n".join(example for leaf in (parser, *leaves) for example in _examples(leaf)),
     }
     return re.sub(r"@([A-Z]+)@", lambda found: parts[found[1]], TEMPLATE.read_text("utf-8"))
 
@@ -112,6 +113,12 @@ def _command(parser: argparse.ArgumentParser, known: set[str]) -> Iterator[str]:
     shared = [_typed(_name(option)) for option in options if _name(option) in known - {"--help"}]
     if shared:
         yield f".PP\nAlso: {', '.join(shared)}."
+
+
+def _examples(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """What its help shows: what is done, and the command line that does it, as it is typed."""
+    for text, command in getattr(parser, "examples", ()):
+        yield f"{_text(text).removesuffix('.')}:\n.PP\n.RS 4\n.EX\n{_escape(command)}\n.EE\n.RE"
 
 
 def _entry(parser: argparse.ArgumentParser, action: argparse.Action) -> str:

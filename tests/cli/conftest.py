@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import select
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from app.__main__ import main
+from app.db.store import Store
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,6 +36,17 @@ class Done:
 
 
 Run = Callable[..., Done]
+
+
+@pytest.fixture
+def empty_store(folder: Path) -> None:
+    """Makes the data folder, with nothing in it: most commands make none."""
+
+    async def make() -> None:
+        await (await Store.open(folder, lambda _: None)).close()
+
+    folder.mkdir(mode=0o700)
+    asyncio.run(make())
 
 
 @pytest.fixture

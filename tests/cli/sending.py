@@ -24,7 +24,15 @@ def send(program: Program, target: str, body: bytes = BODY, method: str = "POST"
     connection.close()
 
 
-def post(program: Program, target: str, body: bytes, headers: bytes = b"", announced: int | None = None) -> None:
+def post(
+    program: Program,
+    target: str,
+    body: bytes,
+    headers: bytes = b"",
+    *,
+    announced: int | None = None,
+    answer: bytes = b"HTTP/1.1 200",
+) -> None:
     """Send one request byte for byte; with more announced than sent, break off."""
     host, _, port = program.url.removeprefix("http://").partition(":")
     length = len(body) if announced is None else announced
@@ -32,4 +40,4 @@ def post(program: Program, target: str, body: bytes, headers: bytes = b"", annou
         head = f"POST {target} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n"
         sender.sendall(head.encode() + headers + b"\r\n" + body)
         if announced is None:
-            assert sender.recv(65536).startswith(b"HTTP/1.1 200")
+            assert sender.recv(65536).startswith(answer)

@@ -9,6 +9,7 @@ import pytest
 from tests.cli.conftest import Run
 
 
+@pytest.mark.usefixtures("empty_store")
 def test_a_new_data_folder_has_no_endpoints(run: Run) -> None:
     done = run("endpoint", "list")
     assert (done.code, done.out) == (0, "")
@@ -87,6 +88,7 @@ def test_on_and_off(run: Run) -> None:
     assert run("endpoint", "show", "orders", "--json").json["active"] is True
 
 
+@pytest.mark.usefixtures("empty_store")
 @pytest.mark.parametrize("slug", ["no-such", "..", "NOT A SLUG", "a/b", "%2e%2e"])
 @pytest.mark.parametrize("verb", ["show", "on", "rm"])
 def test_an_unknown_slug_ends_with_1(run: Run, verb: str, slug: str) -> None:

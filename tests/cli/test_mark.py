@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from app.db.store import Store
-from tests import factories
 from tests.cli.conftest import Program, Run
-from tests.db.helpers import add_many
+from tests.cli.stored import store_requests
 
 UNKNOWN = "01938f7e-0000-7000-8000-000000000000"
 
@@ -19,17 +16,7 @@ UNKNOWN = "01938f7e-0000-7000-8000-000000000000"
 @pytest.fixture
 def ids(folder: Path) -> list[str]:
     """Of three requests that are stored, oldest first, while no program runs."""
-
-    folder.mkdir(mode=0o700)
-
-    async def make() -> list[str]:
-        store = await Store.open(folder, lambda _: None)
-        endpoint = await store.endpoints.create(factories.draft(slug="orders"))
-        captures = await add_many(store, endpoint.id, 3)
-        await store.close()
-        return sorted(capture.id for capture in captures)
-
-    return asyncio.run(make())
+    return sorted(store_requests(folder, "orders", [{}, {}, {}]))
 
 
 def marks(run: Run) -> list[tuple[bool, bool, str | None]]:

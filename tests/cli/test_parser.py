@@ -71,6 +71,24 @@ def test_serve_hands_on_all_it_was_given(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("name", "said"), [("", "Name is required"), (" ", "Name is required"), ("a\nb", "one line")])
+def test_an_endpoint_that_cannot_be_made_is_refused_before_anything_starts(
+    name: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--endpoint", "Good", "--endpoint", name], CLOSED) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("hookline: --endpoint: ")
+    assert said in told
+    assert told.count("\n") == 1
+
+
+def test_an_endpoints_name_is_found_again_as_it_is_kept(tmp_path: Path) -> None:
+    asked = Asked()
+    assert main(["serve", "--endpoint", " Good ", "--data-dir", str(tmp_path)], asked.doors()) == 0
+    assert asked.serve is not None
+    assert asked.serve.endpoints == ("Good",)
+
+
 def test_what_is_not_given_leaves_the_settings_in_force(tmp_path: Path) -> None:
     asked = Asked()
     assert main(["serve", "--port", "0", "--data-dir", str(tmp_path)], asked.doors()) == 0
@@ -185,8 +203,13 @@ def test_an_empty_variable_names_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         ("endpoint add", "NAME"),
         ("endpoint edit a-slug --slug other", "--slug"),
         ("endpoint edit a-slug --forward-url http://x --no-forward-url", "not allowed with"),
-        ("endpoint add x --retention-days week", "invalid int value"),
-        ("requests a-slug -n 0", "give 1 or more"),
+        ("endpoint add x --retention-days week", "'week' is not a whole number; give one such as 7"),
+        ("requests a-slug -n 0", "0 is not a number of rows; give 1 or more"),
+        ("requests -n x", "Argument -n: 'x' is not a whole number; give 1 or more. See hookline requests --help."),
+        ("endpoint add x --response-delay soon", "'soon' is not a number of seconds; give one such as 0.5 or 2"),
+        ("endpoint edit x --forward-timeout -1", "not a number of seconds"),
+        ("plan gold", "invalid choice: 'gold'"),
+        ("rm", "ID"),
         ("show an-id --body --raw", "not allowed with"),
         ("serve --tai", "--tai"),
         (f"serve {LINK}", "Unrecognized arguments: hookline:"),
@@ -254,8 +277,10 @@ def test_every_command_can_be_found_from_the_parser() -> None:
     from app.cli.parser import build_parser
 
     actions = [action for action in build_parser()._actions if action.dest == "command"]
-    known = {"serve", "endpoint", "mark", "requests", "retention", "selftest", "show", "version"}
-    assert known == set(actions[0].choices or ())
+    assert {
+        *("clear", "deliveries", "endpoint", "mark", "plan", "refused", "requests", "retention", "rm", "selftest"),
+        *("serve", "show", "status", "version"),
+    } == set(actions[0].choices or ())
 
 
 def test_the_selftest_is_told_how_to_run_and_its_code_is_handed_on() -> None:

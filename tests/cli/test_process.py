@@ -71,7 +71,7 @@ def test_a_reader_that_has_seen_enough_ends_the_command_quietly(run: Run, folder
 
 
 def test_ctrl_c_ends_a_command_quietly(run: Run, folder: Path) -> None:
-    run("endpoint", "list")
+    run("endpoint", "add", "Orders")
     with socket.create_server(("127.0.0.1", 0)) as silent:  # takes the connection and never answers
         pretend(folder, silent.getsockname()[1], os.getpid())
         process = subprocess.Popen(
@@ -116,7 +116,7 @@ def test_nor_is_one_whose_process_id_is_another_programs_now(run: Run, folder: P
 
 
 def test_the_token_goes_to_nobody_once_the_program_is_gone(run: Run, folder: Path) -> None:
-    run("endpoint", "list")
+    run("endpoint", "add", "Orders")
     with socket.create_server(("127.0.0.1", 0)) as other:
         other.setblocking(False)
         pretend(folder, other.getsockname()[1], gone_pid())
@@ -150,7 +150,6 @@ def test_a_folder_held_by_a_program_that_tells_no_address_ends_with_3(
 
 
 def test_commands_at_the_same_time_wait_for_each_other(run: Run, folder: Path) -> None:
-    run("endpoint", "list")
     started = [
         subprocess.Popen(
             command("endpoint", "add", name, "--data-dir", str(folder)),

@@ -9,6 +9,7 @@ import pytest
 from tests.cli.conftest import Program, Run
 from tests.cli.sending import send
 
+pytestmark = pytest.mark.usefixtures("empty_store")
 UNKNOWN = "01938f7e-0000-7000-8000-000000000000"
 
 

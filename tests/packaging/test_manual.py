@@ -5,15 +5,20 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from app.cli.parser import build_parser
+from app.cli.parser import Parser, build_parser, parse
 from linux.completions import actions
 from linux.manual import manual_page
+from tests.cli.conftest import ROOT, Program
+from tests.cli.sending import send
 
 
 @pytest.fixture
@@ -52,11 +57,11 @@ def test_does_not_tell_what_the_grammar_hides() -> None:
     parser.add_argument("--unseen", help=argparse.SUPPRESS)
     commands = parser.add_subparsers()
     commands.add_parser("open", help="told").add_argument("hidden", help=argparse.SUPPRESS)
-    commands.add_parser("secret")
+    commands.add_parser("concealed")
     text = manual_page(parser)
     assert "seen" in text
     assert "hookline open" in text
-    for word in ("unseen", "hidden", "secret", "SUPPRESS"):
+    for word in ("unseen", "hidden", "concealed", "SUPPRESS"):
         assert word not in text
 
 
@@ -91,3 +96,50 @@ def test_reads_well_on_a_terminal(page: Path) -> None:
     assert max(len(line) for line in text.splitlines()) <= 80
     assert "hookline endpoint add [option]... NAME" in text
     assert "\n       --data-dir FOLDER\n" in text
+
+
+def test_shows_the_examples_of_every_commands_help() -> None:
+    shown = examples(manual_page())
+    for leaf in leaves(build_parser()):
+        assert [command for _, command in leaf.examples] == [
+            line for line in shown if f"\n  {line}\n" in leaf.format_help()
+        ]
+    assert len(shown) > 15
+
+
+def examples(page: str) -> list[str]:
+    """The command lines of the page, as a reader would copy them."""
+    found = re.findall(r"^\.EX\n(.*)\n\.EE$", page, re.MULTILINE)
+    return [line.replace("\\-", "-").replace("\\e", "\\") for line in found]
+
+
+def leaves(parser: argparse.ArgumentParser) -> list[Parser]:
+    """The parser and all below it."""
+    assert isinstance(parser, Parser)
+    below = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return [parser, *(leaf for choices in below for child in choices.values() for leaf in leaves(child))]
+
+
+def test_every_example_is_a_command_line_that_can_be() -> None:
+    for line in examples(manual_page()):
+        inner, outer = re.findall(r"\$\((.*)\)", line), re.sub(r"\$\(.*\)", "ID", line)
+        for command in re.split(r" \| | > ", " | ".join([outer, *inner])):
+            words = shlex.split(command)
+            if words[:1] == ["hookline"]:
+                parse(words[1:])
+
+
+@pytest.mark.skipif(os.name == "nt" or not shutil.which("curl"), reason="needs curl and a shell of POSIX")
+def test_the_line_that_sends_a_request_again_works_as_printed(tmp_path: Path) -> None:
+    (line,) = [line for line in examples(manual_page()) if "--curl" in line]
+    program = Program(tmp_path / "data", "--endpoint", "Orders", "--tail")
+    try:
+        url = program.read_line().removeprefix("Orders: ")
+        program.read_line()
+        send(program, urlsplit(url).path, b"\0it's\n\xff%s")
+        first = program.read_line()
+        shim = f'hookline() {{ {sys.executable} -m app "$@" --data-dir {tmp_path / "data"}; }}'
+        subprocess.run(["sh", "-c", f"{shim}; {line}"], cwd=ROOT, check=True, capture_output=True, timeout=30)
+        assert program.read_line().split("  ")[1:] == first.split("  ")[1:]
+    finally:
+        program.stop()

@@ -3,22 +3,64 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from app.cli.call import Call, Command
+from app.cli.commands.endpoint_fields import add_fields, changed_fields, given_fields
+from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
-from app.cli.output import DIM, GREEN, Column, Output, Table
+from app.cli.output import DIM, GREEN, Output
+from app.cli.slug import slug_given
+from app.cli.table import Column, Table
 from app.cli.text import when_text
-from app.cli.views import EndpointFields, EndpointView
-from app.core.rules import NAME_MAX, RETENTION_DEFAULT, RETENTION_MAX, RETENTION_MIN, slug_error
-from app.core.wording import count_of
+from app.cli.views import AuthView, EndpointFields, EndpointReplyView, EndpointView
+from app.core.rules import NAME_MAX
+from app.core.wording import count_of, ms_text, size_text
 
-FIELDS = ("name", "slug", "description", "retention_days", "forward_url")
 HELP = "list, make and change endpoints"
 NAME_HELP = f"a label, 1 to {NAME_MAX} characters"
-RETENTION_HELP = (
-    f"whole days to keep requests, {RETENTION_MIN} to {RETENTION_MAX}; a new endpoint has {RETENTION_DEFAULT}"
+ENSURE_HELP = (
+    "when there is an endpoint of that slug, or without --slug of that name, change it to what is given here, leave all"
+    " else of it as it is, and print it"
+)
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "list": (("List the URLs alone", "hookline endpoint list | cut -f6"),),
+    "add": (
+        (
+            "Make an endpoint that mirrors each request to a server of yours",
+            "hookline endpoint add Stripe --forward-url http://localhost:3000",
+        ),
+        (
+            "Have it in a script that may run again",
+            "hookline endpoint add Stripe --slug stripe --ensure --json",
+        ),
+    ),
+    "edit": (
+        (
+            "Have senders try again, to see what they do",
+            "hookline endpoint edit stripe --response-status 503",
+        ),
+        (
+            "Capture only requests that show a token, which stands in a file",
+            "hookline endpoint edit stripe --auth bearer --auth-secret-file token",
+        ),
+    ),
+    "rm": (("Delete an endpoint in a script", "hookline endpoint rm stripe --yes"),),
+}
+FIELD_NAMES = {
+    "retention_days": "retention",
+    "forward_url": "forward URL",
+    "forward": "forward timeout",
+    "reply": "response",
+    "auth": "credentials",
+}
+COLUMNS = (
+    Column("SLUG"),
+    Column("NAME", least=12),
+    Column("STATE"),
+    Column("REQUESTS", left_out=1),
+    Column("LAST REQUEST", left_out=3),
+    Column("URL", left_out=2),
 )
 
 
@@ -30,7 +72,12 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     def verb(name: str, run: Command, text: str, slug: bool = True) -> argparse.ArgumentParser:
         # What is not given is absent from the options, so that an edit changes nothing else.
         parser: argparse.ArgumentParser = verbs.add_parser(
-            name, parents=shared, help=text, description=text, argument_default=argparse.SUPPRESS
+            name,
+            parents=shared,
+            help=text,
+            description=text,
+            examples=EXAMPLES.get(name, ()),
+            argument_default=argparse.SUPPRESS,
         )
         parser.set_defaults(run=run)
         if slug:
@@ -39,29 +86,18 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
     verb("list", list_all, "list all endpoints", slug=False)
     add = verb("add", make, "make an endpoint and print its URL", slug=False)
+    add.set_defaults(creates=True)
     add.add_argument("name", metavar="NAME", help=NAME_HELP)
     add.add_argument("--slug", help="a slug of your own; without it one that nobody can guess is made")
-    _add_fields(add)
+    add.add_argument("--ensure", action="store_true", default=False, help=ENSURE_HELP)
+    add_fields(add)
     verb("show", show, "show one endpoint")
     edit = verb("edit", change, "change an endpoint; what is not named stays as it is")
     edit.add_argument("--name", help=NAME_HELP)
-    forward = _add_fields(edit)
-    forward.add_argument(
-        "--no-forward-url", action="store_const", const=None, dest="forward_url", help="mirror no longer"
-    )
+    add_fields(edit)
     verb("on", switch_on, "capture requests again")
     verb("off", switch_off, "capture no more requests (senders get 503); what is stored stays")
-    rm = verb("rm", remove, "delete an endpoint and all its requests")
-    rm.add_argument("--yes", action="store_true", default=False, help="do not ask")
-
-
-def _add_fields(parser: argparse.ArgumentParser) -> Any:
-    """Add what both `add` and `edit` set; answers the group in which one option of the forward URL may be given."""
-    parser.add_argument("--description", metavar="TEXT", help="what it is for")
-    parser.add_argument("--retention-days", type=int, metavar="DAYS", help=RETENTION_HELP)
-    forward = parser.add_mutually_exclusive_group()
-    forward.add_argument("--forward-url", metavar="URL", help="mirror each request to this server")
-    return forward
+    add_yes(verb("rm", remove, "delete an endpoint and all its requests"))
 
 
 async def list_all(call: Call) -> int:
@@ -72,30 +108,19 @@ async def list_all(call: Call) -> int:
         return Exit.DONE
     if not endpoints:
         call.out.note("There are no endpoints yet. Make one: hookline endpoint add NAME")
-    width = max((len(endpoint["slug"]) for endpoint in endpoints), default=0)
-    name = min(max((len(endpoint["name"]) for endpoint in endpoints), default=0), 24)
-    table = Table(
-        call.out,
-        [
-            Column("SLUG", width),
-            Column("NAME", name),
-            Column("STATE", 3),
-            Column("REQUESTS", 8),
-            Column("LAST REQUEST", 19),
-            Column("URL", whole=True),
-        ],
-    )
-    for endpoint in endpoints:
-        state, code = ("on", GREEN) if endpoint["active"] else ("off", DIM)
-        count, last = str(endpoint["request_count"]), when_text(endpoint["last_request_at"])
-        codes = ("", "", code)
-        table.row(endpoint["slug"], endpoint["name"], state, count, last, endpoint["url"], codes=codes)
+    with Table(call.out, COLUMNS) as table:
+        for endpoint in endpoints:
+            state, code = ("on", GREEN) if endpoint["active"] else ("off", DIM)
+            count, last = str(endpoint["request_count"]), when_text(endpoint["last_request_at"])
+            row = (endpoint["slug"], endpoint["name"], state, count, last, endpoint["url"])
+            table.row(*row, codes=("", "", code))
     return Exit.DONE
 
 
 async def make(call: Call) -> int:
-    """Make an endpoint."""
-    endpoint = await call.api.create(_given(call))
+    """Make an endpoint, or with `--ensure` change one that is there."""
+    fields = given_fields(call.options)
+    endpoint = await _ensured(call, fields) if call.options.ensure else await call.api.create(fields)
     if call.out.as_json:
         call.out.json(endpoint)
     else:
@@ -105,62 +130,68 @@ async def make(call: Call) -> int:
     return Exit.DONE
 
 
+async def _ensured(call: Call, fields: EndpointFields) -> EndpointView:
+    """The endpoint meant by `fields`, made or changed so that it has all of them."""
+    present = await _present(call, fields)
+    if present is None:
+        try:
+            return await call.api.create(fields)
+        except CliError:
+            present = await _present(call, fields)  # another may have made it in the meantime
+            if present is None:
+                raise
+    changes = changed_fields(present, fields)
+    slug = present["slug"]
+    if not changes:
+        call.out.note(f"Endpoint {slug} is there already, and has all that was given.")
+        return present
+    endpoint = await call.api.change(slug, changes)
+    changed = ", ".join(FIELD_NAMES.get(name, name) for name in changes)
+    call.out.note(f"Endpoint {slug} was there already. Changed: {changed}.")
+    return endpoint
+
+
+async def _present(call: Call, fields: EndpointFields) -> EndpointView | None:
+    """The endpoint of that slug, or without one the first of that name."""
+    endpoints, slug, name = await call.api.endpoints(), fields.get("slug"), fields["name"].strip()
+    return next((one for one in endpoints if (one["slug"] == slug if slug else one["name"] == name)), None)
+
+
 async def show(call: Call) -> int:
     """Print one endpoint."""
-    return _print(call.out, await call.api.endpoint(_slug(call)))
+    return _print(call.out, await call.api.endpoint(slug_given(call.options.which)))
 
 
 async def change(call: Call) -> int:
     """Change what is named."""
-    fields = _given(call)
+    fields = given_fields(call.options)
     if not fields:
         raise CliError("Name what to change; hookline endpoint edit --help lists it.", Exit.USAGE)
-    return _print(call.out, await call.api.change(_slug(call), fields))
+    return _print(call.out, await call.api.change(slug_given(call.options.which), fields))
 
 
 async def switch_on(call: Call) -> int:
     """Capture again."""
-    return _print(call.out, await call.api.change(_slug(call), {"active": True}))
+    return _print(call.out, await call.api.change(slug_given(call.options.which), {"active": True}))
 
 
 async def switch_off(call: Call) -> int:
     """Stop capturing."""
-    return _print(call.out, await call.api.change(_slug(call), {"active": False}))
+    return _print(call.out, await call.api.change(slug_given(call.options.which), {"active": False}))
 
 
 async def remove(call: Call) -> int:
     """Delete, after asking."""
-    slug = _slug(call)
+    slug = slug_given(call.options.which)
     endpoint = await call.api.endpoint(slug)
-    if not call.options.yes and not _agreed(endpoint):
-        raise CliError("Nothing was deleted.", Exit.NO)
+    held = count_of(endpoint["request_count"], "request")
+    confirm_delete(call.options, f"Delete {endpoint['name']} ({slug}) with {held}?")
     await call.api.remove(slug)
     if call.out.as_json:
         call.out.json({"deleted": slug})
     else:
-        call.out.line(f"Deleted {endpoint['name']} with {count_of(endpoint['request_count'], 'request')}.")
+        call.out.line(f"Deleted {endpoint['name']} with {held}.")
     return Exit.DONE
-
-
-def _agreed(endpoint: EndpointView) -> bool:
-    if not sys.stdin.isatty():
-        raise CliError("Deleting asks first, and there is no terminal to ask on. Add --yes.", Exit.USAGE)
-    held = count_of(endpoint["request_count"], "request")
-    print(f"Delete {endpoint['name']} ({endpoint['slug']}) with {held}? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _slug(call: Call) -> str:
-    """The slug given; one that no endpoint can have is answered like one that none has."""
-    slug: str = call.options.which
-    if slug_error(slug):
-        raise CliError(f"No endpoint has the slug {slug!r}. See hookline endpoint list.", Exit.NO)
-    return slug
-
-
-def _given(call: Call) -> EndpointFields:
-    """The endpoint fields named on the command line."""
-    return {field: getattr(call.options, field) for field in FIELDS if hasattr(call.options, field)}
 
 
 def _print(out: Output, endpoint: EndpointView) -> int:
@@ -179,6 +210,30 @@ def _describe(out: Output, endpoint: EndpointView) -> None:
         out.field("Description", endpoint["description"])
     out.field("State", "on" if endpoint["active"] else "off (senders get 503)")
     out.field("Kept for", count_of(endpoint["retention_days"], "day"))
-    out.field("Mirrored to", endpoint["forward_url"] or "-")
+    out.field("Response", _response_text(endpoint["reply"]))
+    out.field("Credentials", _auth_text(endpoint["auth"]))
+    timeout = f", given {ms_text(endpoint['forward']['timeout_ms'])}" if endpoint["forward_url"] else ""
+    out.field("Mirrored to", f"{endpoint['forward_url'] or '-'}{timeout}")
     last = f", last {when_text(endpoint['last_request_at'])}" if endpoint["last_request_at"] else ""
     out.field("Requests", f"{endpoint['request_count']:,}{last}")
+
+
+def _response_text(reply: EndpointReplyView) -> str:
+    """`503, 1 header, body of 12 B, after 1.5 s`."""
+    parts = [str(reply["status"])]
+    if reply["headers"]:
+        parts.append(count_of(len(reply["headers"]), "header"))
+    if reply["body"] is not None:
+        parts.append(f"body of {size_text(len(reply['body'].encode()))}")
+    if reply["delay_ms"]:
+        parts.append(f"after {ms_text(reply['delay_ms'])}")
+    return ", ".join(parts)
+
+
+def _auth_text(auth: AuthView) -> str:
+    """What senders must show, without the secret."""
+    if auth["kind"] == "basic":
+        return f"Basic, user {auth['name']}"
+    if auth["kind"] == "header":
+        return f"header {auth['name']}"
+    return "bearer token" if auth["kind"] == "bearer" else "none"

@@ -7,13 +7,17 @@ from typing import Any
 
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
-from app.cli.request_id import request_id
+from app.cli.request_id import ID_HELP, request_id
 from app.cli.views import RequestMarks, RequestView
 from app.core.rules import NOTE_MAX
 from app.core.wording import count_of
 
 HELP = "mark captured requests: read or unread, a star, a note"
 DETAILS = f"{HELP}. Starred or not, they are kept for their endpoint's days."
+EXAMPLES = (
+    ("Star the newest request and note something on it", 'hookline mark @last --star --note "charged twice"'),
+    ("Find all that have a star", "hookline requests -q is:starred"),
+)
 MARKS = ("read", "starred", "note")
 
 
@@ -21,10 +25,15 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     # What is not given is absent from the options, so that it stays as it is.
     parser = commands.add_parser(
-        "mark", parents=shared, help=HELP, description=DETAILS, argument_default=argparse.SUPPRESS
+        "mark",
+        parents=shared,
+        help=HELP,
+        description=DETAILS,
+        examples=EXAMPLES,
+        argument_default=argparse.SUPPRESS,
     )
     parser.set_defaults(run=mark)
-    parser.add_argument("ids", metavar="ID", nargs="+", help="requests' ids, as hookline requests lists them")
+    parser.add_argument("ids", metavar="ID", nargs="+", help=ID_HELP)
     for (yes, yes_help), (no, no_help), dest in (
         (("--read", "as read"), ("--unread", "as unread"), "read"),
         (("--star", "with a star"), ("--unstar", "with no star"), "starred"),
@@ -46,7 +55,7 @@ async def mark(call: Call) -> int:
     missing: list[CliError] = []
     for text in dict.fromkeys(call.options.ids):
         try:
-            marked.append(await call.api.mark(request_id(text), marks))
+            marked.append(await call.api.mark(await request_id(call.api, text), marks))
         except CliError as error:
             if error.code is not Exit.NO:
                 raise

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
+from collections.abc import AsyncIterator
 from typing import Any
 
+from app.cli.argument_types import row_count
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
-from app.cli.output import Column, Table
+from app.cli.output import JsonList
+from app.cli.request_id import LAST, is_last, request_id, short_id
+from app.cli.table import Column, Table
 from app.cli.text import visible, when_text
 from app.cli.views import SummaryView
+from app.core.ids import id_beginning
 from app.core.rules import slug_error
 from app.core.search.parse import parse
 from app.core.search.query import QueryError
@@ -18,61 +22,103 @@ from app.core.targets import below_slug
 from app.core.wording import size_text
 
 HELP = "list or search what was captured, newest first"
-DETAILS = f"{HELP}. MARK: * starred, + with a note. A size such as >12 kB: the sender broke off there."
-COLUMNS = (
-    Column("ID", 36),
-    Column("RECEIVED", 19),
-    Column("METHOD", 7),
-    Column("REPLY", 5),
-    Column("MIRROR", 9),
-    Column("SIZE", 7),
-    Column("PROVIDER", 8),
-    Column("EVENT", 20),
-    Column("MARK", 2),
-    Column("TARGET"),
+DETAILS = (
+    f"{HELP}. MARK: * starred, + with a note. A size such as >12 kB: the sender broke off there. On a terminal the"
+    " table has the columns that fit, and of each id as much as tells it from its neighbours; elsewhere there is no"
+    " heading, nothing is cut, and tabs stand between the fields."
 )
-OF_ALL = (*COLUMNS[:2], Column("ENDPOINT", 24), *COLUMNS[2:])
+EXAMPLES = (
+    ("See the last five requests of an endpoint", "hookline requests stripe -n 5"),
+    ("Find unread requests of Stripe, of all endpoints", 'hookline requests -q "provider:stripe is:unread"'),
+    ("See which one came last", "hookline requests @last"),
+)
+COLUMNS = (
+    Column("ID"),
+    Column("RECEIVED", left_out=1),
+    Column("METHOD"),
+    Column("REPLY"),
+    Column("MIRROR", left_out=4),
+    Column("SIZE", left_out=3),
+    Column("PROVIDER", least=8, left_out=7),
+    Column("EVENT", least=10, left_out=6),
+    Column("MARK", left_out=5),
+    Column("TARGET", least=12),
+)
+OF_ALL = (*COLUMNS[:2], Column("ENDPOINT", least=10, left_out=2), *COLUMNS[2:])
 QUERY_HELP = (
     "only those with these words, or that filters find: method:POST path:/orders header:x-id=7 status:5xx size:>10k"
     " json:data.amount>1000 since:2h is:unread is:starred; - negates, OR between terms"
+)
+WHICH_HELP = (
+    f"the endpoint, without one all of them; or the beginning of a request's id, 8 or more characters: all whose ids"
+    f" begin so; or {LAST}"
 )
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("requests", parents=shared, help=HELP, description=DETAILS)
+    parser = commands.add_parser("requests", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
     parser.set_defaults(run=list_requests)
-    parser.add_argument("which", metavar="SLUG", nargs="?", help="the endpoint; without one, all of them")
+    parser.add_argument("which", metavar="SLUG", nargs="?", help=WHICH_HELP)
     parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)
-    parser.add_argument("-n", dest="count", type=_count, metavar="N", default=50, help="how many at most (50)")
-
-
-def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
-        raise argparse.ArgumentTypeError(f"{count} is not a number of requests; give 1 or more")
-    return count
+    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="how many at most (50)")
 
 
 async def list_requests(call: Call) -> int:
     """Print them as they arrive from the store: there may be a million."""
-    slug = call.options.which
-    if slug is not None and slug_error(slug):
-        raise CliError(f"No endpoint has the slug {slug!r}. See hookline endpoint list.", Exit.NO)
-    query = _checked(call.options.query)
-    table, shown = Table(call.out, OF_ALL if slug is None else COLUMNS), 0
-    async for request in call.api.requests(slug, call.options.count, query):
-        if call.out.as_json:
-            # A JSON array, written row by row.
-            print("[" if shown == 0 else ",", json.dumps(request, indent=2), sep="\n", file=call.out.out)
-        else:
-            _row(call, table, request)
-        shown += 1
+    which, query = call.options.which, _checked(call.options.query)
+    by_id = which is not None and await _is_id(call, which)
+    if by_id and query:
+        raise CliError("-q searches an endpoint or all of them, and a request's id was given.", Exit.USAGE)
+    found = _by_id(call, which) if by_id else call.api.requests(which, call.options.count, query)
     if call.out.as_json:
-        print("]" if shown else "[]", file=call.out.out)
-    elif not shown:
-        call.out.note(_nothing(slug, query))
+        array = JsonList(call.out)
+        async for request in found:
+            array.add(request)
+        array.end()
+        return Exit.DONE
+    shown, of_all = 0, which is None or by_id
+    with Table(call.out, OF_ALL if of_all else COLUMNS) as table:
+        async for identity, request in _with_short_ids(found):
+            _row(call, table, request, identity if call.out.terminal else request["id"], of_all)
+            shown += 1
+    if not shown:
+        call.out.note(_nothing(which, query))
     return Exit.DONE
+
+
+async def _is_id(call: Call, which: str) -> bool:
+    """Whether `which` names requests rather than an endpoint; CliError when it can be neither."""
+    if is_last(which):
+        return True
+    beginning = id_beginning(which)
+    if slug_error(which) and beginning is None:
+        raise CliError(f"No endpoint has the slug {which!r}. See hookline endpoint list.", Exit.NO)
+    return beginning is not None and which not in {endpoint["slug"] for endpoint in await call.api.endpoints()}
+
+
+async def _by_id(call: Call, which: str) -> AsyncIterator[SummaryView]:
+    if is_last(which):
+        which = await request_id(call.api, which)
+    found = 0
+    async for request in call.api.requests(None, call.options.count, beginning=which):
+        yield request
+        found += 1
+    if not found:
+        raise CliError(f"No endpoint has the slug {which!r}, and no request an id that begins so.", Exit.NO)
+
+
+async def _with_short_ids(found: AsyncIterator[SummaryView]) -> AsyncIterator[tuple[str, SummaryView]]:
+    """Each request with as much of its id as its neighbours in the list leave it: ids stand in their own order."""
+    before: str | None = None
+    held: SummaryView | None = None
+    async for request in found:
+        if held is not None:
+            yield short_id(held["id"], request["id"], *([before] if before else [])), held
+            before = held["id"]
+        held = request
+    if held is not None:
+        yield short_id(held["id"], *([before] if before else [])), held
 
 
 def _checked(text: str) -> str:
@@ -94,11 +140,11 @@ def _nothing(slug: str | None, query: str) -> str:
     return f"This endpoint holds no requests yet. Its URL: hookline endpoint show {slug}"
 
 
-def _row(call: Call, table: Table, request: SummaryView) -> None:
+def _row(call: Call, table: Table, request: SummaryView, identity: str, of_all: bool) -> None:
     reply = request["reply"]["status"]
-    endpoint = () if call.options.which else (request["endpoint"],)
+    endpoint = (request["endpoint"],) if of_all else ()
     table.row(
-        request["id"],
+        identity,
         when_text(request["received_at"]),
         *endpoint,
         request["method"],

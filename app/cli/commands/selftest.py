@@ -11,6 +11,7 @@ from app.cli.options import SelftestOptions
 
 NAME = "selftest"
 HELP = "try the whole program on a temporary folder: window, five requests, storage"
+EXAMPLES = (("Try what a server without a display needs", "hookline selftest --headless"),)
 DESCRIPTION = (
     "Starts the program with a window that is not shown, on a temporary data folder and free ports, sends five requests"
     " through its capture port and reads them back. Your data, settings and a running Hookline are left alone."
@@ -19,7 +20,7 @@ DESCRIPTION = (
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser(NAME, parents=shared, help=HELP, description=DESCRIPTION)
+    parser = commands.add_parser(NAME, parents=shared, help=HELP, description=DESCRIPTION, examples=EXAMPLES)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--on-screen", action="store_true", help="show the window on the display while testing")
     where.add_argument("--headless", action="store_true", help="leave out the window: what hookline serve needs")

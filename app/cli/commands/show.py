@@ -12,7 +12,7 @@ from typing import Any
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.output import Output
-from app.cli.request_id import request_id
+from app.cli.request_id import ID_HELP, request_id
 from app.cli.views import DeliveryView, RequestView
 from app.core.clock import parse_rfc3339
 from app.core.curl import PASTE_MAX, body_file, curl_command
@@ -20,15 +20,20 @@ from app.core.model import Capture
 from app.core.wording import ms_text, size_text, time_text
 
 HELP = "show one captured request, or a part of it"
+EXAMPLES = (
+    ("See the newest request", "hookline show @last"),
+    ("Send the newest request again, byte for byte", "hookline show @last --curl | sh"),
+    ("Keep a body in a file", "hookline show @last:stripe --body > body.json"),
+)
 PREVIEW = 16 * 1024
 """Bytes of a text body shown with the rest of the request."""
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("show", parents=shared, help=HELP, description=HELP)
+    parser = commands.add_parser("show", parents=shared, help=HELP, description=HELP, examples=EXAMPLES)
     parser.set_defaults(run=show, part=None)
-    parser.add_argument("id", metavar="ID", help="a request's id, as hookline requests lists it")
+    parser.add_argument("id", metavar="ID", help=ID_HELP)
     part = parser.add_mutually_exclusive_group()
     for name, text in (
         ("body", "the body's bytes as they were sent"),
@@ -44,7 +49,7 @@ async def show(call: Call) -> int:
     part = call.options.part
     if part and call.out.as_json:
         raise CliError(f"--json prints the whole request as JSON; leave out --json or --{part}.", Exit.USAGE)
-    request = await call.api.request(request_id(call.options.id))
+    request = await call.api.request(await request_id(call.api, call.options.id))
     if call.out.as_json:
         call.out.json(request)
     elif part == "headers":

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from app.cli.cells import cell_count
 from tests.cli.conftest import ROOT, Program, Run, command
 from tests.cli.sending import post
 
@@ -60,22 +61,33 @@ def test_colours_can_be_refused(program: Program, variable: dict[str, str]) -> N
     assert "\x1b" not in screen
 
 
-def test_a_table_fits_its_terminal(program: Program, run: Run) -> None:
-    run("endpoint", "add", "N" * 100, "--slug", "a-rather-long-slug")
-    _, screen = on_terminal("endpoint", "list", "--data-dir", str(program.folder), columns=100, NO_COLOR="1")
-    heading, _, row = screen.splitlines()
-    assert "N" * 23 + "…  on" in row
-    assert heading.index("STATE") == row.index(" on ") + 1
-    assert row.endswith("/catch/a-rather-long-slug"), "a URL is there to be copied"
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_tables_fit_their_terminal(program: Program, run: Run, columns: int) -> None:
+    run("endpoint", "add", "日本語" * 20, "--slug", "a-rather-long-slug")
+    post(program, "/catch/orders/" + "x" * 200, b"", headers="X-GitHub-Event: 検査\r\n".encode())
+    post(program, "/catch/none/" + "x" * 200, b"", answer=b"HTTP/1.1 404")
+    for words, least in (
+        (("endpoint", "list"), "a-rather-long-slug"),
+        (("requests",), " POST "),
+        (("requests", "orders"), " POST "),
+        (("refused",), " POST "),
+    ):
+        _, screen = on_terminal(*words, "--data-dir", str(program.folder), columns=columns, NO_COLOR="1")
+        heading, *rows = screen.splitlines()
+        assert [line for line in (heading, *rows) if cell_count(line) > columns] == []
+        assert least in screen
+        assert columns < 120 or words[0] != "endpoint" or rows[-1].endswith("/catch/a-rather-long-slug")
 
 
-def test_a_long_target_is_cut_at_the_end_of_the_line(program: Program) -> None:
-    post(program, "/catch/orders/" + "x" * 200, b"")
-    _, screen = on_terminal("requests", "orders", "--data-dir", str(program.folder), columns=165, NO_COLOR="1")
-    heading, row = screen.splitlines()
-    assert len(row) == 165
-    assert row.endswith("x…")
-    assert heading.index("TARGET") == row.index("/xxx")
+def test_ids_are_as_long_as_tells_them_apart_and_found_again(program: Program, run: Run) -> None:
+    for number in range(3):
+        post(program, f"/catch/orders/{number}", b"")
+    _, screen = on_terminal("requests", "orders", "--data-dir", str(program.folder), columns=80, NO_COLOR="1")
+    _, *rows = screen.splitlines()
+    ids = [row.split()[0] for row in rows]
+    assert all(13 <= len(identity) < 36 for identity in ids)
+    whole = [one["id"] for one in run("requests", "orders", "--json").json]
+    assert [run("show", identity, "--json").json["id"] for identity in ids] == whole
 
 
 @pytest.mark.parametrize(("typed", "code", "left"), [("y\n", 0, 0), ("n\n", 1, 1), ("\n", 1, 1)])

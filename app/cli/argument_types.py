@@ -1,0 +1,37 @@
+"""What numbers on the command line may be, said in words when they are something else."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+
+def row_count(text: str) -> int:
+    """A number of rows to list."""
+    count = _whole(text, "1 or more")
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{count} is not a number of rows; give 1 or more")
+    return count
+
+
+def whole_number(text: str) -> int:
+    """Any whole number; the field that takes it says what it may be."""
+    return _whole(text, "one such as 7")
+
+
+def milliseconds(text: str) -> int:
+    """Seconds, as the whole milliseconds that fields hold."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds; give one such as 0.5 or 2")
+    return round(value * 1000)
+
+
+def _whole(text: str, wanted: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number; give {wanted}") from None

@@ -1,0 +1,74 @@
+"""`hookline rm` and `hookline clear`: delete single requests, or all of an endpoint."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from app.cli.call import Call
+from app.cli.confirm import add_yes, confirm_delete
+from app.cli.errors import CliError, Exit
+from app.cli.request_id import ID_HELP, request_id
+from app.cli.slug import slug_given
+from app.core.wording import count_of
+
+RM_HELP = "delete captured requests with their bodies and delivery results"
+RM_EXAMPLES = (
+    ("Delete the newest request", "hookline rm @last"),
+    ("Delete all that a search finds", "hookline rm --yes $(hookline requests -q is:read | cut -f1)"),
+)
+CLEAR_HELP = "delete all requests of an endpoint; the endpoint is kept"
+CLEAR_EXAMPLES = (("Begin a test with an empty endpoint", "hookline clear stripe --yes"),)
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add both commands to the command line."""
+    rm = commands.add_parser("rm", parents=shared, help=RM_HELP, description=RM_HELP, examples=RM_EXAMPLES)
+    rm.set_defaults(run=remove)
+    rm.add_argument("ids", metavar="ID", nargs="+", help=ID_HELP)
+    add_yes(rm)
+    clear = commands.add_parser(
+        "clear", parents=shared, help=CLEAR_HELP, description=CLEAR_HELP, examples=CLEAR_EXAMPLES
+    )
+    clear.set_defaults(run=clear_endpoint)
+    clear.add_argument("which", metavar="SLUG", help="the last part of the endpoint's URL")
+    add_yes(clear)
+
+
+async def remove(call: Call) -> int:
+    """Delete those that are stored; 1 when one is not."""
+    found: dict[str, str] = {}
+    missing: list[CliError] = []
+    for text in dict.fromkeys(call.options.ids):
+        try:
+            request = await call.api.request(await request_id(call.api, text))
+            found[request["id"]] = f"{request['method']} {request['target']}"
+        except CliError as error:
+            if error.code is not Exit.NO:
+                raise
+            missing.append(error)
+    if found:
+        only = f"{next(iter(found.values()))} ({next(iter(found))})"
+        confirm_delete(call.options, f"Delete {only if len(found) == 1 else count_of(len(found), 'request')}?")
+    for identity in found:
+        await call.api.delete(identity)
+    if call.out.as_json:
+        call.out.json({"deleted": list(found)})
+    elif found:
+        call.out.line(f"Deleted {count_of(len(found), 'request')}.")
+    for refusal in missing:
+        call.out.note(str(refusal))
+    return Exit.NO if missing else Exit.DONE
+
+
+async def clear_endpoint(call: Call) -> int:
+    """Delete every request the endpoint holds now."""
+    endpoint = await call.api.endpoint(slug_given(call.options.which))
+    held = count_of(endpoint["request_count"], "request")
+    confirm_delete(call.options, f"Delete {held} of {endpoint['name']} ({endpoint['slug']})? The endpoint is kept.")
+    await call.api.clear(endpoint["slug"])
+    if call.out.as_json:
+        call.out.json({"cleared": endpoint["slug"], "requests": endpoint["request_count"]})
+    else:
+        call.out.line(f"Deleted {held} of {endpoint['name']}.")
+    return Exit.DONE

@@ -1,0 +1,79 @@
+"""`hookline deliveries`: what became of mirroring, the latest first."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from app.cli.argument_types import row_count
+from app.cli.call import Call
+from app.cli.errors import Exit
+from app.cli.output import GREEN, RED, JsonList
+from app.cli.request_id import short_id
+from app.cli.slug import slug_given
+from app.cli.table import Column, Table
+from app.cli.text import when_text
+from app.cli.views import DeliveryView
+from app.core.wording import ms_text
+
+HELP = "list what became of mirroring, the latest first"
+DETAILS = f"{HELP}. STATUS is what the target answered, ERROR why it did not take the request."
+EXAMPLES = (
+    ("See what an endpoint's target did not take", "hookline deliveries stripe --failed"),
+    ("Count the failed ones", "hookline deliveries --failed -n 1000 --json | jq length"),
+)
+COLUMNS = (
+    Column("QUEUED", left_out=1),
+    Column("ENDPOINT", least=10, left_out=2),
+    Column("REQUEST"),
+    Column("STATE"),
+    Column("STATUS"),
+    Column("TOOK", left_out=4),
+    Column("TARGET", least=16, left_out=3),
+    Column("ERROR", least=12),
+)
+CODES = {"delivered": GREEN, "failed": RED}
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("deliveries", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
+    parser.set_defaults(run=list_deliveries)
+    parser.add_argument("which", metavar="SLUG", nargs="?", help="the endpoint; without one, all of them")
+    text = "only those that failed"
+    parser.add_argument("--failed", dest="state", action="store_const", const="failed", help=text)
+    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="how many at most (50)")
+
+
+async def list_deliveries(call: Call) -> int:
+    """Print them as they come."""
+    slug = None if call.options.which is None else slug_given(call.options.which)
+    found = call.api.deliveries(slug, call.options.count, call.options.state)
+    if call.out.as_json:
+        array = JsonList(call.out)
+        async for delivery in found:
+            array.add(delivery)
+        array.end()
+        return Exit.DONE
+    shown = 0
+    with Table(call.out, COLUMNS) as table:
+        async for delivery in found:
+            _row(call, table, delivery)
+            shown += 1
+    if not shown:
+        call.out.note("No delivery has failed." if call.options.state else "Nothing has been mirrored yet.")
+    return Exit.DONE
+
+
+def _row(call: Call, table: Table, delivery: DeliveryView) -> None:
+    table.row(
+        when_text(delivery["queued_at"]),
+        delivery["endpoint"],
+        short_id(delivery["request"]) if call.out.terminal else delivery["request"],
+        delivery["state"],
+        "-" if delivery["status"] is None else str(delivery["status"]),
+        "-" if delivery["ms"] is None else ms_text(delivery["ms"]),
+        delivery["url"],
+        delivery["error"] or "-",
+        codes=("", "", "", CODES.get(delivery["state"], "")),
+    )

@@ -1,0 +1,165 @@
+"""The options of `hookline endpoint add` and `edit`, and the endpoint's fields they stand for."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from app.cli.argument_types import milliseconds, whole_number
+from app.cli.errors import CliError, Exit
+from app.cli.views import EndpointFields, EndpointView
+from app.core.rules import DELAY_MAX_MS, RETENTION_DEFAULT, RETENTION_MAX, RETENTION_MIN, TIMEOUT_MAX_MS, TIMEOUT_MIN_MS
+
+FLAT = ("name", "slug", "description", "retention_days", "forward_url")
+SECRET_VARIABLE = "HOOKLINE_AUTH_SECRET"
+STDIN = Path("-")
+RETENTION_HELP = (
+    f"whole days to keep requests, {RETENTION_MIN} to {RETENTION_MAX}; a new endpoint has {RETENTION_DEFAULT}"
+)
+AUTH_HELP = (
+    "what senders must show: none, basic:USER, bearer or header:NAME. The secret is not given here, where the shell's"
+    f" history would keep it: it is asked for, or comes from --auth-secret-file or {SECRET_VARIABLE}"
+)
+
+
+def add_fields(parser: argparse.ArgumentParser) -> None:
+    """Add what both `add` and `edit` set. What is not given must be absent from the options."""
+    parser.add_argument("--description", metavar="TEXT", help="what it is for")
+    parser.add_argument("--retention-days", type=whole_number, metavar="DAYS", help=RETENTION_HELP)
+    forward = parser.add_mutually_exclusive_group()
+    forward.add_argument("--forward-url", metavar="URL", help="mirror each request to this server")
+    forward.add_argument(
+        "--no-forward-url", action="store_const", const=None, dest="forward_url", help="mirror no longer"
+    )
+    limits = f"{TIMEOUT_MIN_MS / 1000:g} to {TIMEOUT_MAX_MS // 1000}"
+    parser.add_argument(
+        "--forward-timeout",
+        type=milliseconds,
+        metavar="SECONDS",
+        help=f"how long one delivery to that server may take, {limits} s",
+    )
+    _add_response(parser)
+    parser.add_argument("--auth", metavar="KIND", help=AUTH_HELP)
+    parser.add_argument(
+        "--auth-secret-file", type=Path, metavar="FILE", help="read the secret from this file (-: standard input)"
+    )
+
+
+def _add_response(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--response-status", type=whole_number, metavar="STATUS", help="what senders get, 200 to 599")
+    headers = parser.add_mutually_exclusive_group()
+    headers.add_argument(
+        "--response-header",
+        action="append",
+        metavar="HEADER",
+        dest="response_headers",
+        help='a header senders get, as "Name: value"; may be repeated; those it had before are replaced',
+    )
+    headers.add_argument(
+        "--no-response-headers",
+        action="store_const",
+        const=[],
+        dest="response_headers",
+        help="send no headers but Hookline's own",
+    )
+    body = parser.add_mutually_exclusive_group()
+    body.add_argument("--response-body", metavar="TEXT", help="the body senders get")
+    body.add_argument(
+        "--response-body-file", type=Path, metavar="FILE", help="read that body from this file (-: standard input)"
+    )
+    body.add_argument(
+        "--no-response-body",
+        action="store_const",
+        const=None,
+        dest="response_body",
+        help="send the default body, which tells the request's id",
+    )
+    limit = f"0 to {DELAY_MAX_MS // 1000} s"
+    parser.add_argument(
+        "--response-delay", type=milliseconds, metavar="SECONDS", help=f"wait so long before responding, {limit}"
+    )
+
+
+def given_fields(options: argparse.Namespace) -> EndpointFields:
+    """The endpoint fields named on the command line; CliError when what they name cannot be read."""
+    fields: EndpointFields = {name: getattr(options, name) for name in FLAT if hasattr(options, name)}
+    reply: dict[str, Any] = {}
+    if hasattr(options, "response_status"):
+        reply["status"] = options.response_status
+    if hasattr(options, "response_headers"):
+        reply["headers"] = [_header(line) for line in options.response_headers]
+    if hasattr(options, "response_body"):
+        reply["body"] = options.response_body
+    if hasattr(options, "response_body_file"):
+        reply["body"] = _text_of(options.response_body_file)
+    if hasattr(options, "response_delay"):
+        reply["delay_ms"] = options.response_delay
+    if reply:
+        fields["reply"] = reply
+    if hasattr(options, "forward_timeout"):
+        fields["forward"] = {"timeout_ms": options.forward_timeout}
+    if hasattr(options, "auth") or hasattr(options, "auth_secret_file"):
+        fields["auth"] = _auth(options)
+    return fields
+
+
+def changed_fields(endpoint: EndpointView, fields: EndpointFields) -> EndpointFields:
+    """Those of `fields` that the endpoint has otherwise, without its slug."""
+    fields = {**fields, "name": fields["name"].strip()} if "name" in fields else fields
+    return {name: value for name, value in fields.items() if name != "slug" and not _has(dict(endpoint)[name], value)}
+
+
+def _has(present: Any, wanted: Any) -> bool:
+    if isinstance(wanted, dict):
+        return all(present[name] == value for name, value in wanted.items())
+    return bool(present == wanted)
+
+
+def _header(line: str) -> list[str]:
+    name, colon, value = line.partition(":")
+    if not colon:
+        message = f'--response-header takes a name and a value, as "Retry-After: 5"; {line!r} has no colon.'
+        raise CliError(message, Exit.USAGE)
+    return [name.strip(), value.strip()]
+
+
+def _auth(options: argparse.Namespace) -> dict[str, str]:
+    if not hasattr(options, "auth"):
+        raise CliError("--auth-secret-file goes with --auth, which says what the secret is for.", Exit.USAGE)
+    kind, colon, name = options.auth.partition(":")
+    if kind not in ("none", "basic", "bearer", "header"):
+        raise CliError(f"--auth is none, basic:USER, bearer or header:NAME; {kind!r} was given.", Exit.USAGE)
+    if kind in ("basic", "header") and not name:
+        wanted = "user, as basic:USER" if kind == "basic" else "header's name, as header:NAME"
+        raise CliError(f"--auth {kind} needs a {wanted}.", Exit.USAGE)
+    if ":" in name or (colon and kind in ("none", "bearer")):
+        where = f"it is asked for, or comes from --auth-secret-file or {SECRET_VARIABLE}"
+        raise CliError(f"--auth takes no secret. Leave it out: {where}.", Exit.USAGE)
+    return {"kind": kind, "name": name, "secret": "" if kind == "none" else _secret(options)}
+
+
+def _secret(options: argparse.Namespace) -> str:
+    if hasattr(options, "auth_secret_file"):
+        return _text_of(options.auth_secret_file).removesuffix("\n").removesuffix("\r")
+    if secret := os.environ.get(SECRET_VARIABLE):
+        return secret
+    if not sys.stdin.isatty():
+        message = (
+            f"The secret is missing, and there is no terminal to ask on. Use --auth-secret-file or {SECRET_VARIABLE}."
+        )
+        raise CliError(message, Exit.USAGE)
+    return getpass.getpass("Secret: ")
+
+
+def _text_of(file: Path) -> str:
+    try:
+        data = sys.stdin.buffer.read() if file == STDIN else file.read_bytes()
+        return data.decode("utf-8")
+    except OSError as error:
+        raise CliError(f"{file} cannot be read: {error.strerror}.", Exit.CANNOT) from error
+    except UnicodeDecodeError as error:
+        raise CliError(f"{file} is not UTF-8 text, which it has to be.", Exit.USAGE) from error

@@ -1,0 +1,58 @@
+"""`hookline refused`: requests that were not captured, and why, newest first."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from app.cli.argument_types import row_count
+from app.cli.call import Call
+from app.cli.errors import Exit
+from app.cli.output import RED, JsonList
+from app.cli.table import Column, Table
+from app.cli.text import when_text
+
+HELP = "list requests that were not captured, and why, newest first"
+DETAILS = f"{HELP}. The program keeps the newest 1,000 for as long as it runs."
+EXAMPLES = (("See why the last ones were not captured", "hookline refused -n 5"),)
+COLUMNS = (
+    Column("TIME", left_out=1),
+    Column("STATUS"),
+    Column("FROM", left_out=2),
+    Column("METHOD", least=6),
+    Column("TARGET", least=12),
+    Column("REASON", least=20),
+)
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("refused", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
+    parser.set_defaults(run=list_refused)
+    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="how many at most (50)")
+
+
+async def list_refused(call: Call) -> int:
+    """Print them; a program that does not run has none."""
+    found = [refusal async for refusal in call.api.refused(call.options.count)]
+    if call.out.as_json:
+        array = JsonList(call.out)
+        for refusal in found:
+            array.add(refusal)
+        array.end()
+        return Exit.DONE
+    with Table(call.out, COLUMNS) as table:
+        for refusal in found:
+            table.row(
+                when_text(refusal["at"]),
+                str(refusal["status"]),
+                refusal["source"]["address"],
+                refusal["method"] or "-",
+                refusal["target"] or "-",
+                refusal["reason"],
+                codes=("", RED),
+            )
+    if not found:
+        runs = (await call.api.status())["capture_url"] is not None
+        call.out.note("No request was refused." if runs else "Hookline is not running, so no request is refused.")
+    return Exit.DONE

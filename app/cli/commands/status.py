@@ -1,0 +1,45 @@
+"""`hookline status`: how the program is doing."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import timedelta
+from typing import Any
+
+from app.cli.call import Call
+from app.cli.commands.plan import endpoints_text
+from app.cli.errors import Exit
+from app.core.wording import size_text
+
+HELP = "show whether Hookline runs, where it captures, and what is stored"
+EXAMPLES = (("Learn where a running Hookline captures", "hookline status --json | jq -r .capture_url"),)
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("status", parents=shared, help=HELP, description=HELP, examples=EXAMPLES)
+    parser.set_defaults(run=show_status)
+
+
+async def show_status(call: Call) -> int:
+    """Print it; the figures of the run itself only when a program runs."""
+    status, out = await call.api.status(), call.out
+    if out.as_json:
+        out.json(status)
+        return Exit.DONE
+    counts = status["counts"]
+    if status["capture_url"] is None:
+        out.field("Running", "no. Start it with hookline, or hookline serve")
+    else:
+        uptime = timedelta(seconds=int(status["uptime_seconds"]))
+        out.field("Running", f"process {status['pid']}, version {status['version']}, for {uptime}")
+        out.field("Captures at", status["capture_url"])
+        if status["base_url"] != status["capture_url"]:
+            out.field("Base URL", status["base_url"])
+        out.field("Refused", f"{counts['refused']:,}")
+    out.field("Plan", status["plan"])
+    out.field("Endpoints", endpoints_text(status["endpoints"]))
+    out.field("Requests", f"{counts['requests']:,}, {counts['unread']:,} unread")
+    out.field("Database", size_text(status["database_bytes"]))
+    out.field("Storage", status["storage"])
+    return Exit.DONE

@@ -1,0 +1,64 @@
+"""`hookline status`, `plan`, `refused` and `deliveries` of a running program."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from tests.cli.conftest import Program, Run
+from tests.cli.sending import post, send
+
+
+def test_status_tells_how_the_program_is_doing(program: Program, run: Run) -> None:
+    send(program, "/catch/orders")
+    shown = run("status").out
+    assert re.search(r"^Running: process \d+, version \S+, for \d+:\d\d:\d\d$", shown, re.MULTILINE)
+    assert f"Captures at: {program.url}\n" in shown
+    assert "Plan: free\nEndpoints: 1 of 10\nRequests: 1, 1 unread\nDatabase: " in shown
+    assert shown.endswith("Storage: ok\n")
+    told = run("status", "--json").json
+    assert (told["capture_url"], told["pid"]) == (program.url, program.process.pid)
+
+
+def test_the_plan_is_changed_and_refused_while_there_are_too_many_endpoints(program: Program, run: Run) -> None:
+    assert run("plan").out == "Plan: free\nEndpoints: 1 of 10\n"
+    assert run("plan", "pro").out == "Plan: pro\nEndpoints: 1\n"
+    for number in range(10):
+        run("endpoint", "add", f"Endpoint {number}")
+    done = run("plan", "free")
+    assert (done.code, done.out) == (3, "")
+    assert "Delete 1 first." in done.err
+    run("endpoint", "rm", "orders", "--yes")
+    assert run("plan", "free", "--json").json == {"plan": "free", "endpoints": {"held": 10, "limit": 10}}
+
+
+def test_refused_requests_are_listed_with_their_reason(program: Program, run: Run) -> None:
+    post(program, "/catch/none/\x1b", b"", answer=b"HTTP/1.1 40")
+    post(program, "/other", b"", answer=b"HTTP/1.1 404")
+    newest, before = run("refused", "-n", "2").out.splitlines()
+    time_, status, source, method, target, reason = newest.split("\t")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", time_)
+    assert (status, source, method, target) == ("404", "127.0.0.1", "POST", "/other")
+    assert reason
+    assert before.isprintable() is False or "\x1b" not in before
+    assert [one["target"] for one in run("refused", "-n", "1", "--json").json] == ["/other"]
+
+
+def test_deliveries_are_listed_and_the_failed_ones_alone(program: Program, run: Run) -> None:
+    run("endpoint", "edit", "orders", "--forward-url", "http://127.0.0.1:9/in")
+    send(program, "/catch/orders/paid")
+    end = time.monotonic() + 20
+    while not (rows := run("deliveries", "orders", "--failed").out.splitlines()):
+        assert time.monotonic() < end, run("deliveries").out
+    (row,) = rows
+    _, endpoint, request, state, status, _, target, error = row.split("\t")
+    assert (endpoint, state, status) == ("orders", "failed", "-")
+    assert request == run("requests", "orders", "--json").json[0]["id"]
+    assert target.startswith("http://127.0.0.1:9/in")
+    assert error != "-"
+    assert [one["request"] for one in run("deliveries", "--json").json] == [request]
+    assert run("deliveries", "none").code == 1
+    run("endpoint", "add", "Other", "--slug", "other")
+    nothing = run("deliveries", "other")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "Nothing has been mirrored yet." in nothing.err

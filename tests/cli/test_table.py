@@ -1,0 +1,120 @@
+"""Tables fit their terminal, counted in cells."""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.cli.cells import cell_count, cut_to_cells
+from app.cli.output import Output
+from app.cli.table import ROWS_MEASURED, Column, Table
+
+COLUMNS = (
+    Column("ID"),
+    Column("TIME", left_out=1),
+    Column("METHOD"),
+    Column("PROVIDER", least=8, left_out=2),
+    Column("TARGET", least=12),
+)
+ROW = ("019a1b2c-3d4e", "2026-11-22 07:31:47", "POST", "mattermost", "/orders/" + "x" * 90)
+WIDE = ("019a1b2c-3d4e", "2026-11-22 07:31:47", "POST", "日本語のサービス", "/注文/" + "漢字" * 30)
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def lines(
+    rows: Sequence[Sequence[str]], columns: int, monkeypatch: pytest.MonkeyPatch, screen: io.StringIO
+) -> list[str]:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    with Table(Output(out=screen), COLUMNS) as table:
+        for row in rows:
+            table.row(*row)
+    return screen.getvalue().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ("plain", 5),
+        ("ünïcödé", 7),
+        ("u\u0308", 1),
+        ("日本", 4),
+        ("ﾊﾛｰ", 3),
+        ("\uff21\uff22", 4),
+        ("\U0001f600", 2),
+        ("❤\ufe0f", 2),
+        ("한\u1112\u1161\u11ab", 4),
+        ("", 0),
+    ],
+)
+def test_the_cells_of_a_text(text: str, cells: int) -> None:
+    assert cell_count(text) == cells
+
+
+@given(st.text(), st.integers(1, 30))
+def test_a_cut_text_has_room(text: str, cells: int) -> None:
+    cut = cut_to_cells(text, cells)
+    assert cell_count(cut) <= cells or not cell_count(text)
+    assert cut == text or (cut.endswith("…") and text.startswith(cut[:-1]))
+    assert not text.isascii() or len(cut) == min(len(text), cells)
+    # a mark stays with what it marks
+    kept = cut[:-1]
+    assert cut == text or not (text[len(kept) :] and unicodedata.category(text[len(kept)]) == "Mn" and kept)
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120, 200])
+@pytest.mark.parametrize("row", [ROW, WIDE])
+def test_no_line_is_longer_than_the_terminal(row: Sequence[str], columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    heading, shown = lines([row], columns, monkeypatch, Screen())
+    assert cell_count(heading) <= columns
+    assert cell_count(shown) <= columns
+    assert "019a1b2c-3d4e" in shown, "an id is there to be copied"
+    assert "POST" in shown
+    assert shown.endswith("…") is (columns < 160)
+
+
+def test_the_least_important_columns_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    titles = {columns: lines([ROW], columns, monkeypatch, Screen())[0].split() for columns in (36, 56, 80)}
+    assert titles == {
+        36: ["ID", "METHOD", "TARGET"],
+        56: ["ID", "TIME", "METHOD", "TARGET"],
+        80: ["ID", "TIME", "METHOD", "PROVIDER", "TARGET"],
+    }
+
+
+def test_columns_stand_one_below_the_other_whatever_script_is_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("1", "2", "GET", provider, "/here") for provider in ("plain", "日本", "u\u0308ber", "\U0001f600")]
+    heading, *shown = lines(rows, 80, monkeypatch, Screen())
+    places = {cell_count(line[: line.index("/here")]) for line in shown}
+    assert places == {cell_count(heading[: heading.index("TARGET")])}
+
+
+def test_what_a_sender_wrote_is_escaped_before_it_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, shown = lines([("1", "2", "GET", "a\x1b[2J\u202eb", "/\t")], 80, monkeypatch, Screen())
+    assert shown.endswith("a\\x1b[2J\\u202eb  /\\x09")
+
+
+def test_elsewhere_nothing_is_cut_and_tabs_separate(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lines([ROW, WIDE], 20, monkeypatch, io.StringIO()) == ["\t".join(ROW), "\t".join(WIDE)]
+
+
+def test_the_first_rows_of_a_long_list_measure_it_and_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(str(number), "-", "GET", "-", "/") for number in range(ROWS_MEASURED)]
+    screen = Screen()
+    shown = lines([*rows, ("1" * 40, "-", "GET", "p" * 40, "/")], 80, monkeypatch, screen)
+    assert len(shown) == ROWS_MEASURED + 2
+    assert shown[-1].startswith("1" * 40), "an id is never cut"
+    assert "ppppppp…" in shown[-1]
+
+
+def test_a_table_without_rows_has_no_heading(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lines([], 80, monkeypatch, Screen()) == []
