@@ -33,6 +33,10 @@ def _header(value: Text) -> Condition:
     name = value.part(0, None if at < 0 else at)
     if not name.characters:
         raise QueryError("Name the header, as in header:x-github-event=push.", value.start, value.end)
+    colon = name.find(":")
+    if colon >= 0:
+        message = "No header's name has a colon. To compare its value write header:x-id=7, or header:x-id~7 for a part."
+        raise QueryError(message, name.places[colon], name.places[colon] + 1, "=")
     if at < 0:
         return HeaderTest(name=name.characters, operator="exists")
     operator: Operator = "=" if value.characters[at] == "=" else "~"

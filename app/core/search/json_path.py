@@ -15,12 +15,24 @@ def read_json(value: Text) -> JsonTest:
     """`data.items[0].id`, `data.amount>1000`, `items.*.sku=A-1`; a quoted key may hold dots. QueryError otherwise."""
     at = value.find(_SIGNS)
     if at < 0:
+        colon = value.find(":")
+        if colon >= 0:
+            meant = f"json:{value.characters[:colon]}={value.characters[colon + 1 :]}"
+            message = f'“:” compares nothing. Write {meant}; a key with a colon goes in quotes, as in json:"a:b".'
+            raise QueryError(message, value.places[colon], value.places[colon] + 1, "=")
         return JsonTest(path=_path(value), operator="exists")
     signs = value.characters[at : at + 2]
     operator = _TWO.get(signs) or _ONE.get(signs[:1])
     if operator is None:
         raise QueryError("“!” goes with “=”, as in json:state!=done.", value.places[at], value.places[at] + 1)
     rest = at + len(operator)
+    if value.find(_SIGNS, rest) == rest:
+        wrong = value.characters[at : rest + 1]
+        message = (
+            f"“{wrong}” is no comparison. There are =, !=, <, <=, >, >= and ~; a value that begins with such a sign"
+            f' goes in quotes, as in json:a{operator}"{value.characters[rest]}x".'
+        )
+        raise QueryError(message, value.places[at], value.places[rest] + 1, operator)
     return JsonTest(path=_path(value.part(0, at)), operator=operator, value=value.characters[rest:])
 
 
