@@ -33,7 +33,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is the process's."""
     children.set_them_free()
     doors = CliDoors(
-        serve=_serve, window=show_window, open_api=_open_api, selftest=_selftest, portable_folder=portable_folder
+        serve=_serve,
+        window=show_window,
+        open_api=_open_api,
+        selftest=_selftest,
+        portable_folder=portable_folder,
+        stored_slugs=_stored_slugs,
+        stored_ids=_stored_ids,
     )
     return run_command_line(sys.argv[1:] if argv is None else argv, doors)
 
@@ -81,6 +87,18 @@ def _selftest(options: SelftestOptions) -> int:
     from app.selftest import run_selftest  # start-up time: other commands need none of it
 
     return run_selftest(options)
+
+
+def _stored_slugs(folder: Path) -> list[tuple[str, str]]:
+    from app.db.stored_names import stored_slugs  # start-up time: no other command needs sqlite3 so early
+
+    return stored_slugs(folder)
+
+
+def _stored_ids(folder: Path, beginning: str) -> list[tuple[str, str]]:
+    from app.db.stored_names import stored_ids  # start-up time, see above
+
+    return stored_ids(folder, beginning)
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ from app import __version__
 from app.cli import listening
 from app.cli.call import Call
 from app.cli.commands import selftest
+from app.cli.complete import COMPLETE, complete
 from app.cli.errors import CliError, Exit
 from app.cli.options import default_folder
 from app.cli.output import Output
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str], doors: CliDoors) -> int:
             # A terminal that cannot show a character is no reason to fail.
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _run(parse(list(arguments)), doors)
+        code = _begin(list(arguments), doors)
         sys.stdout.flush()
     except HooklineError as error:
         return _tell(error)
@@ -55,6 +56,13 @@ def main(arguments: Sequence[str], doors: CliDoors) -> int:
     except SystemExit as end:  # argparse, after --help
         return int(end.code or 0)
     return code
+
+
+def _begin(arguments: list[str], doors: CliDoors) -> int:
+    if arguments[:1] == [COMPLETE]:
+        complete(arguments[1:], doors)
+        return Exit.DONE
+    return _run(parse(arguments), doors)
 
 
 def _tell(error: HooklineError) -> int:

@@ -17,6 +17,11 @@ class ApiAddress(Record, frozen=True):
     token: str
 
 
+def _nothing_stored(*_: object) -> list[tuple[str, str]]:
+    """What `stored_slugs` and `stored_ids` find in an empty folder."""
+    return []
+
+
 def _not_portable() -> None:
     """What `portable_folder` says of an installed program."""
 
@@ -25,7 +30,8 @@ class CliDoors(Record, frozen=True):
     """`serve`, `window` and `selftest` run until they end and give the exit code.
 
     `open_api` opens the store in a data folder and serves the local API for one command; used only when no program has
-    that folder open. `portable_folder` is the data folder of a portable program, None for any other.
+    that folder open. `portable_folder` is the data folder of a portable program, None for any other. `stored_slugs` and
+    `stored_ids` (of requests, that begin with a text) say what a word of the line may become, with what it stands for.
     """
 
     serve: Callable[[ServeOptions], int]
@@ -33,3 +39,5 @@ class CliDoors(Record, frozen=True):
     open_api: Callable[[Path], AbstractAsyncContextManager[ApiAddress]]
     selftest: Callable[[SelftestOptions], int]
     portable_folder: Callable[[], Path | None] = _not_portable
+    stored_slugs: Callable[[Path], list[tuple[str, str]]] = _nothing_stored
+    stored_ids: Callable[[Path, str], list[tuple[str, str]]] = _nothing_stored

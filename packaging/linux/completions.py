@@ -9,10 +9,50 @@ from pathlib import Path
 
 import shtab
 
+from app.cli.complete import IDS, SLUGS
 from app.cli.parser import build_parser
 
 SHELLS = ("bash", "zsh", "fish")
 ADVICE = re.compile(r"^# AUTOMATICALLY GENERATED.*\n(#.*\n)*", re.MULTILINE)
+BASH_STORED = r"""
+# What is stored, of kind $1, that begins with $2.
+_hookline_stored() {
+  "${COMP_WORDS[0]/#\~/$HOME}" --complete "$1" "$2" "${COMP_WORDS[@]}" 2>/dev/null </dev/null | cut -f 1
+}
+_hookline_slugs() { _hookline_stored slugs "$1"; }
+_hookline_ids() { _hookline_stored ids "$1"; }
+"""
+ZSH_STORED = r"""
+# What is stored, of kind $1, told as $2. By then `words` no longer holds the whole line.
+_hookline_stored() {
+  local -a line found
+  line=("${(@Q)${(z)LBUFFER}}")
+  found=("${(@f)$($line[1] --complete $1 "${(Q)PREFIX}" "${line[@]}" 2>/dev/null </dev/null)}")
+  found=("${(@)found//:/\\:}")
+  found=("${(@)found/$'\t'/:}")
+  _describe -t "$1" "$2" found
+}
+_hookline_slugs() { _hookline_stored slugs endpoint }
+_hookline_ids() { _hookline_stored ids request }
+"""
+FISH_STORED = """
+# What is stored, of kind $argv[1].
+function __hookline_stored
+  set -l line (commandline -opc)
+  $line[1] --complete $argv[1] (commandline -ct) $line 2>/dev/null </dev/null
+end
+"""
+STORED = {
+    metavar: {
+        "bash": f"_hookline_{kind}",
+        "zsh": f"_hookline_{kind}",
+        "fish": f"(__hookline_stored {kind})",
+        "preamble": {"bash": BASH_STORED, "zsh": ZSH_STORED, "fish": FISH_STORED},
+    }
+    for metavar, kind in (("SLUG", SLUGS), ("ID", IDS))
+}
+"""What completes an argument of this name: `hookline --complete` is asked."""
+SEVERAL_IDS = re.compile(r'"\(\*\):(?=.*:_hookline_ids"$)', re.MULTILINE)
 ORIGIN = "# Completion of hookline, made from its command line's grammar with shtab.\n"
 
 
@@ -27,7 +67,12 @@ def completion(shell: str, grammar: argparse.ArgumentParser | None = None) -> st
         if action.type is Path and action.nargs != 0:
             # shtab reads this attribute; every path of the command line is a folder.
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+        if action.metavar in STORED and not action.option_strings:
+            action.complete = STORED[action.metavar]  # type: ignore[attr-defined]
     script = shtab.complete(parser, shell)
+    if shell == "zsh":
+        # shtab lets an argument that may be repeated be completed only once
+        script = SEVERAL_IDS.sub('"*:', script)
     # shtab begins with advice on where to copy the file, which is installed already.
     return ADVICE.sub(ORIGIN, script, count=1).rstrip("\n") + "\n"
 

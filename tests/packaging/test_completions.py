@@ -7,6 +7,7 @@ import os
 import pty
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from linux.completions import SHELLS, completion
+from tests.cli.conftest import ROOT
+from tests.cli.stored import store_requests
 
 Complete = Callable[[str], list[str]]
 """What a command line that breaks off may go on with."""
@@ -38,6 +41,23 @@ bindkey '^X' tell
 zle-line-init() { : >"$HOME/ready" }
 zle -N zle-line-init
 """
+
+
+ID = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b"
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a `hookline` that shells find, with an endpoint and a request in its data folder."""
+    folder, data = tmp_path / "bin", tmp_path / "stored data"
+    store_requests(data, "orders", [{"id": ID, "target": "/catch/orders/\x1b:it's"}])
+    folder.mkdir()
+    script = folder / "hookline"
+    script.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m app "$@"\n', "utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("HOOKLINE_DATA_DIR", str(data))
+    return data
 
 
 def need(shell: str) -> None:
@@ -96,6 +116,7 @@ def zsh(tmp_path: Path) -> Iterator[Complete]:
     (tmp_path / ".zshrc").write_text(ZSHRC, "utf-8")
     terminal, end = pty.openpty()
     environment = {"HOME": str(tmp_path), "ZDOTDIR": str(tmp_path), "PATH": os.environ["PATH"], "TERM": "xterm"}
+    environment |= {name: value for name, value in os.environ.items() if name == "HOOKLINE_DATA_DIR"}
     shell = subprocess.Popen(
         ["zsh", "--no-global-rcs", "-i"], stdin=end, stdout=end, stderr=end, env=environment, start_new_session=True
     )
@@ -149,6 +170,32 @@ def test_zsh_completes_commands_verbs_options_and_folders(zsh: Complete, tmp_pat
     assert zsh("hookline endpoint ed") == ["hookline", "endpoint", "edit"]
     assert zsh("hookline endpoint add Shop --ret")[-1] == "--retention-days"
     assert zsh(f"hookline --data-dir {tmp_path}/da")[-1] == f"{tmp_path}/data/"
+
+
+def test_bash_completes_slugs_and_ids(program: Path, bash: Complete, tmp_path: Path) -> None:
+    assert bash("hookline endpoint show ") == ["orders"]
+    assert bash("hookline requests ord") == ["orders"]
+    assert bash("hookline show ") == ["@last", ID]
+    assert bash("hookline rm @last 019a") == [ID]
+    assert bash("hookline show --curl 019A1B") == [ID]
+    other = tmp_path / "other"
+    store_requests(other, "pay", [])
+    assert bash(f"hookline --data-dir {other} clear ") == ["pay"]
+    assert bash(f"hookline --data-dir = {other} clear ") == ["pay"]
+
+
+def test_fish_completes_slugs_and_ids(program: Path, fish: Complete) -> None:
+    assert fish("hookline endpoint show ") == ["orders"]
+    assert fish("hookline show ") == ["@last", ID]
+    assert fish("hookline mark 019a") == [ID]
+    assert fish("hookline --data-dir /none clear ") == []
+
+
+def test_zsh_completes_slugs_and_ids(program: Path, zsh: Complete) -> None:
+    assert zsh("hookline endpoint show o")[-1] == "orders"
+    assert zsh("hookline clear ")[-1] == "orders"
+    assert zsh("hookline show 019a")[-1] == ID
+    assert zsh("hookline rm @last 019a")[-1] == ID
 
 
 @pytest.mark.parametrize("shell", SHELLS)

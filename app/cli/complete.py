@@ -1,0 +1,49 @@
+"""`hookline --complete`, which the shells' completions call while somebody types: quick, and silent on every error.
+
+It is called as `hookline --complete KIND WORD LINE...`: what the word stands for (`slugs` or `ids`), as much of it as
+is typed, and all words of the line. It prints candidates, each with a tab and what it stands for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.cli.options import default_folder
+from app.cli.output import Output
+from app.cli.ports import CliDoors
+from app.cli.request_id import LAST
+from app.cli.text import visible
+from app.core.errors import HooklineError
+
+COMPLETE = "--complete"
+SLUGS, IDS = "slugs", "ids"
+OPTION = "--data-dir"
+TARGET_MAX = 60
+
+
+def complete(arguments: Sequence[str], doors: CliDoors) -> None:
+    """Print what the word may become."""
+    if len(arguments) < 2:
+        return
+    kind, word, *line = arguments
+    with contextlib.suppress(HooklineError, OSError, RuntimeError, ValueError):
+        folder = (_named_folder(line) or default_folder(doors.portable_folder())).expanduser().absolute()
+        names = doors.stored_slugs(folder) if kind == SLUGS else doors.stored_ids(folder, word.lower())
+        if kind == IDS:
+            names = [(LAST, "the newest request"), *names]
+        out = Output().out
+        for name, meaning in names:
+            if name.startswith(word.lower()):
+                print(name, visible(meaning)[:TARGET_MAX], sep="\t", file=out)
+
+
+def _named_folder(line: Sequence[str]) -> Path | None:
+    """The folder that the line names; bash hands over `--data-dir=FOLDER` in three words."""
+    for at, word in enumerate(line):
+        if word.startswith(f"{OPTION}="):
+            return Path(word.removeprefix(f"{OPTION}="))
+        if word == OPTION:
+            return next((Path(given) for given in line[at + 1 : at + 3] if given != "="), None)
+    return None
