@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 
+from app.core.sizes import parse_size
+
 
 def row_count(text: str) -> int:
     """A number of rows to list."""
@@ -28,6 +30,16 @@ def milliseconds(text: str) -> int:
     if not (math.isfinite(value) and value >= 0):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds; give one such as 0.5 or 2")
     return round(value * 1000)
+
+
+def size_or_none(text: str) -> int | None:
+    """Bytes written as `500 MB`; None for the word `none`."""
+    if text == "none":
+        return None
+    size = parse_size(text)
+    if size is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; give one such as 500 MB or 2 GiB, or none")
+    return size
 
 
 def _whole(text: str, wanted: str) -> int:

@@ -22,6 +22,7 @@ from app.cli.views import (
     RequestMarks,
     RequestView,
     RetentionView,
+    SettingsView,
     StatusView,
     SummaryView,
 )
@@ -67,6 +68,14 @@ class ApiClient:
     async def resume_retention(self) -> RetentionView:
         """Trust the clock, so that requests are deleted by age again."""
         return cast(RetentionView, await self._json("POST", "/retention/resume"))
+
+    async def settings(self) -> SettingsView:
+        """The settings in force."""
+        return await self._json("GET", "/settings")
+
+    async def change_settings(self, changed: SettingsView) -> SettingsView:
+        """Change the settings given, and give all as they are now."""
+        return await self._json("PATCH", "/settings", changed)
 
     async def endpoints(self) -> list[EndpointView]:
         """All endpoints, oldest first."""

@@ -17,6 +17,7 @@ from app.cli.commands import (
     requests,
     retention,
     selftest,
+    settings,
     show,
     status,
 )
@@ -67,7 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="hookline", description=DESCRIPTION, epilog=EPILOG, parents=alone, examples=EXAMPLES)
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=Parser)
     add_serve(commands, [folder, listen])
-    for noun in (endpoint, requests, show, mark, delete, deliveries, refused, status, plan, retention):
+    for noun in (endpoint, requests, show, mark, delete, deliveries, refused, status, plan, settings, retention):
         noun.add_parser(commands, [as_json, folder])
     selftest.add_parser(commands, [as_json])
     text = "print the program's version"

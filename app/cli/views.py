@@ -35,6 +35,10 @@ class EndpointView(TypedDict):
     name: str
     description: str
     retention_days: int
+    storage_limit: int | None
+    when_full: str
+    stored_bytes: int
+    storage_limit_reached: bool
     forward_url: str | None
     active: bool
     reply: EndpointReplyView
@@ -101,6 +105,10 @@ class RequestView(SummaryView):
     source: SourceView
     delivery_id: str | None
     deliveries: list[DeliveryView]
+
+
+SettingsView = dict[str, Any]
+"""Settings by key."""
 
 
 EndpointFields = dict[str, Any]

@@ -279,7 +279,7 @@ def test_every_command_can_be_found_from_the_parser() -> None:
     actions = [action for action in build_parser()._actions if action.dest == "command"]
     assert {
         *("clear", "deliveries", "endpoint", "mark", "plan", "refused", "requests", "retention", "rm", "selftest"),
-        *("serve", "show", "status", "version"),
+        *("serve", "settings", "show", "status", "version"),
     } == set(actions[0].choices or ())
 
 

@@ -15,7 +15,7 @@ from app.cli.table import Column, Table
 from app.cli.text import when_text
 from app.cli.views import AuthView, EndpointFields, EndpointReplyView, EndpointView
 from app.core.rules import NAME_MAX
-from app.core.wording import count_of, ms_text, size_text
+from app.core.wording import count_of, ms_text, size_text, use_text
 
 HELP = "list, make and change endpoints"
 NAME_HELP = f"a label, 1 to {NAME_MAX} characters"
@@ -49,6 +49,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 }
 FIELD_NAMES = {
     "retention_days": "retention",
+    "storage_limit": "storage limit",
+    "when_full": "what happens at the storage limit",
     "forward_url": "forward URL",
     "forward": "forward timeout",
     "reply": "response",
@@ -210,6 +212,8 @@ def _describe(out: Output, endpoint: EndpointView) -> None:
         out.field("Description", endpoint["description"])
     out.field("State", "on" if endpoint["active"] else "off (senders get 503)")
     out.field("Kept for", count_of(endpoint["retention_days"], "day"))
+    if endpoint["storage_limit"] is not None:
+        out.field("Storage", _storage(endpoint))
     out.field("Response", _response_text(endpoint["reply"]))
     out.field("Credentials", _auth_text(endpoint["auth"]))
     timeout = f", given {ms_text(endpoint['forward']['timeout_ms'])}" if endpoint["forward_url"] else ""
@@ -237,3 +241,11 @@ def _auth_text(auth: AuthView) -> str:
     if auth["kind"] == "header":
         return f"header {auth['name']}"
     return "bearer token" if auth["kind"] == "bearer" else "none"
+
+
+def _storage(endpoint: EndpointView) -> str:
+    use = use_text(endpoint["stored_bytes"], endpoint["storage_limit"])
+    stops = endpoint["when_full"] == "stop_capturing"
+    if endpoint["storage_limit_reached"]:
+        return f"{use}: {'full, senders get 503' if stops else 'full, its oldest requests are being deleted'}"
+    return f"{use}, then {'senders get 503' if stops else 'its oldest requests are deleted'}"

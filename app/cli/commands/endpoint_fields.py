@@ -7,19 +7,22 @@ import getpass
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from app.cli.argument_types import milliseconds, whole_number
+from app.cli.argument_types import milliseconds, size_or_none, whole_number
 from app.cli.errors import CliError, Exit
 from app.cli.views import EndpointFields, EndpointView
+from app.core.model import WhenFull
 from app.core.rules import DELAY_MAX_MS, RETENTION_DEFAULT, RETENTION_MAX, RETENTION_MIN, TIMEOUT_MAX_MS, TIMEOUT_MIN_MS
 
-FLAT = ("name", "slug", "description", "retention_days", "forward_url")
+FLAT = ("name", "slug", "description", "retention_days", "storage_limit", "when_full", "forward_url")
 SECRET_VARIABLE = "HOOKLINE_AUTH_SECRET"
 STDIN = Path("-")
 RETENTION_HELP = (
     f"whole days to keep requests, {RETENTION_MIN} to {RETENTION_MAX}; a new endpoint has {RETENTION_DEFAULT}"
 )
+LIMIT_HELP = "the most it may store, as 500 MB or 2 GiB; none, as a new endpoint has it, for no limit of its own"
+WHEN_FULL_HELP = "what happens at its storage limit: its oldest requests go, starred ones too, or senders get 503"
 AUTH_HELP = (
     "what senders must show: none, basic:USER, bearer or header:NAME. The secret is not given here, where the shell's"
     f" history would keep it: it is asked for, or comes from --auth-secret-file or {SECRET_VARIABLE}"
@@ -30,6 +33,8 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     """Add what both `add` and `edit` set. What is not given must be absent from the options."""
     parser.add_argument("--description", metavar="TEXT", help="what it is for")
     parser.add_argument("--retention-days", type=whole_number, metavar="DAYS", help=RETENTION_HELP)
+    parser.add_argument("--storage-limit", type=size_or_none, metavar="SIZE", help=LIMIT_HELP)
+    parser.add_argument("--when-full", choices=get_args(WhenFull), help=WHEN_FULL_HELP)
     forward = parser.add_mutually_exclusive_group()
     forward.add_argument("--forward-url", metavar="URL", help="mirror each request to this server")
     forward.add_argument(

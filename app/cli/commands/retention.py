@@ -22,11 +22,12 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     noun = commands.add_parser("retention", help=HELP, description=DETAILS)
     verbs = noun.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
 
-    def verb(name: str, run: Command, text: str) -> None:
-        verbs.add_parser(name, parents=shared, help=text, description=text).set_defaults(run=run)
+    def verb(name: str, run: Command, text: str, example: str) -> None:
+        examples = ((example, f"hookline retention {name}"),)
+        verbs.add_parser(name, parents=shared, help=text, description=text, examples=examples).set_defaults(run=run)
 
-    verb("status", status, "say whether requests are deleted by age")
-    verb("resume", resume, RESUME_HELP)
+    verb("status", status, "say whether requests are deleted by age", "See why nothing is deleted by age")
+    verb("resume", resume, RESUME_HELP, "The clock is right: go on")
 
 
 async def status(call: Call) -> int:

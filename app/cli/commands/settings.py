@@ -1,0 +1,101 @@
+"""`hookline settings`: list, show and change what the settings dialog changes, save what is the window's alone."""
+
+from __future__ import annotations
+
+import argparse
+import types
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from app.cli.call import Call
+from app.cli.errors import CliError, Exit
+from app.cli.table import Column, Table
+from app.core.settings import Settings, is_size, meta, scriptable
+from app.core.sizes import exact_size, parse_size
+
+HELP = "list, show and change settings"
+DETAILS = (
+    f"{HELP}. Without KEY lists them all, with KEY prints its value, with VALUE changes it. Sizes are written as 500 MB"
+    " or 20 GiB, no value as none."
+)
+EXAMPLES = (
+    ("List the settings", "hookline settings"),
+    ("Store no more than 50 GB in all", "hookline settings storage_limit 50GB"),
+)
+NONE = "none"
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("settings", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
+    parser.set_defaults(run=settings)
+    parser.add_argument("key", metavar="KEY", nargs="?", help=", ".join(scriptable()))
+    parser.add_argument("value", metavar="VALUE", nargs="?", action=_NewValue, help="the new value")
+
+
+class _NewValue(argparse.Action):
+    """A value may be set before the first start; reading one makes no data folder."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, options: argparse.Namespace, values: Any, flag: str | None = None
+    ) -> None:
+        """Take the value, if one was given."""
+        options.value, options.creates = values, values is not None
+
+
+async def settings(call: Call) -> int:
+    """List, show or change."""
+    key, value = call.options.key, call.options.value
+    if key is not None and key not in scriptable():
+        raise CliError(f"There is no setting {key!r}. See hookline settings.", Exit.NO)
+    if value is not None:
+        now = await call.api.change_settings({key: parse_value(key, value)})
+    else:
+        now = await call.api.settings()
+    if call.out.as_json:
+        call.out.json(now if key is None else {key: now[key]})
+    elif key is not None:
+        call.out.line(text_of(key, now[key]))
+    else:
+        _list(call, now)
+    return Exit.DONE
+
+
+def _list(call: Call, now: dict[str, Any]) -> None:
+    shown = {key: text_of(key, value) for key, value in now.items()}
+    with Table(call.out, (Column("SETTING"), Column("VALUE", least=12), Column("MEANING", least=24))) as table:
+        for key, text in shown.items():
+            table.row(key, text, meta(key).description or "")
+
+
+def text_of(key: str, value: Any) -> str:
+    """A value as it is typed."""
+    if value is None:
+        return NONE
+    return exact_size(value) if is_size(key) else str(value)
+
+
+def parse_value(key: str, text: str) -> Any:
+    """The value that `text` stands for; CliError when it is none. Whether it is within bounds the API says."""
+    kind, title = get_type_hints(Settings)[key], meta(key).title
+    if get_origin(kind) is types.UnionType:
+        if text == NONE:
+            return None
+        kind = next(one for one in get_args(kind) if one is not type(None))
+    if get_origin(kind) is Literal:
+        if text not in get_args(kind):
+            raise CliError(f"{title} is {' or '.join(get_args(kind))}; {text!r} was given.", Exit.USAGE)
+        return text
+    if kind is not int:
+        return text
+    number = parse_size(text) if is_size(key) else _whole(text)
+    if number is None:
+        what = "a size, such as 500 MB or 20 GiB" if is_size(key) else "a whole number"
+        raise CliError(f"{title} must be {what}; {text!r} was given.", Exit.USAGE)
+    return number
+
+
+def _whole(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None
