@@ -98,10 +98,7 @@ def fresh_folder(prefix: str) -> Iterator[Path]:
 
 def make_endpoint(data: Path) -> str:
     """The slug of the endpoint `bench`, made when there is none."""
-    for endpoint in cli(data, "endpoint", "list"):
-        if endpoint["name"] == "bench":
-            return str(endpoint["slug"])
-    return str(cli(data, "endpoint", "add", "bench")["slug"])
+    return str(cli(data, "endpoint", "add", "bench", "--ensure")["slug"])
 
 
 def cli(data: Path, *arguments: str) -> Any:

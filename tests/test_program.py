@@ -67,12 +67,12 @@ def test_a_portable_program_keeps_its_data_beside_it_unless_told(monkeypatch, tm
     as_bundle(monkeypatch, tmp_path / "hookline")
     monkeypatch.delenv("HOOKLINE_DATA_DIR", raising=False)
     (tmp_path / program.PORTABLE_MARK).touch()
-    assert main(["endpoint", "list"]) == 0
+    assert main(["endpoint", "add", "Orders"]) == 0
     assert (tmp_path / program.PORTABLE_DATA / "hookline.db").is_file()
     monkeypatch.setenv("HOOKLINE_DATA_DIR", str(tmp_path / "named"))
-    assert main(["endpoint", "list"]) == 0
+    assert main(["endpoint", "add", "Orders"]) == 0
     assert (tmp_path / "named").is_dir()
-    assert main(["endpoint", "list", "--data-dir", str(tmp_path / "given")]) == 0
+    assert main(["endpoint", "add", "Orders", "--data-dir", str(tmp_path / "given")]) == 0
     assert (tmp_path / "given").is_dir()
 
 

@@ -131,8 +131,7 @@ class Installing:
 
     def _endpoint_url(self, name: str) -> str:
         """The capture URL of the endpoint of that name, made when there is none."""
-        known = [endpoint for endpoint in self._hookline("endpoint", "list") if endpoint["name"] == name]
-        url: str = (known[0] if known else self._hookline("endpoint", "add", name))["url"]
+        url: str = self._hookline("endpoint", "add", name, "--ensure")["url"]
         return url
 
     def _expect_all_kept(self) -> None:

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -19,6 +18,7 @@ from linux.completions import actions
 from linux.manual import manual_page
 from tests.cli.conftest import ROOT, Program
 from tests.cli.sending import send
+from tests.cli.stored import store_requests
 
 
 @pytest.fixture
@@ -132,11 +132,10 @@ def test_every_example_is_a_command_line_that_can_be() -> None:
 @pytest.mark.skipif(os.name == "nt" or not shutil.which("curl"), reason="needs curl and a shell of POSIX")
 def test_the_line_that_sends_a_request_again_works_as_printed(tmp_path: Path) -> None:
     (line,) = [line for line in examples(manual_page()) if "--curl" in line]
-    program = Program(tmp_path / "data", "--endpoint", "Orders", "--tail")
+    store_requests(tmp_path / "data", "orders", [])
+    program = Program(tmp_path / "data", "--tail")
     try:
-        url = program.read_line().removeprefix("Orders: ")
-        program.read_line()
-        send(program, urlsplit(url).path, b"\0it's\n\xff%s")
+        send(program, "/catch/orders/paid", b"\0it's\n\xff%s")
         first = program.read_line()
         shim = f'hookline() {{ {sys.executable} -m app "$@" --data-dir {tmp_path / "data"}; }}'
         subprocess.run(["sh", "-c", f"{shim}; {line}"], cwd=ROOT, check=True, capture_output=True, timeout=30)

@@ -42,7 +42,7 @@ COLUMNS = (
     Column("PROVIDER", least=8, left_out=7),
     Column("EVENT", least=10, left_out=6),
     Column("MARK", left_out=5),
-    Column("TARGET", least=12),
+    Column("TARGET", least=20),
 )
 OF_ALL = (*COLUMNS[:2], Column("ENDPOINT", least=10, left_out=2), *COLUMNS[2:])
 QUERY_HELP = (
