@@ -80,6 +80,8 @@ _ENCODED = (ENCODED_WORDS, PARAMETERS)
 def readable_headers(headers: Headers) -> Iterable[str]:
     """The headers that read differently than they were sent, as lines; UTF-8 where its bytes came as they are."""
     for name, value in headers:
+        if "=" not in value and value.isascii():
+            continue
         text = value if value.isascii() else _as_utf8(value)
         for notation in _ENCODED:
             text = notation.read(text)

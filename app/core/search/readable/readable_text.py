@@ -22,7 +22,6 @@ MAIL_LEVELS = 3
 """Mails within mails."""
 READ_MAX = 128 * 1024 * 1024
 """Characters of a body that are decoded; behind them only the text as it was sent is searched."""
-_ANYWHERE = (JSON_ESCAPES, ENCODED_WORDS, PARAMETERS)
 
 
 class ReadableText:
@@ -40,7 +39,7 @@ class ReadableText:
         self._overlap, self._only_changed = overlap, only_changed
         self._first: Incremental | None = None
         self._begun, self._left = False, READ_MAX
-        self._steps = [self._step(JSON_ESCAPES) for _ in range(JSON_LEVELS if overlap else 1)]
+        self._steps = [Incremental(JSON_ESCAPES, overlap) for _ in range(JSON_LEVELS if overlap else 1)]
         self._values: dict[tuple[int, Notation], Incremental] = {}
         self._mails: dict[int, _Mail] = {}
 
@@ -56,12 +55,17 @@ class ReadableText:
             yield from shown
         yield from self._beside(0, text, final)
         for level, step in enumerate(self._steps, 1):
+            if self._only_changed:
+                shown = JSON_ESCAPES.changed(text)
+                yield from shown
+                if not _goes_on(text, shown):
+                    return
             text, shown = step.feed(text, final)
-            yield from shown
+            yield from () if self._only_changed else shown
             if step.differs:
                 yield from self._beside(level, text, final)
                 if level == len(self._steps) < JSON_LEVELS:
-                    self._steps.append(self._step(JSON_ESCAPES))  # which this loop comes to next
+                    self._steps.append(Incremental(JSON_ESCAPES, 0))  # which this loop comes to next
 
     def _begin(self, text: str) -> None:
         self._begun = True
@@ -119,10 +123,21 @@ class _Mail:
 
 def readable_texts(content_type: str, text: str, codec: str, *, only_changed: bool = False) -> list[str]:
     """Of a whole body: the texts that it reads as, each to be looked at for itself."""
-    beside = any(notation.may_occur(text) for notation in _ANYWHERE) or MailParts.may_occur(text)
-    if not beside and _notation(content_type, text, codec) is None:
+    if not JSON_ESCAPES.may_occur(text) and not _may_hold(text) and _notation(content_type, text, codec) is None:
         return []
     return list(ReadableText(content_type, codec, only_changed=only_changed).feed(text, True))
+
+
+def _goes_on(text: str, changed: list[str]) -> bool:
+    """Whether more may be encoded in a text once its escapes are decoded: what they stand for is in `changed`."""
+    if any(map(JSON_ESCAPES.may_occur, changed)):
+        return True
+    return bool(changed) and any(map(_may_hold, (text, *changed)))
+
+
+def _may_hold(text: str) -> bool:
+    """Whether something may stand encoded in it, JSON's escapes aside."""
+    return ENCODED_WORDS.may_occur(text) or PARAMETERS.may_occur(text) or MailParts.may_occur(text)
 
 
 def _notation(content_type: str, text: str, codec: str, *, guess: bool = True) -> Notation | None:
