@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from app.core.bodies.lines import Line
+from app.core.search.base64_places import base64_places
 from app.core.search.spellings import Written, may_be_written, pattern_of
 
 MATCHES_MAX = 10_000
@@ -49,12 +50,13 @@ class FoundText:
         however it is `written`; at most `MATCHES_MAX`."""
         text = self.text()
         pattern = pattern_of(words, written if may_be_written(text, written) else ())
-        found = []
-        for match in pattern.finditer(text, begin) if pattern is not None else ():
-            found.append((self._position(match.start()), self._position(match.end(), end=True)))
-            if len(found) == MATCHES_MAX:
-                break
-        return found
+        if pattern is None:
+            return []
+        found = [match.span() for match in islice(pattern.finditer(text, begin), MATCHES_MAX)]
+        if "mail" in written:
+            encoded = islice(base64_places(text, pattern), MATCHES_MAX)
+            found = sorted([*found, *(place for place in encoded if place[0] >= begin)])[:MATCHES_MAX]
+        return [(self._position(start), self._position(end, end=True)) for start, end in found]
 
     def _position(self, at: int, *, end: bool = False) -> int:
         folds = bisect_left(self._folds, at) if end else bisect_right(self._folds, at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from urllib.parse import quote, quote_plus
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.bodies.far_search import FarSearch
+from app.core.search.base64_places import base64_places
 from app.core.search.spellings import Written, may_be_written, pattern_of, written_in
 
 
@@ -64,3 +66,41 @@ def test_beyond_what_is_shown_escapes_are_found_too(charset: str, sent: str) -> 
     search = FarSearch((), charset, "zo\u00eb", 0, ("json",))
     search.feed(("... " + sent).encode(charset))
     assert search.look() == 4 * len("x".encode(charset))
+
+
+HEAD = "--b\ncontent-transfer-encoding: BASE64\nContent-Type: text/plain\n\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "word", "marked"),
+    [
+        ("a zo\u00eb b".encode(), "ZO\u00eb", b"zo\xc3\xab"),
+        ("a zo\u00eb b".encode("latin-1"), "\u00eb", b"\xeb"),
+        ("\U0001f600 zo\u00eb".encode() * 30, "zo\u00eb", b"zo\xc3\xab"),
+        (b"", "a", None),
+        (b"nothing", "a", None),
+    ],
+)
+def test_in_base64_the_characters_that_stand_for_a_word_are_marked(
+    sent: bytes, word: str, marked: bytes | None
+) -> None:
+    text = "before\n" + HEAD + base64.encodebytes(sent).decode()
+    pattern = pattern_of([word], ("json", "mail"))
+    assert pattern is not None
+    places = list(base64_places(text, pattern))
+    if marked is None:
+        assert places == []
+        return
+    assert len(places) == sent.count(marked)
+    inside = {at for begin, end in places for at in range(begin, end)}
+    start = text.index(HEAD) + len(HEAD)
+    for kept, there in ((inside, True), ({*range(len(text))} - inside, False)):
+        digits = [sign if at in kept else "A" for at, sign in enumerate(text) if at >= start and sign != "\n"]
+        assert (marked in base64.b64decode("".join(digits)[: len(digits) // 4 * 4].replace("=", "A"))) is there
+
+
+@pytest.mark.parametrize("text", [HEAD + "A", HEAD + "A===", HEAD, HEAD * 2_000, HEAD + "QUFB" * 100_000])
+def test_broken_or_endless_base64_is_left_alone(text: str) -> None:
+    pattern = pattern_of(["zo\u00eb"], ("mail",))
+    assert pattern is not None
+    assert list(base64_places(text, pattern)) == []

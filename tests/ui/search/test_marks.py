@@ -168,12 +168,14 @@ IN_QP = (
 )
 
 
+IN_BASE64 = b"Subject: x\r\nContent-Transfer-Encoding: base64\r\nX: y\r\n\r\nYSAgem\r\n/Dqw==\r\n"
 SENT = {
     "json": (b'{"a":"zo\\u00eb","b":"zo\xc3\xab"}', "application/json", "zo\u00eb"),
     "slashes": (b'{"a":"https:\\/\\/x.io"}', "application/json", "https://x.io"),
     "json in json": (b'{"a":"{\\"b\\":\\"zo\\\\u00eb\\"}"}', "text/plain", "zo\u00eb"),
     "form": (b"a=two+words%21", FORM, '"two words!"'),
     "part": (IN_QP, MULTIPART, "zo\u00eb"),
+    "base64": (IN_BASE64, "message/rfc822", "zo\u00eb"),
 }
 
 
@@ -185,6 +187,7 @@ SENT = {
         ("json in json", ["zo\\\\u00eb"], ["zo\\\\u00eb"]),
         ("form", ["two words!"], ["two+words%21"]),
         ("part", ["zo\u00eb"], ["zo=\u2029=C3=AB"]),
+        ("base64", ["em\u2029/Dqw"], ["em\u2029/Dqw"]),
     ],
 )
 def test_what_is_marked_is_what_is_seen(
