@@ -5,6 +5,7 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from app.core.bodies.charset import declared_codec
 from app.core.model import Headers
@@ -22,8 +23,13 @@ _PARAMETER = re.compile(rf"\*=\"?([\w.:-]{{1,40}})'[\w-]{{0,20}}'([^\s;,\"]{{1,{
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 
 
+@lru_cache(64)
+def _codec(charset: str) -> str | None:
+    return declared_codec(f"text/plain; charset={charset}")
+
+
 def _text(data: bytes, charset: str) -> str | None:
-    codec = declared_codec(f"text/plain; charset={charset}")
+    codec = _codec(charset)
     return data.decode(codec, "replace") if codec else None
 
 
