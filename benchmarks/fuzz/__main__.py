@@ -158,6 +158,7 @@ class Minutes:
         """Delete all requests, so that the store and its memory stay of one size."""
         for draft in ENDPOINTS:
             (await self._api.delete(f"/api/v1/endpoints/{draft.slug}/requests")).raise_for_status()
+        self._fuzz.emptied()
 
     async def _sample(self) -> None:
         while True:

@@ -29,12 +29,17 @@ SLOW_S = 5.0
 def violations(case: Case, outcome: Outcome, stored: Sequence[StoredRequest]) -> list[str]:
     """What does not hold, in words; `stored` are the requests from the case's source in the order of their arrival."""
     found = [f"{row.head}: {row.damage}" for row in stored if row.damage]
-    found += _responses(case, outcome)
+    found += wrong_responses(case, outcome)
     found += _acknowledged(outcome, stored)
     found += _framing(stored)
     found += _readings(case, stored)
     found += _certain(case, outcome, stored)
     return found
+
+
+def wrong_responses(case: Case, outcome: Outcome) -> list[str]:
+    """What does not hold of the responses alone."""
+    return list(_responses(case, outcome))
 
 
 def _responses(case: Case, outcome: Outcome) -> Iterator[str]:
