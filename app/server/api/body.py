@@ -34,9 +34,12 @@ async def send_body(
             raise Problem(422, "cannot-decode", detail) from None
     response = web.StreamResponse(headers=_headers(capture))
     response.content_length = size
+    parts = decoded_parts(stored_parts(captures, capture), codings)
+    # Before the status leaves: a request that was deleted just now is a 404.
+    first = b"" if request.method == "HEAD" else await anext(parts, b"")
     await response.prepare(request)
     if request.method != "HEAD":
-        await _stream(request, response, decoded_parts(stored_parts(captures, capture), codings))
+        await _stream(request, response, first, parts)
     return response
 
 
@@ -59,17 +62,26 @@ async def _measured(parts: AsyncIterator[bytes]) -> int:
     return size
 
 
-async def _stream(request: web.Request, response: web.StreamResponse, parts: AsyncIterator[bytes]) -> None:
+async def _stream(
+    request: web.Request, response: web.StreamResponse, first: bytes, parts: AsyncIterator[bytes]
+) -> None:
     """Write all parts. Should one be missing, the connection is broken off: a short body must not pass for whole."""
     try:
+        await response.write(first)
         async for part in parts:
             await response.write(part)
     except ConnectionError:
         return  # the caller has gone
+    except NotFoundError:
+        _break_off(request)  # deleted meanwhile, as anybody may
     except Exception:
         log.exception("sending %s broke off", request.path)
-        if request.transport is not None:
-            request.transport.abort()
+        _break_off(request)
+
+
+def _break_off(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()
 
 
 def _headers(capture: Capture) -> dict[str, str]:

@@ -13,7 +13,7 @@ import brotli
 import httpx
 import pytest
 
-from app.core.model import PART_SIZE
+from app.core.model import PART_SIZE, Capture
 from app.server.api.body import DECODED_MAX
 from tests.codings import packed_zstd
 from tests.server.api.conftest import TOKEN, Desk, problem
@@ -123,10 +123,29 @@ async def test_a_caller_that_goes_away_costs_nothing(desk: Desk, caplog: pytest.
     assert caplog.records == []
 
 
-async def test_a_body_that_vanishes_on_the_way_does_not_pass_for_whole(desk: Desk) -> None:
+async def test_a_body_that_vanishes_on_the_way_does_not_pass_for_whole(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
     capture = await stored(desk, os.urandom(40 * PART_SIZE))
     async with desk.client.stream("GET", f"/requests/{capture}/body") as response:
         assert response.status_code == 200
         assert (await desk.client.delete(f"/requests/{capture}")).status_code == 204
         with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError)):
             await response.aread()
+    assert caplog.records == []
+
+
+async def test_a_request_deleted_between_its_head_and_its_body_is_not_found(
+    desk: Desk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture = await stored(desk, b"gone")
+    find = desk.store.captures.get
+
+    async def deleted_then(capture_id: str) -> Capture | None:
+        found = await find(capture_id)
+        await desk.store.captures.delete([capture_id])
+        return found
+
+    monkeypatch.setattr(desk.store.captures, "get", deleted_then)
+    problem(await desk.client.get(f"/requests/{capture}/body"), 404, "not-found")
+    assert caplog.records == []
