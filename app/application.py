@@ -9,6 +9,7 @@ The window, `serve` and single commands all run on this one object.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Mapping
@@ -18,14 +19,14 @@ from typing import Any
 import msgspec
 
 from app import __version__, program, runtime
-from app.core.errors import InvalidFieldsError, PortInUseError
-from app.core.events import Bus, SettingsChanged, StorageTrouble
+from app.core.errors import DataFolderError, InvalidFieldsError, PortInUseError
+from app.core.events import Bus, DatabaseDamaged, FileTrouble, SettingsChanged, StorageTrouble
 from app.core.model import Endpoint
 from app.core.own_urls import CAPTURE_PATH
 from app.core.providers import catalogue
 from app.core.settings import Settings, check
 from app.db import settings_file
-from app.db.folder import FolderHold, hold_folder
+from app.db.folder import FolderHold, hold_folder, require_database
 from app.db.store import Store
 from app.server.api import ApiDoors, ApiServer
 from app.server.api.token import load_or_make
@@ -33,6 +34,8 @@ from app.server.capture import CaptureServer
 from app.server.forward import Forwarder
 from app.server.refused import RefusedLog
 from app.ui.theme.resources import resource
+
+log = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
 EVERY_ADDRESS = ("0.0.0.0", "::", "")
@@ -56,6 +59,8 @@ class Application:
         self.settings = Settings()
         self.catalogue = catalogue.load(resource("providers"))
         self.storage_trouble: str | None = None
+        self.file_trouble: str | None = None
+        self.damage: str | None = None
         self._overrides = dict(overrides or {})
         self._saved = Settings()
         self._capture: CaptureServer | None = None
@@ -65,11 +70,17 @@ class Application:
         self._opened = False
         self._started_at = time.monotonic()
         self.bus.subscribe(StorageTrouble, self._note_trouble)
+        self.bus.subscribe(DatabaseDamaged, self._note_damage)
 
-    async def open(self) -> None:
-        """Hold the folder and open the store; DataFolderError leaves everything as it was."""
+    async def open(self, *, new_database: bool = False) -> None:
+        """Hold the folder and open the store; DataFolderError leaves everything as it was.
+
+        MissingDatabaseError when the database was there once, unless a `new_database` is asked for.
+        """
         self.hold = hold_folder(self.folder, program.portable_note(self.folder))
         try:
+            if not new_database:
+                require_database(self.folder)
             self._saved = settings_file.load_or_decide(self.folder)
             self.settings = msgspec.structs.replace(self._saved, **self._overrides)
             self.token = load_or_make(self.folder)
@@ -98,6 +109,8 @@ class Application:
         await self._forwarder.start()
         self.store.keep_reserve()
         self.store.retention.start()
+        if self.hold.was_left:
+            self.store.integrity.start()
         self._write_runtime()
 
     def _note_free_ports(self, capture: CaptureServer, api: ApiServer | None) -> None:
@@ -129,7 +142,7 @@ class Application:
             self._opened = False
             await self.store.close()
             runtime.remove(self.folder)
-            self.hold.release()
+            self.hold.release(unchecked=self.hold.was_left and not self.store.integrity.sound)
 
     # -- addresses ------------------------------------------------------------------------------------------------
 
@@ -261,6 +274,7 @@ class Application:
             capture_url=lambda: self.local_base() if self.listening else None,
             endpoint_url=self.capture_url,
             storage_trouble=lambda: self.storage_trouble,
+            warnings=lambda: tuple(filter(None, (self.file_trouble, self.damage))),
             uptime_s=lambda: self.uptime_s,
             settings=lambda: self.settings,
             apply_settings=self._apply_from_api,
@@ -269,7 +283,31 @@ class Application:
     def _write_runtime(self) -> None:
         capture_url = self.local_base() if self.listening else None
         running = runtime.Runtime(pid=os.getpid(), capture_url=capture_url, api_url=self.api_url, window=self._window)
-        runtime.write(self.folder, running)
+        try:
+            runtime.write(self.folder, running)
+        except DataFolderError as error:
+            self._tell_files(str(error))
+        else:
+            self._tell_files(None)
+
+    def _tell_files(self, trouble: str | None) -> None:
+        if trouble == self.file_trouble:
+            return
+        self.file_trouble = trouble
+        log.warning("%s", trouble or f"{self.folder / runtime.FILE_NAME} is written again.")
+        self.bus.publish(FileTrouble(reason=trouble))
 
     def _note_trouble(self, event: StorageTrouble) -> None:
         self.storage_trouble = event.reason
+        if event.reason is None and self.file_trouble is not None and self._api is not None:
+            self._write_runtime()
+
+    def _note_damage(self, event: DatabaseDamaged) -> None:
+        self.damage = event.reason
+
+    def repeat_troubles(self) -> None:
+        """Publish what is wrong now once more, for a window that was not there when it began."""
+        self.bus.publish(StorageTrouble(reason=self.storage_trouble))
+        self.bus.publish(FileTrouble(reason=self.file_trouble))
+        if self.damage is not None:
+            self.bus.publish(DatabaseDamaged(reason=self.damage))

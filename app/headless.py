@@ -15,7 +15,7 @@ from app.application import Application
 from app.cli.options import ServeOptions
 from app.cli.tail import format_tail
 from app.core.curl import ready_curl
-from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError
+from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError, MissingDatabaseError
 from app.core.events import Captured, StorageLimitChanged
 from app.core.model import Endpoint, EndpointDraft
 from app.core.wording import limit_text
@@ -79,21 +79,23 @@ def _collect_seldom() -> None:
 
 async def _open(application: Application, options: ServeOptions) -> None:
     try:
-        await _open_after_commands(application)
+        await _open_after_commands(application, options)
+    except MissingDatabaseError as error:
+        raise HooklineError(f"{error} For a new one, add --new-database.") from error
     except DamagedDatabaseError as error:
         if not options.set_aside_damaged:
             raise HooklineError(f"{error} To keep it aside and begin anew, add --set-aside-damaged.") from error
         kept = set_aside(application.folder)
         _say(f"damaged database kept as {kept}")
-        await application.open()
+        await application.open(new_database=True)
 
 
-async def _open_after_commands(application: Application) -> None:
+async def _open_after_commands(application: Application, options: ServeOptions) -> None:
     """A command holds the folder for a moment only; a program that keeps it tells where it is, and soon."""
     patient_until = time.monotonic() + PATIENCE_S
     while True:
         try:
-            return await application.open()
+            return await application.open(new_database=options.new_database)
         except FolderInUseError:
             if runtime.is_there(application.folder) or time.monotonic() > patient_until:
                 raise

@@ -27,16 +27,31 @@ class Runtime(msgspec.Struct, frozen=True):
 
 def write(folder: Path, runtime: Runtime) -> None:
     """Write the file, readable by its owner alone, in one step; DataFolderError when that cannot be."""
-    temporary = folder / (FILE_NAME + ".new")
+    data = msgspec.json.encode(runtime) + b"\n"
     try:
-        temporary.unlink(missing_ok=True)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(runtime) + b"\n")
-        temporary.replace(folder / FILE_NAME)
+        _replace(folder / FILE_NAME, data)
     except OSError as error:
-        message = f"{folder / FILE_NAME} cannot be written: {error.strerror}. Check its permissions and the disk."
-        raise DataFolderError(message, folder) from error
+        try:
+            _overwrite(folder / FILE_NAME, data)
+        except OSError:
+            message = f"{folder / FILE_NAME} cannot be written: {error.strerror}. No command finds this program now."
+            raise DataFolderError(message, folder) from error
+
+
+def _replace(file: Path, data: bytes) -> None:
+    temporary = file.with_name(file.name + ".new")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "wb") as new:
+        new.write(data)
+    temporary.replace(file)
+
+
+def _overwrite(file: Path, data: bytes) -> None:
+    """One that a killed program left owns its block, where a full disk has none for another file."""
+    with file.open("r+b") as old:
+        old.write(data)
+        old.truncate()
 
 
 def is_there(folder: Path) -> bool:

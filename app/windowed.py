@@ -22,7 +22,13 @@ from PySide6.QtCore import QTimer
 from app import __version__, program, runtime, updated
 from app.application import LOOPBACK, Application
 from app.cli.options import WindowOptions
-from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError, PortInUseError
+from app.core.errors import (
+    DamagedDatabaseError,
+    FolderInUseError,
+    HooklineError,
+    MissingDatabaseError,
+    PortInUseError,
+)
 from app.core.wishes import Asked
 from app.db.folder import set_aside
 from app.system_packages import how_to_install_fonts
@@ -48,6 +54,7 @@ STARTING_S = 10.0
 """Two starts at once: the one that has the data folder needs a while until its window answers."""
 
 QUIT = Way("Quit")
+NEW_DATABASE = Way("Start with an empty database")
 SET_ASIDE = Way("Set it aside and start anew", "primary")
 AGAIN = Way("Try again")
 
@@ -117,15 +124,21 @@ class Windowed:
 
     async def _open(self) -> bool:
         """Open the data folder; False when the user gave up."""
+        new_database = False
         while True:
             try:
-                await self._application.open()
+                await self._application.open(new_database=new_database)
             except FolderInUseError:
                 raise
+            except MissingDatabaseError as error:
+                way = await self._ask("The database is missing", str(error), QUIT, NEW_DATABASE, AGAIN)
+                if way not in (AGAIN, NEW_DATABASE):
+                    return False
+                new_database = way is NEW_DATABASE
             except DamagedDatabaseError as error:
                 if await self._ask("The database cannot be read", str(error), QUIT, SET_ASIDE) is not SET_ASIDE:
                     return False
-                kept = set_aside(self._application.folder)
+                kept, new_database = set_aside(self._application.folder), True
                 note = (
                     f"The damaged database was kept as {kept.name} in {kept.parent}; Hookline started with a new one."
                 )
@@ -182,6 +195,7 @@ class Windowed:
 
         tasks = Tasks(self._messages)
         shown = ShownWindow(self._application, self._app, self._theme, tasks, self._closing.set)
+        self._application.repeat_troubles()
         shown.show(self._options)
         self._collector.freeze()
         if not can_write():

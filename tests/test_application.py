@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -13,9 +15,10 @@ import pytest
 
 from app.application import Application
 from app.core.errors import FolderInUseError, InvalidFieldsError, PortInUseError
-from app.core.events import SettingsChanged
+from app.core.events import DatabaseDamaged, FileTrouble, SettingsChanged, StorageTrouble
 from app.core.settings import Settings
-from app.db import settings_file
+from app.db import integrity, settings_file
+from tests.db.helpers import eventually
 from tests.e2e.senders import post
 from tests.factories import draft
 
@@ -147,3 +150,64 @@ async def test_it_can_be_opened_and_closed_again_and_again(tmp_path: Path) -> No
         await application.listen()
         await application.close()
     assert not (tmp_path / "runtime.json").exists()
+
+
+async def test_an_address_file_that_cannot_be_written_is_said_and_keeps_nobody_from_starting(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "runtime.json.new").mkdir()
+    application, heard = Application(tmp_path, ANY_PORT), list[FileTrouble]()
+    await application.open()
+    await application.listen()
+    application.bus.subscribe(FileTrouble, heard.append)
+    application.repeat_troubles()
+    assert "runtime.json cannot be written" in str(heard[0].reason)
+    assert caplog.text.count("runtime.json cannot be written") == 1
+    (tmp_path / "runtime.json.new").rmdir()
+    application.bus.publish(StorageTrouble(reason=None))
+    assert heard[-1].reason is None
+    assert json.loads((tmp_path / "runtime.json").read_text())["api_url"] == application.api_url
+    await application.close()
+
+
+async def test_an_address_file_that_a_killed_program_left_is_used_where_no_other_can_be_made(tmp_path: Path) -> None:
+    (tmp_path / "runtime.json.new").mkdir()
+    (tmp_path / "runtime.json").write_text('{"pid": 1, "capture_url": "http://127.0.0.1:1", "api_url": "' + "x" * 500)
+    application = Application(tmp_path, ANY_PORT)
+    await application.open()
+    await application.listen()
+    assert json.loads((tmp_path / "runtime.json").read_text())["api_url"] == application.api_url
+    assert application.file_trouble is None
+    await application.close()
+
+
+async def test_damage_is_looked_for_after_an_unclean_stop_until_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[DatabaseDamaged] = []
+
+    async def run(*, delay_s: float = 0.0) -> None:
+        monkeypatch.setattr(integrity, "DELAY_S", delay_s)
+        application = Application(tmp_path, ANY_PORT)
+        application.bus.subscribe(DatabaseDamaged, told.append)
+        await application.open()
+        await application.listen()
+        if application.hold.was_left and not delay_s:
+            await eventually(lambda: application.store.integrity.finished)
+            assert application.damage == told[-1].reason
+        await application.close()
+
+    await run()
+    with closing(sqlite3.connect(tmp_path / "hookline.db")) as database:
+        (page,) = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'delivery_capture'").fetchone()
+    with (tmp_path / "hookline.db").open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(bytes(4096))
+    await run()
+    assert told == []
+    (tmp_path / "hookline.pid").write_text("1")
+    await run(delay_s=60)
+    assert told == []
+    await run()
+    await run()
+    assert len(told) == 2

@@ -61,6 +61,9 @@ def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     serve.add_argument(
         "--set-aside-damaged", action="store_true", help="when the database is damaged, keep it aside and begin anew"
     )
+    serve.add_argument(
+        "--new-database", action="store_true", help="when the database is missing, start with a new, empty one"
+    )
 
 
 def given_settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -88,6 +91,7 @@ def serve(options: argparse.Namespace, folder: Path) -> ServeOptions:
         endpoints=tuple(map(_endpoint_name, options.endpoints)),
         tail=options.tail,
         set_aside_damaged=options.set_aside_damaged,
+        new_database=options.new_database,
         **given_settings(options),
     )
 

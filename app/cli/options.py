@@ -54,6 +54,7 @@ class ServeOptions(ListenOptions, frozen=True):
     endpoints: tuple[str, ...] = ()
     tail: bool = False
     set_aside_damaged: bool = False
+    new_database: bool = False
 
 
 class WindowOptions(ListenOptions, frozen=True):

@@ -67,6 +67,10 @@ class DamagedDatabaseError(DataFolderError):
     """The database file is not one that can be read; it may be set aside."""
 
 
+class MissingDatabaseError(DataFolderError):
+    """There is no database, yet other files show that there was one; a new one is made only when asked for."""
+
+
 class PortInUseError(HooklineError):
     """A port to listen on, chosen by `option`, is taken. `holder` names the program when the system tells."""
 

@@ -115,6 +115,18 @@ class StorageLimitChanged(Event, frozen=True):
     use: StorageUse
 
 
+class DatabaseDamaged(Event, frozen=True):
+    """A check after an unclean stop found damaged pages: `reason` in words."""
+
+    reason: str
+
+
+class FileTrouble(Event, frozen=True):
+    """Commands cannot find this program, because its file cannot be written (`reason` in words), or can (None)."""
+
+    reason: str | None
+
+
 class SettingsChanged(Event, frozen=True):
     """The settings in force are now these."""
 

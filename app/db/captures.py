@@ -44,13 +44,13 @@ class Captures:
         self,
         writer: Writer,
         readers: Readers,
+        index: Index,
         *,
         tally: Tally,
         sweeper: Sweeper,
         limits: StorageLimits,
         identifier: Identifier,
         publish: Callable[[Event], None],
-        index: Index,
     ) -> None:
         self._writer, self._readers, self._tally, self._limits = writer, readers, tally, limits
         self._sweeper, self._identifier, self._publish, self._index = sweeper, identifier, publish, index

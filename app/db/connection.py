@@ -55,7 +55,7 @@ _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
 class GoneError(Exception):
-    """The database file is not at its place any more: what is written would be lost."""
+    """The database file is not at its place any more, or cannot be reached: what is written would be lost."""
 
 
 def trouble(error: BaseException) -> str | None:
@@ -70,6 +70,11 @@ def wants_room(error: BaseException) -> bool:
     """Whether a full disk may be why: SQLite calls it an input or output error where it is the log's index that cannot
     grow."""
     return _code(error) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+
+
+def is_damage(error: BaseException | None) -> bool:
+    """Whether it says that the database file is damaged."""
+    return error is not None and _code(error) in _DAMAGE
 
 
 def _code(error: BaseException) -> int | None:
@@ -101,8 +106,12 @@ def open_writer(path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRAT
 
 def reader_database(path: Path) -> SqliteDatabase:
     """A database each thread may connect to for reading only."""
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    return SqliteDatabase(uri, pragmas=_READ_PRAGMAS, timeout=BUSY_S, autoconnect=False, uri=True)
+    return SqliteDatabase(read_only_uri(path), pragmas=_READ_PRAGMAS, timeout=BUSY_S, autoconnect=False, uri=True)
+
+
+def read_only_uri(path: Path) -> str:
+    """What opens the database for reading alone."""
+    return f"{path.absolute().as_uri()}?mode=ro"
 
 
 def companions(path: Path) -> tuple[Path, Path]:
@@ -119,14 +128,19 @@ class Whereabouts:
     def check(self) -> None:
         """GoneError when a file is not the one that is open."""
         for file, identity in self._files:
-            if _identity(file) != identity:
+            try:
+                found = _identity(file)
+            except OSError as error:
+                text = f"{file} cannot be reached: {error.strerror}. Check the folder's permissions and the disk."
+                raise GoneError(text) from error
+            if found != identity:
                 raise GoneError(f"{file} was moved, replaced or deleted. Put it back, or restart Hookline.")
 
 
 def _identity(file: str) -> tuple[int, int] | None:
     try:
         stat = os.stat(file)  # a Path costs three times as much, and this runs at each commit
-    except OSError:
+    except FileNotFoundError:
         return None
     return stat.st_dev, stat.st_ino
 
@@ -147,7 +161,7 @@ def _look(path: Path, known: Sequence[str]) -> None:
         message = f"{path} is not a file. Move it away, or choose another folder with --data-dir."
         raise DataFolderError(message, path.parent)
     if path.stat().st_size < SMALLEST:
-        raise _damaged(path)  # SQLite would take it for an empty one
+        raise damaged(path)  # SQLite would take it for an empty one
     if path.with_name(path.name + "-journal").exists():
         return  # cut off while it was first made: only a writing connection can undo that
     mode = "mode=ro" if logged else "immutable=1"  # immutable leaves no companions behind
@@ -156,7 +170,8 @@ def _look(path: Path, known: Sequence[str]) -> None:
         applied(connection, path, known)
 
 
-def _damaged(path: Path) -> DamagedDatabaseError:
+def damaged(path: Path) -> DamagedDatabaseError:
+    """The error for a file that cannot be used."""
     message = f"{path} is damaged or no database. It was left as it is; set it aside to start with an empty one."
     return DamagedDatabaseError(message, path.parent)
 
@@ -186,7 +201,7 @@ def _in_words(path: Path) -> Iterator[None]:
         if reason is None:
             raise
         if code in _DAMAGE:
-            raise _damaged(path) from error
+            raise damaged(path) from error
         if code in _LOCKED:
             message = f"{path} is locked by another program. Close that program, then start Hookline again."
         else:

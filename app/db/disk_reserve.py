@@ -27,6 +27,7 @@ from app.db.jobs import Add, Job
 log = logging.getLogger(__name__)
 
 FILE_NAME = "hookline.reserve"
+INDEX_NAME = "search.db"
 MOST_IN_FILE = 16 * MIB
 """Enough for the largest step of deleting, however full the disk is."""
 LEAST_IN_FILE = 128 * KIB
@@ -52,7 +53,7 @@ def reserve_of(wanted: int, total: int) -> int:
 
 
 class DiskReserve:
-    """Decides which captures have room. Used on the writer's thread alone, save for `keep_file` and `has_plenty`.
+    """Decides which captures have room. Used on the writer's thread alone, save for `has_plenty`.
 
     `wanted` gives the setting. Sizes are bytes; `low` says that captures are refused, `reason` why.
     """
@@ -72,9 +73,12 @@ class DiskReserve:
         self.low = False
         self.reason: str | None = None
 
-    def keep_file(self) -> None:
+    def begin(self, connection: sqlite3.Connection) -> None:
         """From now on the reserve has its file; a command that opens the store for a moment needs none."""
         self._keeps_file = True
+        self.look(connection)
+        if self._left < GROUP:
+            self._refuse(GROUP)
 
     def has_plenty(self) -> bool:
         """Whether there is room for what can wait: the search index. May be asked on any thread."""
@@ -138,7 +142,7 @@ class DiskReserve:
 
     def _take_back(self) -> None:
         usage, held = _usage(self._path.parent), self._file_size()
-        if usage is None or not self._file.exists():
+        if usage is None or held is None:
             return
         size = min(MOST_IN_FILE, reserve_of(self._wanted(), usage[0]))
         while size >= max(LEAST_IN_FILE, held + 1) and not (size - held <= usage[1] and _fill(self._file, size)):
@@ -168,11 +172,8 @@ class DiskReserve:
     def _measure(self, connection: sqlite3.Connection) -> None:
         self._measured = time.monotonic()
         usage = _usage(self._path.parent)
-        try:
-            in_file = self._path.stat().st_size
-        except OSError:
-            usage = None
-        if usage is None:
+        in_file = size_of(self._path)
+        if usage is None or in_file is None:
             self._left = 2 * NEAR  # it cannot be told: whoever writes is told what is wrong
             return
         if not self._page_size:
@@ -188,29 +189,23 @@ class DiskReserve:
         # Pages that are in the log alone: the next checkpoint makes the database file that much larger.
         self._kept = self._reserve + max(0, pages * self._page_size - in_file)
         if self._keeps_file:
-            self._kept += max(0, self._file_wanted() - self._file_size())
+            self._kept += max(0, self._file_wanted() - (self._file_size() or 0))
         # By half: what is captured stands in the log first, and then in the database as well.
         self._left = (free - self._kept) // 2
 
     def _owns_enough(self, *, fill: bool = False) -> bool:
         """Whether the file owns its blocks; `fill` it if it does not. Without it, no block of the log is given away."""
         size = self._file_wanted()
-        return not self._keeps_file or self._file_size() >= size or (fill and _fill(self._file, size))
+        return not self._keeps_file or (self._file_size() or 0) >= size or (fill and _fill(self._file, size))
 
     def _file_wanted(self) -> int:
         return min(MOST_IN_FILE, self._reserve)
 
-    def _file_size(self) -> int:
-        try:
-            return self._file.stat().st_size
-        except OSError:
-            return 0
+    def _file_size(self) -> int | None:
+        return size_of(self._file)
 
     def _log_size(self) -> int:
-        try:
-            return self._log.stat().st_size
-        except OSError:
-            return 0
+        return size_of(self._log) or 0
 
 
 def make_room_to_start(folder: Path) -> None:
@@ -219,7 +214,7 @@ def make_room_to_start(folder: Path) -> None:
     free = _free(folder)
     if free is None or free >= START_NEEDS or _empty(folder / FILE_NAME):
         return
-    for name in ("search.db", "search.db-wal"):
+    for name in (INDEX_NAME, f"{INDEX_NAME}-wal"):
         with contextlib.suppress(OSError):
             (folder / name).unlink()
             log.warning("the disk is full: %s was deleted to make room, and is made again when there is some", name)
@@ -237,6 +232,14 @@ def _usage(folder: Path) -> tuple[int, int] | None:
 def _free(folder: Path) -> int | None:
     usage = _usage(folder)
     return None if usage is None else usage[1]
+
+
+def size_of(file: Path) -> int | None:
+    """None when there is no such file, or it cannot be looked at."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return None
 
 
 def _size(add: Add) -> int:

@@ -62,6 +62,7 @@ class Readers:
             except Exception as error:
                 reason = trouble(error)
                 told = StorageUnavailableError(f"The stored requests cannot be read. {reason}") if reason else error
+                told.__cause__ = error if reason else error.__cause__
                 self._loop.call_soon_threadsafe(_settle, future, None, told)
             else:
                 self._loop.call_soon_threadsafe(_settle, future, result, None)

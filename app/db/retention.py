@@ -23,6 +23,7 @@ from app.core.model import Endpoint, PurgeReport, StorageSize
 from app.db.clock_check import ClockCheck
 from app.db.connection import companions
 from app.db.counts import Removed, Tally
+from app.db.disk_reserve import size_of
 from app.db.endpoints import Endpoints
 from app.db.expiry import count_expired, delete_expired, expired_size, forget_misdated
 from app.db.jobs import Pace
@@ -196,7 +197,5 @@ def _size(database: SqliteDatabase, path: Path, limits: list[tuple[int, int]]) -
         rows, taken = expired_size(connection, endpoint_id, before)
         expired += rows
         free += taken + rows * ROW_OVERHEAD
-    on_disk = sum(
-        file.stat().st_size for file in (path, companions(path)[0], path.with_name(INDEX_NAME)) if file.exists()
-    )
+    on_disk = sum(size_of(file) or 0 for file in (path, companions(path)[0], path.with_name(INDEX_NAME)))
     return StorageSize(file_bytes=on_disk, free_bytes=free, expired=expired)

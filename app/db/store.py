@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from app.core.clock import now_us
+from app.core.errors import StorageUnavailableError
 from app.core.events import Event, StorageTrouble
 from app.core.model import Counts
 from app.core.providers.catalogue import Identify
@@ -18,13 +20,15 @@ from app.db.account import Account
 from app.db.activity import Activity
 from app.db.bulk import Inserts
 from app.db.captures import Captures
-from app.db.connection import FILE_NAME
+from app.db.connection import FILE_NAME, damaged, is_damage
 from app.db.counts import Tally
 from app.db.deliveries import Deliveries
 from app.db.disk_reserve import DiskReserve
 from app.db.endpoints import Endpoints
 from app.db.eviction import Eviction
 from app.db.identifying import Identifier
+from app.db.integrity import IntegrityCheck
+from app.db.jobs import Job
 from app.db.listing import count_all
 from app.db.raw import raw
 from app.db.readers import Readers
@@ -37,6 +41,8 @@ from app.db.storage_limits import StorageLimits
 from app.db.storage_use import all_uses
 from app.db.sweeper import Sweeper
 from app.db.writer import Writer
+
+log = logging.getLogger(__name__)
 
 PURGE_INTERVAL_S = 900.0
 
@@ -77,15 +83,9 @@ class Store:
             writer, tally=tally, limits=limits, sweeper=sweeper, publish=publish, own_bases=own_bases
         )
         self.captures = Captures(
-            writer,
-            readers,
-            tally=tally,
-            sweeper=sweeper,
-            limits=limits,
-            identifier=identifier,
-            publish=told,
-            index=index,
+            writer, readers, index, tally=tally, sweeper=sweeper, limits=limits, identifier=identifier, publish=told
         )
+        self.integrity = IntegrityCheck(path, publish)
         self.activity = Activity(readers)
         self.senders = Senders(readers)
         self.deliveries = Deliveries(writer, readers, tally, limits, publish)
@@ -139,14 +139,20 @@ class Store:
         )
         try:
             await store._load()
-        except BaseException:
+        except BaseException as error:
             await store.close()
+            if isinstance(error, StorageUnavailableError) and is_damage(error.__cause__):
+                raise damaged(folder / FILE_NAME) from error
             raise
         return store
 
     def keep_reserve(self) -> None:
         """The program stays: from now on the disk reserve has its file."""
-        self._reserve.keep_file()
+
+        def failed(error: Exception) -> None:
+            log.debug("the disk reserve begins with the next capture: %s", error)
+
+        self._writer.put(Job(lambda database: self._reserve.begin(raw(database)), lambda _: None, failed))
 
     def hurry(self) -> None:
         """Hookline is about to end: wait no longer for a lock that another program holds."""
@@ -161,6 +167,7 @@ class Store:
             await self._sweeper.stop()
             await self._reclaim.stop()
             await self._identifier.stop()
+            await self.integrity.stop()
             await self._index.stop()
             await self.captures.close()
             await self._readers.close()

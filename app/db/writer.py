@@ -143,12 +143,12 @@ class Writer:
     def _main(self) -> None:
         try:
             self._database = open_writer(self._path)
+            self._connection = raw(self._database)
+            self._connection.execute(f"PRAGMA busy_timeout = {LOOK_UP_MS}")
+            self._whereabouts = Whereabouts(self._path)
         except BaseException as error:  # whatever it is, it belongs to the one who starts us
             self._loop.call_soon_threadsafe(self._opened, error)
             return
-        self._connection = raw(self._database)
-        self._connection.execute(f"PRAGMA busy_timeout = {LOOK_UP_MS}")
-        self._whereabouts = Whereabouts(self._path)
         self._loop.call_soon_threadsafe(self._opened, None)
         try:
             while self._turn():
@@ -219,7 +219,7 @@ class Writer:
         if held:
             full = StorageUnavailableError(f"Hookline cannot store anything now. {self._reserve.reason}")
             outcome.failures += [(item, full) for item in held]
-            self._announce()
+        self._announce()
         self._reserve.tidy(self._connection)
         self._loop.call_soon_threadsafe(self._done, outcome)
 
@@ -298,8 +298,10 @@ class Writer:
             return error
         if self._trouble is None:
             self._trouble = reason
-            self._announce(f" ({error})")
-        return StorageUnavailableError(f"Hookline cannot store anything now. {reason}")
+            self._announce("" if str(error) == reason else f" ({error})")
+        told = StorageUnavailableError(f"Hookline cannot store anything now. {reason}")
+        told.__cause__ = error
+        return told
 
     def _announce(self, detail: str = "") -> None:
         """Tell when storing begins to fail and when it works again; log it once, however often it comes and goes."""

@@ -10,8 +10,10 @@ from app.core.clock import now_us
 from app.core.events import (
     Bus,
     Captured,
+    DatabaseDamaged,
     EndpointRemoved,
     EndpointSaved,
+    FileTrouble,
     Mirrored,
     PlanChanged,
     Purged,
@@ -27,7 +29,12 @@ from app.ui.ports import ActivityPort
 from app.ui.throttle import Throttle
 
 MERGE_MS = 250
-STORAGE_KEY = "storage"
+FILE_ADVICE = "Check the data folder's permissions and the disk. Capturing works."
+DAMAGE_ADVICE = (
+    "Requests that open are intact. Close Hookline and copy the data folder; then put an older copy of hookline.db"
+    " in its place, or move it away to start with an empty database."
+)
+STORAGE_KEY, FILE_KEY, DAMAGE_KEY = "storage", "file", "damage"
 
 
 class News(QObject):
@@ -62,6 +69,8 @@ class News(QObject):
             bus.subscribe(Refused, self._refuse),
             bus.subscribe(SettingsChanged, self._settings),
             bus.subscribe(StorageTrouble, self._storage),
+            bus.subscribe(FileTrouble, self._file),
+            bus.subscribe(DatabaseDamaged, self._damage),
         ]
 
     def stop(self) -> None:
@@ -125,3 +134,12 @@ class News(QObject):
             return
         advice = "Senders are answered 503 and can try again; capturing goes on by itself as soon as it can."
         self._messages.post(Message(text=event.reason, advice=advice, key=STORAGE_KEY))
+
+    def _file(self, event: FileTrouble) -> None:
+        if event.reason is None:
+            self._messages.withdraw(FILE_KEY)
+        else:
+            self._messages.post(Message(text=event.reason, advice=FILE_ADVICE, tone="warning", key=FILE_KEY))
+
+    def _damage(self, event: DatabaseDamaged) -> None:
+        self._messages.post(Message(text=event.reason, advice=DAMAGE_ADVICE, key=DAMAGE_KEY))

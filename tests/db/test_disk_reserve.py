@@ -98,6 +98,18 @@ async def test_captures_are_refused_below_the_reserve_and_all_else_goes_on(
     await add(store, endpoint.id)
 
 
+async def test_a_disk_that_is_nearly_full_is_told_of_before_anybody_sends(
+    store: Store, events: list[Event], disk: Disk, tmp_path: Path
+) -> None:
+    disk.room = 10 * MIB
+    store.keep_reserve()
+    await eventually(lambda: reasons(events))
+    assert str(reasons(events)[0]).startswith("The disk has ")
+    disk.room = 10 * GIB
+    await eventually(lambda: reasons(events)[1:] == [None])
+    assert (tmp_path / FILE_NAME).stat().st_size == 16 * MIB
+
+
 async def test_a_group_of_large_bodies_never_eats_the_reserve(store: Store, endpoint: Endpoint, disk: Disk) -> None:
     """What fits is stored, what does not is refused; half of the room is the log's."""
     disk.room = 40 * MIB
@@ -139,6 +151,7 @@ async def test_the_file_is_kept_once_the_program_stays_and_emptied_for_a_start(
     await add(store, endpoint.id)
     assert not (tmp_path / FILE_NAME).exists()
     store.keep_reserve()
+    await eventually((tmp_path / FILE_NAME).exists)
     await add(store, endpoint.id)
     assert (tmp_path / FILE_NAME).stat().st_size == 16 * MIB
     assert (tmp_path / FILE_NAME).stat().st_blocks * 512 >= 16 * MIB

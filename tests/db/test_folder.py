@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.core.errors import DataFolderError, FolderInUseError
-from app.db.folder import hold_folder, set_aside
+from app.core.errors import DataFolderError, FolderInUseError, MissingDatabaseError
+from app.db.folder import hold_folder, require_database, set_aside
 from app.db.store import Store
 from tests.db.helpers import files
 
@@ -83,3 +83,34 @@ async def test_setting_aside_keeps_every_byte_and_makes_room(tmp_path: Path) -> 
 def test_there_must_be_something_to_set_aside(tmp_path: Path) -> None:
     with pytest.raises(DataFolderError, match="no database"):
         set_aside(tmp_path)
+
+
+def test_a_folder_that_was_not_released_says_so_until_it_was_checked(tmp_path: Path) -> None:
+    hold = hold_folder(tmp_path)
+    assert not hold.was_left
+    hold.release(unchecked=True)
+    for unchecked in (True, False):
+        hold = hold_folder(tmp_path)
+        assert hold.was_left
+        hold.release(unchecked=unchecked)
+    hold = hold_folder(tmp_path)
+    assert not hold.was_left
+    hold.release()
+
+
+@pytest.mark.parametrize("trace", ["search.db", "hookline.reserve", "hookline.db.before-4"])
+def test_a_database_is_missing_where_another_file_shows_that_there_was_one(tmp_path: Path, trace: str) -> None:
+    (tmp_path / trace).write_bytes(b"something")
+    for _ in range(2):
+        with pytest.raises(MissingDatabaseError, match=trace) as caught:
+            require_database(tmp_path)
+        assert str(tmp_path / "hookline.db") in str(caught.value)
+        (tmp_path / "hookline.db").touch()  # an empty one is as good as none
+    (tmp_path / "hookline.db").write_bytes(b"whatever it is, it is there")
+    require_database(tmp_path)
+
+
+def test_a_new_folder_needs_no_database_whatever_was_put_into_it_by_hand(tmp_path: Path) -> None:
+    for name in ("settings.json", "api-token", "window.ini", "hookline.db.before-4.part", "hookline.lock"):
+        (tmp_path / name).write_bytes(b"something")
+    require_database(tmp_path)

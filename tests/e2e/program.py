@@ -11,6 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -33,14 +35,32 @@ def hookline(folder: Path, *arguments: str, **extra: str) -> subprocess.Complete
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=START_S, check=False)
 
 
+def api(program: Program, method: str, path: str) -> tuple[int, Any]:
+    """Status and answer of a call to the program's local API."""
+    connection = HTTPConnection(urlsplit(program.api_url).netloc, timeout=START_S)
+    with closing(connection):
+        connection.request(method, f"/api/v1{path}", headers={"Authorization": f"Bearer {program.token}"})
+        answer = connection.getresponse()
+        data = answer.read()
+    return answer.status, json.loads(data) if data else None
+
+
 class Program:
     """`hookline …` on a data folder and free ports, ready once entered, stopped when left."""
 
-    def __init__(self, folder: Path, *arguments: str, command: tuple[str, ...] = ("serve",), **extra: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        command: tuple[str, ...] = ("serve",),
+        prefix: tuple[str, ...] = (),
+        **extra: str,
+    ) -> None:
         self.folder = folder
-        line = [sys.executable, "-m", "app", *command, "--port", "0", "--api-port", "0", *arguments]
+        line = [*prefix, sys.executable, "-m", "app", *command, "--port", "0", "--api-port", "0", *arguments]
         env = environment(HOOKLINE_DATA_DIR=str(folder), **extra)
         self.process = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.api_url = self.token = ""
         self._lines: queue.Queue[str] = queue.Queue()
         self.errors: list[str] = []
         self._readers = [
@@ -65,6 +85,8 @@ class Program:
         while time.monotonic() < deadline and self.process.poll() is None:
             runtime = self.runtime()
             if runtime and runtime["pid"] == self.process.pid and runtime["capture_url"]:
+                self.api_url = str(runtime["api_url"])
+                self.token = (self.folder / "api-token").read_text().strip()
                 return
             time.sleep(0.02)
         self.process.kill()

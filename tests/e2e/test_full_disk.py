@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import os
 import socket
@@ -19,7 +18,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from tests.e2e.program import Program, hookline
+from tests.e2e.program import Program, api, hookline
 from tests.e2e.senders import Answer, post
 
 if sys.platform != "linux":
@@ -58,19 +57,6 @@ def fill_from_outside(folder: Path) -> Path:
                     pass
     assert free(folder) == 0
     return ballast
-
-
-def api(program: Program, method: str, path: str) -> tuple[int, Any]:
-    """Status and answer of a call to the local API."""
-    runtime = program.runtime()
-    assert runtime is not None
-    connection = http.client.HTTPConnection(urlsplit(runtime["api_url"]).netloc, timeout=20)
-    with closing(connection):
-        token = (program.folder / "api-token").read_text().strip()
-        connection.request(method, f"/api/v1{path}", headers={"Authorization": f"Bearer {token}"})
-        answer = connection.getresponse()
-        data = answer.read()
-    return answer.status, json.loads(data) if data else None
 
 
 def make_endpoint(program: Program) -> str:

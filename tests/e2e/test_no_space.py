@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.program import Program, environment, hookline
+from tests.e2e.program import Program, environment
 from tests.e2e.senders import Answer, Load, post
 
 if sys.platform != "linux":
@@ -61,14 +61,6 @@ def test_a_start_without_room_is_refused_in_one_line(tmp_path: Path, room: int) 
     assert str(tmp_path) in started.stderr
     with Program(tmp_path):
         pass  # what a failed start leaves behind is in nobody's way
-
-
-def test_a_note_of_the_addresses_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "runtime.json.new").mkdir()
-    started = hookline(tmp_path, "serve", "--port", "0", "--api-port", "0")
-    assert started.returncode == 3
-    assert started.stderr.count("\n") == 1
-    assert "runtime.json" in started.stderr
 
 
 def _until_refused(url: str, acknowledged: list[str]) -> Answer:

@@ -14,7 +14,7 @@ from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
-from app.core.events import StorageTrouble
+from app.core.events import DatabaseDamaged, FileTrouble, StorageTrouble
 from app.core.model import Plan, Refusal
 from app.ui.frame.rows import SidebarRow
 from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
@@ -76,6 +76,20 @@ class TestLive:
                 assert window.error_bar.isVisible()
                 desk.bus.publish(StorageTrouble(reason=None))
                 assert not window.error_bar.isVisible()
+
+        run(scene())
+
+    def test_damage_and_a_file_that_cannot_be_written_raise_a_banner(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                desk.bus.publish(DatabaseDamaged(reason="The database is damaged."))
+                desk.bus.publish(FileTrouble(reason="runtime.json cannot be written."))
+                texts = [message.text for message in desk.tasks.messages.waiting()]
+                assert texts == ["The database is damaged.", "runtime.json cannot be written."]
+                assert "copy the data folder" in window.error_bar.accessibleName()
+                desk.bus.publish(FileTrouble(reason=None))
+                assert [message.text for message in desk.tasks.messages.waiting()] == texts[:1]
+                assert window.error_bar.isVisible()
 
         run(scene())
 

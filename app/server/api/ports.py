@@ -146,6 +146,8 @@ class ApiDoors:
     """The URL to give to senders."""
     storage_trouble: Callable[[], str | None]
     """Why storing fails now, in words; None when it works."""
+    warnings: Callable[[], tuple[str, ...]]
+    """What else is wrong, in words, though storing works."""
     uptime_s: Callable[[], float]
     settings: Callable[[], Settings]
     apply_settings: Callable[[Settings], Awaitable[None]]

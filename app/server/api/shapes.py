@@ -208,7 +208,10 @@ class StoredOut(Record, frozen=True):
 
 
 class StatusOut(Record, frozen=True):
-    """How the program is doing. `storage` is `ok`, or says why storing fails."""
+    """How the program is doing. `storage` is `ok`, or says why storing fails; `warnings` say what else is wrong.
+
+    `database_bytes` is null while the database cannot be read.
+    """
 
     version: str
     capture_url: str | None
@@ -216,9 +219,10 @@ class StatusOut(Record, frozen=True):
     plan: Plan
     endpoints: Held
     counts: Totals
-    database_bytes: int
+    database_bytes: int | None
     stored: StoredOut
     uptime_seconds: float
     pid: int
     storage: str
+    warnings: tuple[str, ...]
     retention: RetentionOut

@@ -7,6 +7,8 @@ import os
 import msgspec
 from aiohttp import web
 
+from app.core.errors import StorageUnavailableError
+from app.core.model import StorageSize
 from app.server.api.account import endpoints_held
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
 from app.server.api.ports import ApiDoors
@@ -37,13 +39,13 @@ class StateCalls:
         ]
 
     async def status(self, request: web.Request) -> web.Response:
-        """How the program is doing."""
+        """How the program is doing; answered whatever became of the database."""
         doors = self._doors
-        size = await doors.retention.size()
         endpoints = doors.endpoints.all()
         counts = [doors.captures.counts(endpoint.id) for endpoint in endpoints]
         plan, problem = doors.account.plan, doors.retention.problem
-        if problem is not None:
+        size = await self._size()
+        if problem is not None and size is not None:
             problem = msgspec.structs.replace(problem, expired=size.expired)
         return answer(
             StatusOut(
@@ -57,11 +59,12 @@ class StateCalls:
                     unread=sum(count.unread for count in counts),
                     refused=doors.refused.total,
                 ),
-                database_bytes=size.file_bytes,
+                database_bytes=None if size is None else size.file_bytes,
                 stored=stored_out(doors.limits.use()),
                 uptime_seconds=round(doors.uptime_s(), 3),
                 pid=os.getpid(),
                 storage=doors.storage_trouble() or "ok",
+                warnings=doors.warnings(),
                 retention=retention_out(problem),
             )
         )
@@ -70,6 +73,12 @@ class StateCalls:
         """Trust the clock and delete by age again; harmless while that is done anyway."""
         await self._doors.retention.resume()
         return answer(retention_out(self._doors.retention.problem))
+
+    async def _size(self) -> StorageSize | None:
+        try:
+            return await self._doors.retention.size()
+        except StorageUnavailableError:
+            return None
 
     async def refused(self, request: web.Request) -> web.Response:
         """Refused requests, newest first."""

@@ -28,6 +28,7 @@ class Desk:
         self.store = store
         self.refused = RefusedLog(bus.publish)
         self.trouble: str | None = None
+        self.warnings: list[str] = []
         self.base = "https://hooks.example"
         self.settings = Settings()
         self.taken_port = 9999
@@ -48,6 +49,7 @@ class Desk:
             capture_url=lambda: "http://127.0.0.1:8787",
             endpoint_url=lambda endpoint: f"{self.base}/catch/{endpoint.slug}",
             storage_trouble=lambda: self.trouble,
+            warnings=lambda: tuple(self.warnings),
             uptime_s=lambda: 1.5,
             settings=lambda: self.settings,
             apply_settings=self.apply,

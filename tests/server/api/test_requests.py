@@ -141,6 +141,7 @@ async def test_the_plan_and_totals_in_the_status(desk: Desk) -> None:
     await desk.store.captures.mark_read([made[0].id])
     await desk.store.account.set_plan(Plan.PRO)
     desk.trouble = "The disk is full."
+    desk.warnings = ["The database is damaged."]
     status = (await desk.client.get("/status")).json()
     assert status.pop("database_bytes") > 0
     assert status.pop("pid") > 0
@@ -157,6 +158,7 @@ async def test_the_plan_and_totals_in_the_status(desk: Desk) -> None:
         "uptime_seconds": 1.5,
         "storage": "The disk is full.",
         "retention": {"state": "running", "reason": None, "resumes_in_seconds": None},
+        "warnings": ["The database is damaged."],
     }
     desk.trouble = None
     await desk.store.account.set_plan(Plan.FREE)

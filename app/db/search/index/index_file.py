@@ -16,12 +16,13 @@ from pathlib import Path
 
 from app.core.model import Record
 from app.db.connection import companions
+from app.db.disk_reserve import INDEX_NAME
 from app.db.search.index import numbers, vocabulary
 from app.db.search.index.group import Group
 from app.db.search.index.runs import TABLE, Sample
 from app.db.search.index.wanted import Wanted
 
-FILE_NAME = "search.db"
+FILE_NAME = INDEX_NAME
 GROUP = 32_768
 """Numbers of requests in a group."""
 _FORM = 4
