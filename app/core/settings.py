@@ -43,8 +43,8 @@ class Settings(Record, frozen=True):
             16 * MIB,
             TIB,
             "Disk reserve",
-            "With less than this free on the disk, requests are answered 503, so that there is always room to delete."
-            " On a disk smaller than 5 GiB it is 5 % of the disk at most.",
+            "Requests are answered 503 while less than this is free, so that deleting always works."
+            " At most 5 % of a disk smaller than 5 GiB.",
         ),
     ] = 256 * MIB
     storage_limit: Annotated[

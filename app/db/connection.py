@@ -119,6 +119,12 @@ def companions(path: Path) -> tuple[Path, Path]:
     return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
 
 
+def checkpoint(connection: sqlite3.Connection, mode: str) -> bool:
+    """Move what the log holds into the database file; whether all of it is there now."""
+    busy, logged, moved = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+    return not busy and bool(logged == moved)
+
+
 class Whereabouts:
     """Notices when the database or its log was moved, replaced or deleted. Looking costs two `stat` calls."""
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from app.core.sizes import GIB, KIB, MIB
 from app.core.wording import size_text
-from app.db.connection import AUTOCHECKPOINT
+from app.db.connection import AUTOCHECKPOINT, checkpoint
 from app.db.jobs import Add, Job
 
 log = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class DiskReserve:
         """A write found the disk full: let it have what the log no longer needs, then the reserve's file; whether
         there is any use in trying again."""
         free = _free(self._path.parent)
-        if free is None or free > START_NEEDS:
+        if free is None or free > MOST_IN_FILE:
             return False  # it is not the disk that is full: a limit, a quota
         self._refuse(GROUP)
         emptied = _empty(self._file)
@@ -212,12 +212,18 @@ def make_room_to_start(folder: Path) -> None:
     """A start writes a little before the database is open: on a full disk, empty the reserve's file for it, or else
     delete the search index, which can be made again."""
     free = _free(folder)
-    if free is None or free >= START_NEEDS or _empty(folder / FILE_NAME):
+    if free is None or free >= START_NEEDS or give_up(folder):
         return
     for name in (INDEX_NAME, f"{INDEX_NAME}-wal"):
         with contextlib.suppress(OSError):
             (folder / name).unlink()
             log.warning("the disk is full: %s was deleted to make room, and is made again when there is some", name)
+
+
+def give_up(folder: Path) -> bool:
+    """On a full disk, empty the reserve's file for a small one that has to be written; whether that made room."""
+    free = _free(folder)
+    return free is not None and free < START_NEEDS and _empty(folder / FILE_NAME)
 
 
 def _usage(folder: Path) -> tuple[int, int] | None:
@@ -248,10 +254,8 @@ def _size(add: Add) -> int:
 
 
 def _checkpoint(connection: sqlite3.Connection, mode: str) -> bool:
-    """Whether all of the log is in the database now, so that the next write begins it anew."""
     with contextlib.suppress(sqlite3.Error):
-        busy, logged, moved = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
-        return not busy and logged == moved
+        return checkpoint(connection, mode)
     return False
 
 

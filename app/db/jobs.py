@@ -46,6 +46,10 @@ class Pace:
         elif seconds < self.TARGET_S / 3:
             self.rows = min(self._most, self.rows * 2)
 
+    def begin_small(self) -> None:
+        """There was no room for the last step: take on as little as may be."""
+        self.rows = self._least
+
 
 class Job:
     """One write. `after` runs on the loop, in the order of commits; `failed` runs instead when nothing was written."""

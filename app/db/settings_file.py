@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from pathlib import Path
@@ -11,6 +12,7 @@ import msgspec
 
 from app.core.errors import DataFolderError
 from app.core.settings import Settings, bounds, check, first_storage_limit
+from app.db.disk_reserve import give_up
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +57,20 @@ def _read(folder: Path) -> dict[str, object]:
 def save(folder: Path, settings: Settings) -> None:
     """Put the settings on disk, with mode 0600; DataFolderError when that cannot be, and the old ones stay."""
     file = folder / FILE_NAME
-    half = file.with_name(f"{file.name}.part")
     text = msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n"
+    try:
+        try:
+            _replace(file, text)
+        except OSError:
+            if not give_up(folder):
+                raise
+            _replace(file, text)
+    except OSError as error:
+        raise DataFolderError(f"{file} cannot be written: {error.strerror}. Check its permissions.", folder) from error
+
+
+def _replace(file: Path, text: bytes) -> None:
+    half = file.with_name(f"{file.name}.part")
     try:
         descriptor = os.open(half, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
         with os.fdopen(descriptor, "wb") as stream:
@@ -64,8 +78,10 @@ def save(folder: Path, settings: Settings) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         half.replace(file)
-    except OSError as error:
-        raise DataFolderError(f"{file} cannot be written: {error.strerror}. Check its permissions.", folder) from error
+    except OSError:
+        with contextlib.suppress(OSError):
+            half.unlink()
+        raise
 
 
 def _settings(file: Path, given: dict[str, object]) -> Settings:

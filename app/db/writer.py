@@ -17,7 +17,7 @@ from typing import TypeVar
 from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
-from app.db.connection import BUSY_S, Whereabouts, open_writer, trouble, wants_room
+from app.db.connection import BUSY_S, Whereabouts, checkpoint, open_writer, trouble, wants_room
 from app.db.disk_reserve import DiskReserve
 from app.db.jobs import Add, Bulk, Job, Outcome, Pace
 from app.db.raw import raw, savepoint, transaction
@@ -102,11 +102,11 @@ class Writer:
         def job(database: SqliteDatabase, _: int) -> bool:
             connection = raw(database)
             connection.execute("PRAGMA busy_timeout = 0")
-            # On a full disk the log's blocks are not given away: the next deletion needs them.
-            mode = "PASSIVE" if self._reserve.low else "TRUNCATE"
-            busy, logged, moved = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
-            connection.execute(f"PRAGMA busy_timeout = {LOOK_UP_MS}")
-            return not busy and bool(logged == moved)
+            try:
+                # On a full disk the log's blocks are not given away: the next deletion needs them.
+                return checkpoint(connection, "PASSIVE" if self._reserve.low else "TRUNCATE")
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {LOOK_UP_MS}")
 
         return await self.between(job, Pace(1), whole=False)
 
@@ -275,6 +275,8 @@ class Writer:
             except Exception as error:
                 if not wants_room(error) or not self._reserve.make_room(self._connection):
                     raise
+                if job.pace is not None:
+                    job.pace.begin_small()
                 self._run_step(job)
             outcome.jobs.append(job)
         except Exception as error:

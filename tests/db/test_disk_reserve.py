@@ -20,7 +20,7 @@ from app.db import writer as writer_module
 from app.db.disk_reserve import FILE_NAME, make_room_to_start, reserve_of
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, add_many, eventually, files, of_kind, query
+from tests.db.helpers import BODY, add, add_many, eventually, files, of_kind, query
 
 
 class Usage(NamedTuple):
@@ -80,13 +80,18 @@ def test_a_small_disk_keeps_five_per_cent_at_most(wanted: int, total: int, kept:
 async def test_captures_are_refused_below_the_reserve_and_all_else_goes_on(
     store: Store, endpoint: Endpoint, events: list[Event], disk: Disk
 ) -> None:
-    kept = await add(store, endpoint.id)
+    kept = factories.capture(BODY, seq=store.captures.new_seq(), endpoint_id=endpoint.id)
+    await store.captures.add(kept, BODY, forward_url="http://127.0.0.1:9/")
     disk.room = 15 * MIB
     with pytest.raises(StorageUnavailableError, match=r"The disk has 1\d MB free, and capturing needs 3\d MB\."):
         await add(store, endpoint.id)
     with pytest.raises(StorageUnavailableError):
         await store.captures.add_part(store.captures.new_seq(), 0, bytes(PART_SIZE))
     assert len(reasons(events)) == 1
+    (queued,) = await store.deliveries.pending(endpoint.id)
+    with pytest.raises(StorageUnavailableError):
+        await store.deliveries.finish(queued, b"as long as the target likes")
+    await store.deliveries.finish(queued, b"")
     await store.captures.star([kept.id])
     await store.captures.set_note(kept.id, "still possible")
     await store.endpoints.update(endpoint.id, factories.draft(name="renamed"))

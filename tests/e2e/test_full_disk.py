@@ -17,7 +17,10 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
+from msgspec.structs import replace
 
+from app.application import Application
+from tests.db.helpers import eventually
 from tests.e2e.program import Program, api, hookline
 from tests.e2e.senders import Answer, post
 
@@ -131,6 +134,9 @@ def test_captures_stop_in_time_and_come_back_after_deleting(folder: Path, size: 
         ids, refused = fill_by_captures(url, size)
         assert refused.headers["retry-after"]
         assert json.loads(refused.body) == {"error": "storage_unavailable"}
+        while free(folder) > 2 * size + 4_000_000:  # somebody read, so that the log could not shrink
+            time.sleep(0.1)
+            ids += fill_by_captures(url, size)[0]
         ids += fill_by_captures(url, 600)[0]
         assert sum(path.stat().st_size for path in folder.iterdir()) > DISK * 0.6
         assert free(folder) > 1_000_000
@@ -186,3 +192,15 @@ def check_reading_and_deleting(program: Program, ids: set[str]) -> set[str]:
     assert api(program, "GET", "/status")[1]["storage"] != "ok"
     assert api(program, "DELETE", f"/requests/{listed[0]}")[0] == 204
     return {listed[0]}
+
+
+async def test_settings_are_saved_on_a_full_disk(folder: Path) -> None:
+    application = Application(folder, {"port": 0, "api_port": 0})
+    await application.open()
+    await application.listen()
+    await eventually((folder / "hookline.reserve").exists)
+    fill_from_outside(folder)
+    await application.apply_settings(replace(application.settings, theme="dark"))
+    assert json.loads((folder / "settings.json").read_text())["theme"] == "dark"
+    await application.close()
+    assert (folder / "hookline.reserve").stat().st_size >= 100_000

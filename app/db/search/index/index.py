@@ -126,7 +126,10 @@ class Index:
             await self._wake.wait()
 
     async def _wait_for_room(self) -> None:
-        while not await self._on_thread(self._has_room):  # noqa: ASYNC110 - no disk tells of its room
+        """Only what is deleted is forgotten meanwhile: that gives room."""
+        while not await self._on_thread(self._has_room):
+            if self._file is not None:
+                await self._forget()
             await asyncio.sleep(ROOM_S)
 
     async def _give_up(self) -> None:
