@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from app.core.errors import DataFolderError
+from app.db.disk_reserve import give_up
 
 FILE_NAME = "runtime.json"
 
@@ -27,24 +28,34 @@ class Runtime(msgspec.Struct, frozen=True):
 
 def write(folder: Path, runtime: Runtime) -> None:
     """Write the file, readable by its owner alone, in one step; DataFolderError when that cannot be."""
-    data = msgspec.json.encode(runtime) + b"\n"
+    file, data = folder / FILE_NAME, msgspec.json.encode(runtime) + b"\n"
     try:
-        _replace(folder / FILE_NAME, data)
+        try:
+            _replace(file, data)
+        except OSError:
+            if not give_up(folder):
+                raise
+            _replace(file, data)
     except OSError as error:
         try:
-            _overwrite(folder / FILE_NAME, data)
+            _overwrite(file, data)
         except OSError:
-            message = f"{folder / FILE_NAME} cannot be written: {error.strerror}. No command finds this program now."
+            message = f"{file} cannot be written: {error.strerror}. No command finds this program now."
             raise DataFolderError(message, folder) from error
 
 
 def _replace(file: Path, data: bytes) -> None:
     temporary = file.with_name(file.name + ".new")
     temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "wb") as new:
-        new.write(data)
-    temporary.replace(file)
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as new:
+            new.write(data)
+        temporary.replace(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def _overwrite(file: Path, data: bytes) -> None:

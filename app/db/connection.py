@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from app.db.raw import raw
 
 FILE_NAME = "hookline.db"
 BUSY_S = 2.0
+NO_ROOM = 1024 * 1024
+"""With less than that free on the disk a start cannot be sure to come to its end."""
 AUTOCHECKPOINT = 2_000
 """Pages in the log that are moved into the database file at once."""
 SMALLEST = 512
@@ -211,7 +214,9 @@ def _in_words(path: Path) -> Iterator[None]:
         if code in _LOCKED:
             message = f"{path} is locked by another program. Close that program, then start Hookline again."
         else:
-            message = f"{path} cannot be used. {reason}"
+            # A log that cannot grow is a full disk, but its index that cannot is an error of the disk.
+            full = wants_room(error) and shutil.disk_usage(path.parent).free < NO_ROOM
+            message = f"{path} cannot be used. {_REASONS[sqlite3.SQLITE_FULL] if full else reason}"
         raise DataFolderError(message, path.parent) from error
     except OSError as error:
         message = f"{path} cannot be used: {error.strerror}. Check the folder's permissions and the disk."

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from app.core.sizes import GIB, KIB, MIB
 from app.core.wording import size_text
-from app.db.connection import AUTOCHECKPOINT, checkpoint
+from app.db.connection import AUTOCHECKPOINT, NO_ROOM, checkpoint
 from app.db.jobs import Add, Job
 
 log = logging.getLogger(__name__)
@@ -32,8 +32,9 @@ MOST_IN_FILE = 16 * MIB
 """Enough for the largest step of deleting, however full the disk is."""
 LEAST_IN_FILE = 128 * KIB
 """Enough to start and to delete a few requests: what is filled again at a stop, if there is no more."""
-START_NEEDS = MIB
 PLENTY = 16 * MIB
+LEFT_OVER = 64 * KIB
+"""What the file leaves to small files of the folder when it takes back what there is."""
 SMALL_DISK, SHARE = 5 * GIB, 20
 LOOK_S = 0.25
 """How long a measurement holds: other programs write too."""
@@ -144,9 +145,10 @@ class DiskReserve:
         usage, held = _usage(self._path.parent), self._file_size()
         if usage is None or held is None:
             return
-        size = min(MOST_IN_FILE, reserve_of(self._wanted(), usage[0]))
-        while size >= max(LEAST_IN_FILE, held + 1) and not (size - held <= usage[1] and _fill(self._file, size)):
-            size //= 2
+        total, free = usage
+        size = min(MOST_IN_FILE, reserve_of(self._wanted(), total), held + free - LEFT_OVER)
+        while size >= max(LEAST_IN_FILE, held + 1) and not _fill(self._file, size):
+            size -= size // 8  # the file system wants some for itself
 
     def _takes(self, cost: int) -> bool:
         if self.low or cost > self._left:
@@ -212,7 +214,7 @@ def make_room_to_start(folder: Path) -> None:
     """A start writes a little before the database is open: on a full disk, empty the reserve's file for it, or else
     delete the search index, which can be made again."""
     free = _free(folder)
-    if free is None or free >= START_NEEDS or give_up(folder):
+    if free is None or free >= NO_ROOM or give_up(folder):
         return
     for name in (INDEX_NAME, f"{INDEX_NAME}-wal"):
         with contextlib.suppress(OSError):
@@ -223,7 +225,7 @@ def make_room_to_start(folder: Path) -> None:
 def give_up(folder: Path) -> bool:
     """On a full disk, empty the reserve's file for a small one that has to be written; whether that made room."""
     free = _free(folder)
-    return free is not None and free < START_NEEDS and _empty(folder / FILE_NAME)
+    return free is not None and free < NO_ROOM and _empty(folder / FILE_NAME)
 
 
 def _usage(folder: Path) -> tuple[int, int] | None:

@@ -311,10 +311,10 @@ class Writer:
         if (reason is None) == (self._announced is None):
             return
         if reason is not None:
-            repeated = reason == self._logged and time.monotonic() - self._over_at < REPEAT_S
-            self._is_logged = not repeated
+            kind = self._trouble or "no room"  # whose reason gives other numbers each time
+            self._is_logged = kind != self._logged or time.monotonic() - self._over_at > REPEAT_S
             if self._is_logged:
-                self._logged = reason
+                self._logged = kind
                 log.warning("storing fails: %s%s", reason, detail)
         else:
             self._over_at = time.monotonic()

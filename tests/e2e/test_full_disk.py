@@ -194,6 +194,23 @@ def check_reading_and_deleting(program: Program, ids: set[str]) -> set[str]:
     return {listed[0]}
 
 
+def test_a_command_deletes_on_a_full_disk_and_a_start_without_any_room_says_why_it_cannot(folder: Path) -> None:
+    with Program(folder) as program:
+        url = make_endpoint(program)
+        for _ in range(5):
+            wait_taken(url, b"x" * 200_000)
+    for command in (("endpoint", "list"), ("endpoint", "rm", SLUG, "--yes"), ("endpoint", "list")):
+        fill_from_outside(folder)
+        done = hookline(folder, *command)
+        assert done.returncode == 0, done.stderr
+    assert (folder / "hookline.reserve").stat().st_size > 1_000_000
+    (folder / "hookline.reserve").unlink()
+    fill_from_outside(folder)
+    refused = hookline(folder, "serve", "--port", "0", "--api-port", "0")
+    assert refused.returncode == 3
+    assert refused.stderr == f"hookline: {folder / 'hookline.db'} cannot be used. The disk is full. Free some space.\n"
+
+
 async def test_settings_are_saved_on_a_full_disk(folder: Path) -> None:
     application = Application(folder, {"port": 0, "api_port": 0})
     await application.open()
