@@ -37,6 +37,7 @@ def doors_of(application: Application) -> Doors:
         deliveries=store.deliveries,
         account=store.account,
         retention=store.retention,
+        limits=store.limits,
         refused=application.refused,
         bus=application.bus,
         capture_url=application.capture_url,

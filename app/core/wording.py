@@ -51,14 +51,14 @@ def limit_text(endpoint: Endpoint | None, use: StorageUse) -> tuple[str, str]:
     if not use.reached:
         return f"The storage limit{whose} is not reached any more.", ""
     limit = f"The storage limit{whose} ({exact_size(use.limit or 0)}) is reached"
-    where = "in Settings" if endpoint is None else "of the endpoint"
+    more = "raise the limit in Settings" if endpoint is None else "raise the endpoint's limit"
     if use.capturing_stopped:
         text = f"{limit}: {'no request is captured' if endpoint is None else 'its requests are not captured'}."
-        return text, f"Senders are answered 503. Delete requests, or raise the limit {where}."
+        return text, f"Senders are answered 503. Delete requests, or {more}."
     text = (
         f"{limit}: {'the oldest requests of all endpoints' if endpoint is None else 'its oldest requests'} are deleted."
     )
-    return text, f"To keep more, raise the limit {where}."
+    return text, f"To keep more, {more}."
 
 
 def ago(at_us: int, now_us: int) -> str:

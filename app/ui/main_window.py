@@ -51,6 +51,8 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(*MINIMUM)
         self.news = News(doors.bus, tasks.messages, self)
         self._retention_notice = RetentionNotice(doors, tasks, self)
+        for endpoint, use in doors.limits.reached():
+            self.news.tell_limit(endpoint, use)
         self.pause = Pause(self)
         endpoints = [endpoint.id for endpoint in doors.endpoints.all()]
         tasks.start(self.news.recall(doors.activity, endpoints), "dashboard: the last hour")
@@ -216,12 +218,20 @@ class MainWindow(QMainWindow):
         self.desktop.quit_asked.connect(self.quit)
         self.news.endpoint_removed.connect(self._removed)
         self.news.settings_changed.connect(self._follow_theme)
+        self.news.limit_wanted.connect(self._change_limit)
         self.news.endpoints_changed.connect(self.commands.refresh)
 
     @Slot(object)
     def _made(self, endpoint: Endpoint) -> None:
         self.enter_endpoint(endpoint.id)
         self._say(f"“{endpoint.name}” is ready to catch requests.")
+
+    @Slot(object)
+    def _change_limit(self, endpoint: Endpoint | None) -> None:
+        if endpoint is None:
+            self.open_settings()
+        else:
+            self.actions_on_endpoints.edit_limit(endpoint)
 
     @Slot(object)
     def _removed(self, endpoint: Endpoint) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
@@ -21,10 +22,13 @@ from app.core.events import (
     RequestsChanged,
     RequestsRemoved,
     SettingsChanged,
+    StorageLimitChanged,
     StorageTrouble,
 )
+from app.core.model import Endpoint, StorageUse
+from app.core.wording import limit_text
 from app.ui.ledger import Ledger
-from app.ui.messages import Message, Messages
+from app.ui.messages import Message, MessageAction, Messages, MessageTone
 from app.ui.ports import ActivityPort
 from app.ui.throttle import Throttle
 
@@ -46,6 +50,8 @@ class News(QObject):
     refused_changed = Signal()
     plan_changed = Signal()
     settings_changed = Signal()
+    limit_wanted = Signal(object)
+    """The user wants to change a storage limit: that of an endpoint, or of all (None)."""
     purged = Signal()
 
     def __init__(self, bus: Bus, messages: Messages, parent: QObject | None = None) -> None:
@@ -71,6 +77,7 @@ class News(QObject):
             bus.subscribe(StorageTrouble, self._storage),
             bus.subscribe(FileTrouble, self._file),
             bus.subscribe(DatabaseDamaged, self._damage),
+            bus.subscribe(StorageLimitChanged, self._limit),
         ]
 
     def stop(self) -> None:
@@ -86,6 +93,21 @@ class News(QObject):
         for endpoint_id in endpoint_ids:
             self.ledger.begin(endpoint_id, await activity.bars(endpoint_id, edges), edges)
         self.counts_changed.emit()
+
+    def tell_limit(self, endpoint: Endpoint | None, use: StorageUse) -> None:
+        """Say that a storage limit is reached, of an endpoint or of all (None), until it is not any more."""
+        key = "storage limit" if endpoint is None else f"storage limit {endpoint.id}"
+        if not use.reached:
+            self._messages.withdraw(key)
+            return
+        text, advice = limit_text(endpoint, use)
+        change = MessageAction("Change the limit", partial(self.limit_wanted.emit, endpoint))
+        tone: MessageTone = "warning" if use.capturing_stopped else "info"
+        self._messages.post(Message(text=text, advice=advice, tone=tone, actions=(change,), key=key))
+
+    def _limit(self, event: StorageLimitChanged) -> None:
+        self.tell_limit(event.endpoint, event.use)
+        self._counts.call()
 
     def _captured(self, event: Captured) -> None:
         self.ledger.captured(event.summaries)

@@ -24,6 +24,7 @@ from app.core.model import (
     Refusal,
     SenderCount,
     StorageSize,
+    StorageUse,
     Summary,
 )
 from app.core.search.query import Query
@@ -120,6 +121,14 @@ class RetentionPort(Protocol):
     async def size(self) -> StorageSize: ...
 
 
+class LimitsPort(Protocol):
+    """How much of the storage limits is used, and which are reached: of which endpoint, or of all (None)."""
+
+    def use(self) -> StorageUse: ...
+    def use_of(self, endpoint_id: int) -> StorageUse: ...
+    def reached(self) -> Sequence[tuple[Endpoint | None, StorageUse]]: ...
+
+
 class RefusedPort(Protocol):
     """The requests that were not captured, newest first, the last 1,000."""
 
@@ -173,6 +182,7 @@ class Doors:
     deliveries: DeliveriesPort
     account: AccountPort
     retention: RetentionPort
+    limits: LimitsPort
     refused: RefusedPort
     bus: Bus
     capture_url: Callable[[Endpoint], str]

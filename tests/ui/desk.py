@@ -75,6 +75,7 @@ class Desk:
             deliveries=self.store.deliveries,
             account=self.store.account,
             retention=self.store.retention,
+            limits=self.store.limits,
             refused=self.refused,
             bus=self.bus,
             capture_url=self.capture_url,
@@ -97,6 +98,7 @@ class Desk:
         if errors := check(new):
             raise InvalidFieldsError(errors)
         self.settings = new
+        self.store.limits.set_limit(new.storage_limit, new.when_full)
         self.bus.publish(SettingsChanged(settings=new))
 
     async def send_test(self, endpoint: Endpoint) -> int:

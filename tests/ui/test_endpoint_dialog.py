@@ -41,7 +41,7 @@ class TestChecking:
                 dialog.activateWindow()
                 dialog.form.show_more(True)
                 dialog.form.forward_url.setFocus()
-                for expected in (dialog.form.more_button, dialog.form.reply.status):
+                for expected in (dialog.form.more_button, dialog.form.storage.limit):
                     QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
                     assert dialog.focusWidget() is expected
                 dialog.reject()

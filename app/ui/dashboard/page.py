@@ -150,6 +150,7 @@ class DashboardPage(QWidget):
             outcome=self._news.ledger.last_outcome(endpoint.id),
             activity=tuple(self._news.ledger.activity(endpoint.id, now)),
             last=ago(last, now) if last is not None else "none yet",
+            use=self._doors.limits.use_of(endpoint.id),
         )
 
     @Slot()
@@ -163,7 +164,8 @@ class DashboardPage(QWidget):
         self.rows.refresh()
         self.stats.show_ledger(self._news.ledger)
         counts = self._doors.captures.counts
-        self.stats.show_kept(sum(counts(endpoint.id).total for endpoint in self._doors.endpoints.all()))
+        kept = sum(counts(endpoint.id).total for endpoint in self._doors.endpoints.all())
+        self.stats.show_kept(kept, self._doors.limits.use())
 
     def _refresh_place(self) -> None:
         place = self._doors.listening()

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
 
-from app.core.model import Counts, Endpoint, MirrorState
+from app.core.model import Counts, Endpoint, MirrorState, StorageUse
 from app.core.wording import count_of
 from app.ui.dashboard.columns import Columns
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
@@ -28,7 +28,7 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Facts:
-    """What a row shows. `last` words how long ago the last request came."""
+    """What a row shows. `last` words how long ago the last request came, `use` is that of the endpoint's own limit."""
 
     endpoint: Endpoint
     url: str
@@ -36,6 +36,7 @@ class Facts:
     outcome: MirrorState
     activity: tuple[int, ...]
     last: str
+    use: StorageUse
 
 
 class UrlLine:
@@ -64,19 +65,30 @@ class UrlLine:
 def paint_facts(painter: QPainter, facts: Facts, url: UrlLine, columns: Columns, theme: Theme) -> None:
     """Draw everything that is not a control."""
     tokens = theme.tokens
-    _paint_name(painter, facts.endpoint, url, columns.name, tokens)
+    _paint_name(painter, facts, url, columns.name, tokens)
     _paint_mirror(painter, facts, columns.mirror, theme)
     _text(painter, columns.retention, count_of(facts.endpoint.retention_days, "day"), tokens.text_muted, ui_font())
     _paint_requests(painter, facts, columns.requests, tokens)
     paint_sparkline(painter, QRectF(columns.activity.adjusted(0, 18, 0, -19)), facts.activity, tokens)
 
 
-def _paint_name(painter: QPainter, endpoint: Endpoint, url: UrlLine, room: QRect, tokens: Tokens) -> None:
+def full_text(use: StorageUse) -> str:
+    """What happens at an endpoint's storage limit, while it is reached."""
+    if not use.reached:
+        return ""
+    return "Storage full: not capturing" if use.capturing_stopped else "Storage full: oldest deleted"
+
+
+def _paint_name(painter: QPainter, facts: Facts, url: UrlLine, room: QRect, tokens: Tokens) -> None:
+    endpoint, full = facts.endpoint, full_text(facts.use)
     top = QRect(room.left(), 12, room.width(), 20)
     colour = tokens.text if endpoint.active else tokens.text_muted
     used = _text(painter, top, endpoint.name, colour, ui_font(BASE, QFont.Weight.DemiBold))
-    if endpoint.description:
-        rest = top.adjusted(used + 10, 0, 0, 0)
+    rest = top.adjusted(used + 10, 0, 0, 0)
+    if full:
+        colour = tokens.danger if facts.use.capturing_stopped else tokens.warning
+        _text(painter, rest, full, colour, ui_font(SMALL, QFont.Weight.DemiBold))
+    elif endpoint.description:
         _text(painter, rest, " ".join(endpoint.description.split()), tokens.text_faint, ui_font(SMALL))
     url_room = UrlLine.room(room)
     _text(painter, url_room, url.shown(url_room.width()), tokens.text_muted, mono_font())

@@ -14,9 +14,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.wording import count_of, exact_time
+from app.core.wording import count_of, exact_time, use_text
 from app.ui.dashboard.columns import Columns
-from app.ui.dashboard.painting import HEIGHT, OUTCOMES, Facts, UrlLine, paint_facts
+from app.ui.dashboard.painting import HEIGHT, OUTCOMES, Facts, UrlLine, full_text, paint_facts
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
@@ -59,7 +59,8 @@ class EndpointLine(PaintedButton):
         self._facts = facts
         endpoint = facts.endpoint
         self.setAccessibleName(endpoint.name)
-        self.setAccessibleDescription(f"{endpoint.description} {count_of(facts.counts.total, 'request')}".strip())
+        words = (full_text(facts.use), endpoint.description, count_of(facts.counts.total, "request"))
+        self.setAccessibleDescription(" ".join(filter(None, words)))
         self.switch.setAccessibleName(f"{endpoint.name} active")
         self.menu_button.setAccessibleName(f"More about {endpoint.name}")
         self.switch.setChecked(endpoint.active)
@@ -99,6 +100,8 @@ class EndpointLine(PaintedButton):
             return f"{facts.endpoint.forward_url}\n{OUTCOMES[facts.outcome][2]}"
         if columns.requests.contains(place) and facts.counts.last_received_at is not None:
             return f"Last request {exact_time(facts.counts.last_received_at)}"
+        if columns.retention.contains(place) and facts.use.limit is not None:
+            return f"{use_text(facts.use.used, facts.use.limit)} stored"
         if columns.activity.contains(place):
             return f"{count_of(sum(facts.activity), 'request')} in the last hour, while this window was open"
         if columns.name.contains(place):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from app.core.model import Plan, StorageSize
+from app.core.model import Plan, StorageSize, StorageUse
 from app.core.rules import FREE_ENDPOINTS
-from app.core.wording import count_of, size_text
+from app.core.sizes import exact_size
+from app.core.wording import count_of, size_text, use_text
 from app.ui.ledger import Ledger
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card, line
-from app.ui.widgets.labels import ElidedLabel, label, restyle
+from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip, restyle
 from app.ui.widgets.meter import Meter
 
 _CELLS = (
@@ -39,12 +40,13 @@ class Stats(QWidget):
         self._meter = Meter(theme, self)
         self._size = label("—", "title", self)
         self._size_note = ElidedLabel("", "small", self)
+        self._size_meter = Meter(theme, self)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(metrics.SPACE_4)
         row.addWidget(self._ledger_card(), 13)
         row.addWidget(self._figure_card("Endpoints", self._plan, self._plan_note, self._meter), 5)
-        row.addWidget(self._figure_card("Storage", self._size, self._size_note, None), 4)
+        row.addWidget(self._figure_card("Storage", self._size, self._size_note, self._size_meter), 5)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_ledger(self, ledger: Ledger) -> None:
@@ -68,18 +70,31 @@ class Stats(QWidget):
         self._meter.set_use(held, FREE_ENDPOINTS if free else 0)
         self._meter.setVisible(free)
 
-    def show_kept(self, kept: int) -> None:
-        """How many requests are stored."""
-        self._size_note.setText(f"{count_of(kept, 'request')}")
+    def show_kept(self, kept: int, use: StorageUse) -> None:
+        """How many requests are stored, and how much of the limit they take."""
+        limit = "" if use.limit is None else f"of {exact_size(use.limit)} · "
+        figure = use_text(use.used, use.limit).partition(" of ")[0]
+        self._size.setText(figure)
+        held = count_of(kept, "request")
+        stopped = "full, not capturing" if use.capturing_stopped else "full, oldest deleted" if use.reached else held
+        self._size_note.setText(f"{limit}{stopped}")
+        self._size_note.set_meaning(f"{use_text(use.used, use.limit)} stored, {held}")
+        self._size_meter.set_use(use.used, use.limit or 0)
+        self._size_meter.setVisible(use.limit is not None)
+        alarm = "danger" if use.capturing_stopped else None
+        if self._size.property("alarm") != alarm:
+            self._size.setProperty("alarm", alarm)
+            restyle(self._size)
 
     def show_size(self, size: StorageSize, *, waiting: bool) -> None:
-        """The file's size, and what retention will free."""
-        self._size.setText(size_text(size.file_bytes))
-        if size.expired:
-            then = "kept until the clock is trusted" if waiting else "deleted with the next run"
-            self._size.setToolTip(f"{count_of(size.expired, 'request')} past their days, {then}")
-        else:
-            self._size.setToolTip("Nothing is past its days")
+        """The size of the files, and what retention will free."""
+        then = "kept until the clock is trusted" if waiting else "deleted with the next run"
+        expired = (
+            f"{count_of(size.expired, 'request')} past their days, {then}"
+            if size.expired
+            else "Nothing is past its days"
+        )
+        self._size.setToolTip(plain_tooltip(f"{size_text(size.file_bytes)} on disk, with the search index\n{expired}"))
 
     def _ledger_card(self) -> Card:
         card = Card(self, padding=0)
@@ -100,7 +115,7 @@ class Stats(QWidget):
         card.body.addLayout(row)
         return card
 
-    def _figure_card(self, title: str, figure: QWidget, note: QWidget, meter: QWidget | None) -> Card:
+    def _figure_card(self, title: str, figure: QWidget, note: QWidget, meter: QWidget) -> Card:
         card = Card(self, padding=0)
         card.body.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4, metrics.SPACE_3)
         card.body.setSpacing(metrics.SPACE_1)
@@ -108,10 +123,7 @@ class Stats(QWidget):
         line_of_figure = QHBoxLayout()
         line_of_figure.setSpacing(metrics.SPACE_3)
         line_of_figure.addWidget(figure)
-        if meter is not None:
-            line_of_figure.addWidget(meter, 1)
-        else:
-            line_of_figure.addStretch(1)
+        line_of_figure.addWidget(meter, 1)
         card.body.addLayout(line_of_figure)
         card.body.addWidget(note)
         return card

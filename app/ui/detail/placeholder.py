@@ -9,7 +9,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.empty_state import EmptyState
 
 NOT_STORED = "This request is not stored any more"
-LOST = "It was deleted, or had passed the days its endpoint keeps requests."
+LOST = "It was deleted: by hand, after the days its endpoint keeps requests, or for a storage limit."
 
 
 class Placeholder(EmptyState):

@@ -9,6 +9,7 @@ from app.core.model import EndpointDraft
 from app.core.rules import FieldError
 from app.ui.forms.retention import RetentionControl
 from app.ui.forms.sections import MirrorSection, ReplySection, Section, SecuritySection, SlugSection
+from app.ui.forms.storage import StorageSection
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -48,12 +49,13 @@ class EndpointForm(QWidget):
                 help_text="Every captured request is mirrored there as it came.",
             ),
         }
-        self.more_button = Button("More: reply, mirror, security", theme, self, kind="link", icon="expand")
+        self.more_button = Button("More: storage, reply, mirror, security", theme, self, kind="link", icon="expand")
         if with_slug:
-            self.more_button.setText("More: reply, mirror, security, slug")
+            self.more_button.setText("More: storage, reply, mirror, security, slug")
         self.more_button.setCheckable(True)
         self.more_button.toggled.connect(self.show_more)
         # Made after the button, for Tab goes by the order in which widgets are made.
+        self.storage = StorageSection(self)
         self.reply, self.mirror, self.security = ReplySection(self), MirrorSection(self), SecuritySection(self)
         self.slug = SlugSection(self) if with_slug else None
         self._lay_out()
@@ -65,6 +67,8 @@ class EndpointForm(QWidget):
             name=self.name.text().strip(),
             description=self.description.toPlainText().strip(),
             retention_days=self.retention.value(),
+            storage_limit=self.storage.limit.value(),
+            when_full=self.storage.when_full_value(),
             forward_url=self.forward_url.text().strip() or None,
             slug=self.slug.value() if self.slug else None,
             active=active,
@@ -79,14 +83,15 @@ class EndpointForm(QWidget):
         self.description.setPlainText(draft.description)
         self.retention.set_value(draft.retention_days)
         self.forward_url.setText(draft.forward_url or "")
+        self.storage.load(draft)
         self.reply.load(draft.reply)
         self.mirror.load(draft.forward)
         self.security.load(draft.auth)
 
     def own_errors(self) -> list[FieldError]:
-        """What no draft can carry: lines that are not headers."""
-        problem = self.reply.problem()
-        return [FieldError(field="reply.headers", message=problem)] if problem else []
+        """What no draft can carry: a size that is none, lines that are not headers."""
+        problems = {"storage_limit": self.storage.limit.problem(), "reply.headers": self.reply.problem()}
+        return [FieldError(field=field, message=problem) for field, problem in problems.items() if problem]
 
     @Slot(bool)
     def show_more(self, shown: bool) -> None:
@@ -104,7 +109,7 @@ class EndpointForm(QWidget):
             field.control.setFocus()
 
     def _sections(self) -> list[Section]:
-        sections: list[Section] = [self.reply, self.mirror, self.security]
+        sections: list[Section] = [self.storage, self.reply, self.mirror, self.security]
         return [*sections, self.slug] if self.slug else sections
 
     def _lay_out(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.core.model import Auth, Forward, Reply
@@ -42,7 +42,7 @@ class Section(QWidget):
         row = QHBoxLayout()
         row.setSpacing(metrics.SPACE_4)
         for field in fields:
-            row.addWidget(field, 1)
+            row.addWidget(field, 1, Qt.AlignmentFlag.AlignTop)
         self.column.addLayout(row)
 
 

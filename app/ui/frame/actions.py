@@ -62,6 +62,12 @@ class EndpointActions(QObject):
         if current is not None:
             self._open(current)
 
+    def edit_limit(self, endpoint: Endpoint) -> None:
+        """Open the form on `endpoint` at its storage limit."""
+        self.edit(endpoint)
+        if self._dialog is not None:
+            self._dialog.form.reveal("storage_limit")
+
     @Slot(object)
     def delete(self, endpoint: Endpoint) -> None:
         """Ask, naming what goes, then delete."""

@@ -128,7 +128,7 @@ class OwnWindow(QWidget):
 
     def _purged(self, event: Purged) -> None:
         if self._summary.endpoint_id in event.report.deleted:
-            self._look("It had passed the days its endpoint keeps requests.")
+            self._look("It had passed the days its endpoint keeps requests, or was deleted for a storage limit.")
 
     def _look(self, reason: str) -> None:
         self._tasks.start(self._see_whether_stored(reason), "own window: is it stored")

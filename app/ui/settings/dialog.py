@@ -102,6 +102,7 @@ class SettingsDialog(Dialog):
         else:
             if isValid(self):
                 self.problem.hide()
+                self.storage.limit.show_use(self._doors.limits.use())
                 self.applied.emit()
         finally:
             if isValid(self):
@@ -126,7 +127,8 @@ class SettingsDialog(Dialog):
         wanted = self.wanted()
         errors = {error.field: error.message for error in check(wanted)}
         self.network.show_errors(errors)
-        blocked = bool(errors) or self.network.has_errors()
+        self.storage.limit.show_errors(errors)
+        blocked = bool(errors) or self.network.has_errors() or self.storage.limit.has_errors()
         self.save_button.setEnabled(not self._busy and not blocked and wanted != self._doors.settings())
         self.network.setEnabled(not self._busy)
 

@@ -1,5 +1,5 @@
-"""The store: its size, what retention will free, when it runs next or why it waits, the disk reserve, and where the
-data folder is."""
+"""The store: its limit and size, what retention will free, when it runs next or why it waits, the disk reserve, and
+where the data folder is."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from app.core.wording import count_of, size_text, until
 from app.ui.ports import Doors
 from app.ui.retention_notice import RESUME
 from app.ui.settings.section import SettingsRow, SettingsSection
+from app.ui.settings.storage_limit import StorageLimitRows
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -39,6 +40,8 @@ class StorageSection(SettingsSection):
         self.run_button = Button(RUN, theme, self)
         self.run_button.clicked.connect(self.run_now)
         self.size_row = SettingsRow("Measuring…", "", self.run_button, self, width=0)
+        self.limit = StorageLimitRows(doors.settings(), theme, self)
+        self.limit.changed.connect(self.changed)
         self.column.addWidget(self.size_row)
         least, most = bounds("disk_reserve") or (MIB, MIB)
         self.reserve = NumberField(least // MIB, most // MIB, self, suffix=" MiB", step=16)
@@ -51,6 +54,7 @@ class StorageSection(SettingsSection):
         place.addWidget(label("Data folder", "strong", self))
         place.addWidget(self.folder)
         self.column.addLayout(place)
+        self.limit.show_use(doors.limits.use())
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)
         self._timer.timeout.connect(self._measure)
@@ -58,9 +62,9 @@ class StorageSection(SettingsSection):
         QTimer.singleShot(0, self._measure)
 
     def value(self, current: Settings) -> Settings:
-        """`current` with what the field says; a reserve that is no whole number of MiB stays until it is changed."""
-        reserve = self.reserve.value()
-        return current if reserve == _mib(current.disk_reserve) else replace(current, disk_reserve=reserve * MIB)
+        """`current` with what the fields say; a reserve that is no whole number of MiB stays until it is changed."""
+        wanted, reserve = self.limit.value(current), self.reserve.value()
+        return wanted if reserve == _mib(current.disk_reserve) else replace(wanted, disk_reserve=reserve * MIB)
 
     @Slot()
     def run_now(self) -> None:
@@ -87,6 +91,7 @@ class StorageSection(SettingsSection):
     async def _show_size(self) -> None:
         size = await self._doors.retention.size()
         if isValid(self):
+            self.limit.show_use(self._doors.limits.use())
             retention = self._doors.retention
             self.run_button.setText(RUN if retention.problem is None else RESUME)
             self.size_row.title.setText(f"{size_text(size.file_bytes)} on disk")

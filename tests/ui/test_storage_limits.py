@@ -1,0 +1,185 @@
+"""Storage limits in the window: the form, the settings, the dashboard, the banner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.core.errors import StorageLimitError
+from app.core.model import Endpoint
+from app.core.settings import Settings
+from app.core.sizes import GIB, MIB
+from app.ui.main_window import MainWindow
+from app.ui.settings.dialog import SettingsDialog
+from tests import factories
+from tests.ui.desk import Desk, open_desk, shown
+from tests.ui.endpoint_form import errors_shown, open_dialog
+from tests.ui.waiting import until
+
+Scene = Callable[..., Any]
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QWidget:
+    window = QWidget()
+    window.resize(900, 900)
+    qtbot.addWidget(window)
+    return window
+
+
+async def fill(desk: Desk, endpoint: Endpoint, number: int = 15, size: int = 100_000) -> None:
+    for _ in range(number):
+        body = bytes(size)
+        capture = factories.capture(body, seq=desk.store.captures.new_seq(), endpoint_id=endpoint.id)
+        with suppress(StorageLimitError):
+            await desk.store.captures.add(capture, body)
+
+
+class TestForm:
+    def test_a_size_is_typed_checked_and_saved(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                form = (dialog := open_dialog(desk, window)).form
+                QTest.keyClicks(form.name, "Orders")
+                assert not form.storage.when_full.isEnabled()
+                for typed, told in (
+                    ("5 XB", "such as 500 MB"),
+                    ("1 kB", "1 MiB to 1024 TiB; 1 kB was given"),
+                    ("0", "0"),
+                ):
+                    form.storage.limit.clear()
+                    QTest.keyClicks(form.storage.limit, typed)
+                    assert told in errors_shown(dialog)["storage_limit"]
+                    assert not dialog.submit_button.isEnabled()
+                form.storage.limit.clear()
+                QTest.keyClicks(form.storage.limit, "1.5 gib")
+                form.storage.when_full.setCurrentIndex(1)
+                assert errors_shown(dialog) == {}
+                dialog.submit()
+                await until(desk.store.endpoints.all)
+                (made,) = desk.store.endpoints.all()
+                assert (made.storage_limit, made.when_full) == (GIB + GIB // 2, "stop_capturing")
+
+        run(scene())
+
+    def test_editing_something_else_keeps_the_limit_and_emptying_it_removes_it(
+        self, run: Scene, window: QWidget, tmp_path: Path
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                made = await desk.endpoint(storage_limit=123_456_789, when_full="stop_capturing")
+                dialog = open_dialog(desk, window, made)
+                assert dialog.form.storage.limit.text() == "123456789 B"
+                QTest.keyClicks(dialog.form.name, "New name")
+                dialog.submit()
+                await until(lambda: desk.store.endpoints.all()[0].name != made.name)
+                (changed,) = desk.store.endpoints.all()
+                assert (changed.storage_limit, changed.when_full) == (123_456_789, "stop_capturing")
+                dialog = open_dialog(desk, window, changed)
+                dialog.form.storage.limit.clear()
+                dialog.submit()
+                await until(lambda: desk.store.endpoints.all()[0].storage_limit is None)
+
+        run(scene())
+
+
+class TestSettings:
+    def test_limit_and_choice_are_saved_and_use_is_shown(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                await desk.apply(Settings())
+                await fill(desk, await desk.endpoint(), 3)
+                dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+                dialog.open()
+                storage = dialog.storage.limit
+                assert storage.limit.text() == "20 GiB"
+                assert storage.used.text() == "296 KiB of 20 GiB stored"
+                assert not storage.reached.isVisibleTo(dialog)
+                for typed, told in (("much", "such as 500 MB"), ("3 MiB", "16 MiB to 1024 TiB; 3 MiB was given")):
+                    storage.limit.clear()
+                    QTest.keyClicks(storage.limit, typed)
+                    assert told in storage.row("storage_limit").error()
+                    assert not dialog.save_button.isEnabled()
+                storage.limit.clear()
+                QTest.keyClicks(storage.limit, "30 MB")
+                storage.when_full.setCurrentIndex(1)
+                assert storage.row("storage_limit").error() == ""
+                dialog.save_button.click()
+                await until(lambda: desk.settings.storage_limit == 30_000_000)
+                assert desk.settings.when_full == "stop_capturing"
+                await until(lambda: storage.used.text() == "303 kB of 30 MB stored")
+                storage.limit.clear()
+                storage.limit.textEdited.emit("")
+                dialog.save_button.click()
+                await until(lambda: desk.settings.storage_limit is None)
+                dialog.reject()
+
+        run(scene())
+
+
+class TestWindow:
+    def test_a_limit_that_is_reached_is_told_once_and_goes_away(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                made = await desk.endpoint(storage_limit=MIB, when_full="stop_capturing")
+                await fill(desk, made)
+                (message,) = desk.messages.waiting()
+                assert (
+                    message.text
+                    == f"The storage limit of “{made.name}” (1 MiB) is reached: its requests are not captured."
+                )
+                assert "503" in message.advice
+                line = window.dashboard.rows.row(made.id)
+                assert line is not None
+                await until(lambda: "not capturing" in line.accessibleDescription())
+                window.error_bar.act(message.actions[0])
+                form = window.actions_on_endpoints._dialog.form  # type: ignore[union-attr]
+                await until(form.storage.limit.hasFocus)
+                window.actions_on_endpoints._dialog.reject()  # type: ignore[union-attr]
+                await fill(desk, made)
+                assert desk.messages.waiting() == ()
+                await desk.store.captures.clear(made.id)
+                await until(lambda: "not capturing" not in line.accessibleDescription())
+
+        run(scene())
+
+    def test_the_banner_goes_by_itself_and_the_dashboard_says_full(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                made = await desk.endpoint()
+                desk.store.limits.set_limit(MIB, "stop_capturing")
+                await fill(desk, made, 12)
+                (message,) = desk.messages.waiting()
+                assert "(1 MiB) is reached: no request is captured" in message.text
+                stats = window.dashboard.stats
+                await until(lambda: stats._size_note.text() == "of 1 MiB · full, not capturing")
+                assert stats._size.property("alarm") == "danger"
+                again = MainWindow(desk.doors, desk.theme, desk.tasks, lambda: None)  # as after a restart
+                assert [told.text for told in desk.messages.waiting()] == [message.text]
+                again.stop()
+                again.deleteLater()
+                await desk.store.captures.clear(made.id)
+                assert desk.messages.waiting() == ()
+                await until(lambda: stats._size_note.text() == "of 1 MiB · 0 requests")
+
+        run(scene())
+
+    def test_where_the_oldest_go_the_list_and_the_counts_follow(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                made = await desk.endpoint(storage_limit=MIB)
+                window.show_endpoint(made.id)
+                await fill(desk, made)
+                (message,) = desk.messages.waiting()
+                assert (message.tone, message.advice) == ("info", "To keep more, raise the endpoint's limit.")
+                model = window.requests.feed.model
+                await until(lambda: 0 < model.rowCount() == desk.store.captures.counts(made.id).total < 12)
+
+        run(scene())
