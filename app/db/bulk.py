@@ -101,7 +101,7 @@ class Inserts:
         """Wake those who wait, count, and publish one event for the whole commit."""
         summaries = []
         grown: dict[int, int] = {}
-        for future, capture, *_, size in adds:
+        for future, capture, _, _, _, _, size in adds:
             if not future.done():
                 future.set_result(None)
             endpoint_id = capture.endpoint_id

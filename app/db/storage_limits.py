@@ -92,12 +92,13 @@ class StorageLimits:
         """Take room for `size` bytes about to be written, of a request that takes `whole` so far. False: not before
         something is deleted, see `wait_for_room`. StorageLimitError: not at all."""
         own, everything = self._own.get(endpoint_id), self._all
-        for limit in (own, everything):
-            if limit is not None and limit.taken + size > limit.ceiling:
-                may_pass = limit.may_pass(whole)
-                self.on_excess()
-                if not may_pass:
-                    return False
+        if (own is not None and own.taken + size > own.ceiling) or everything.taken + size > everything.ceiling:
+            for limit in (own, everything):
+                if limit is not None and limit.taken + size > limit.ceiling:
+                    may_pass = limit.may_pass(whole)
+                    self.on_excess()
+                    if not may_pass:
+                        return False
         if own is not None:
             own.taken += size
         everything.taken += size

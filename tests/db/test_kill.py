@@ -22,7 +22,8 @@ from tests.db.helpers import add
 
 async def main():
     store = await Store.open(Path(sys.argv[1]), lambda _: None)
-    made = await store.endpoints.create(factories.draft()) if not store.endpoints.all() else store.endpoints.all()[0]
+    draft = factories.draft(storage_limit=int(sys.argv[2]) or None)
+    made = await store.endpoints.create(draft) if not store.endpoints.all() else store.endpoints.all()[0]
 
     async def adder(number):
         while True:
@@ -45,7 +46,7 @@ async def test_whatever_add_returned_for_survives_a_kill(tmp_path: Path, seconds
     told: list[tuple[str, bytes]] = []
     for _ in range(2):
         with subprocess.Popen(  # noqa: ASYNC220 - it is read to its end below
-            [sys.executable, "-c", ADDER, tmp_path], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
+            [sys.executable, "-c", ADDER, tmp_path, "0"], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
         ) as adder:
             assert adder.stdout is not None
             lines = [adder.stdout.readline()]
@@ -67,4 +68,25 @@ async def test_whatever_add_returned_for_survives_a_kill(tmp_path: Path, seconds
     assert kept_bytes(tmp_path)[0] == 0
     assert store.limits.use().used == store.captures.counts(endpoint.id).stored_bytes
     assert query(tmp_path, "PRAGMA foreign_key_check") == []
+    await store.close()
+
+
+async def test_a_kill_while_the_oldest_go_leaves_the_bytes_counted_right(tmp_path: Path) -> None:
+    with subprocess.Popen(  # noqa: ASYNC220 - it is read to its end below
+        [sys.executable, "-c", ADDER, tmp_path, str(2**20)], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
+    ) as adder:
+        assert adder.stdout is not None
+        told = [adder.stdout.readline() for _ in range(1_500)]
+        adder.kill()
+        told += adder.stdout.readlines()
+    store = await Store.open(tmp_path, lambda _: None)
+    (endpoint,) = store.endpoints.all()
+    assert kept_bytes(tmp_path)[endpoint.id] == recount_bytes(tmp_path)[endpoint.id]
+    assert store.captures.counts(endpoint.id) == recount(tmp_path)[endpoint.id]
+    kept = [summary.id for summary in await store.captures.page(endpoint.id, limit=2_000)]
+    assert 400 < len(kept) < len(told)
+    newest = [line.split()[0].decode() for line in told[-200:] if line.endswith(b"\n")]
+    assert set(newest) <= set(kept)
+    await store._sweeper.sweep()
+    assert store.limits.use().used == sum(kept_bytes(tmp_path).values()) == sum(recount_bytes(tmp_path).values())
     await store.close()

@@ -17,7 +17,7 @@ from app.db.raw import raw
 from app.db.schema import MODELS, PARTS_PER_BODY
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, files, query
+from tests.db.helpers import add, files, kept_bytes, query, recount_bytes
 
 
 def add_column(database: SqliteDatabase) -> None:
@@ -98,3 +98,30 @@ async def test_models_name_the_columns_there_are(tmp_path: Path) -> None:
 async def test_what_the_triggers_were_written_with_still_holds() -> None:
     # The first migration has these numbers in its triggers: changing one takes a migration.
     assert (PART_SIZE, PARTS_PER_BODY) == (1_048_576, 4096)
+
+
+async def test_what_an_older_file_holds_is_counted_once(tmp_path: Path) -> None:
+    store = await Store.open(tmp_path, lambda _: None)
+    for url in (None, "http://127.0.0.1:9/"):
+        made = await store.endpoints.create(factories.draft(forward_url=url))
+        for _ in range(3):
+            capture = factories.capture(seq=store.captures.new_seq(), endpoint_id=made.id)
+            await store.captures.add(capture, b'{"hello":"world"}', forward_url=url)
+    await store.captures.add_part(store.captures.new_seq(), 0, bytes(5_000))
+    await store.close()
+    with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection:
+        for name, kind in connection.execute(
+            "SELECT name, type FROM sqlite_master WHERE sql LIKE '%storage_use%' ORDER BY type DESC"
+        ).fetchall():
+            connection.execute(f"DROP {kind} {name}")
+        for column in ("storage_limit", "when_full"):
+            connection.execute(f"ALTER TABLE endpoint DROP COLUMN {column}")
+        connection.execute("DELETE FROM migration WHERE name = '0006_add_storage_limits'")
+        connection.commit()
+    again = await Store.open(tmp_path, lambda _: None)
+    assert again.endpoints.by_id(made.id) == made
+    assert again.captures.counts(made.id).stored_bytes > 3 * 1_400
+    await again._sweeper.sweep()
+    assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
+    assert again.limits.use().used == sum(recount_bytes(tmp_path).values())
+    await again.close()
