@@ -22,6 +22,9 @@ WhenFull = Literal["delete_oldest", "stop_capturing"]
 PART_SIZE = 1024 * 1024
 """Bodies are stored, read and mirrored in parts of this many bytes; only the last part may be shorter."""
 
+REFUSED_RAW_MAX = 64 * 1024
+"""Of a refused request at most this many bytes are kept, as they came."""
+
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of the frozen records."""
@@ -151,7 +154,8 @@ class Capture(Record, frozen=True):
     `id` is a UUIDv7 made of `received_at`, so that ids sort by time of arrival. `seq` numbers captures in this store.
     `size` and `sha256` (hex) are of the body as sent: transfer coding removed, content coding kept. `delivery_id` is
     the provider's own name of this request. Unless `identified`, who sent it is found out after it is stored. `starred`
-    and `note` are the user's, who can only put them on a request that is stored.
+    and `note` are the user's, who can only put them on a request that is stored. `trailers` came behind a chunked body;
+    they are kept as headers are, and nothing acts on them.
     """
 
     seq: int
@@ -179,6 +183,7 @@ class Capture(Record, frozen=True):
     identified: bool = True
     starred: bool = False
     note: str | None = None
+    trailers: Headers = ()
 
     def summary(self) -> Summary:
         """The short form for lists."""
@@ -252,7 +257,10 @@ class Delivery(Record, frozen=True):
 
 
 class Refusal(Record, frozen=True):
-    """A request that was not captured, and why. Kept in memory only."""
+    """A request that was not captured, and why. Kept in memory only.
+
+    `id` counts refusals since the start. `raw_size` bytes of it are kept as they came, at most `REFUSED_RAW_MAX`.
+    """
 
     at: int
     source_address: str
@@ -261,6 +269,8 @@ class Refusal(Record, frozen=True):
     reason: str
     method: str = ""
     target: str = ""
+    id: int = 0
+    raw_size: int = 0
 
 
 class StorageSize(Record, frozen=True):

@@ -15,23 +15,41 @@ TEXT_MAX = 2_000
 """Characters kept of a method, a target or a reason, so that the list stays small whatever senders send."""
 
 
+RAW_KEPT = 16 * 1024 * 1024
+"""Bytes kept of all refused requests together."""
+
+
 class RefusedLog:
-    """A list of at most 1,000 refusals. Each is published as it comes."""
+    """A list of at most 1,000 refusals. Each is published as it comes. The bytes of the oldest go first."""
 
     def __init__(self, publish: Callable[[Event], None]) -> None:
         self._publish = publish
         self._refusals: deque[Refusal] = deque(maxlen=KEPT)
+        self._raw: dict[int, bytes] = {}
+        self._raw_bytes = 0
         self.total = 0
         """Refusals since the start, also those no longer kept."""
 
-    def add(self, refusal: Refusal) -> None:
-        """Keep `refusal` (long texts cut short) and tell of it."""
+    def add(self, refusal: Refusal, raw: bytes = b"") -> None:
+        """Keep `refusal` (long texts cut short) and what came of the request, `raw`; number it and tell of it."""
+        self.total += 1
+        refusal = replace(refusal, id=self.total, raw_size=len(raw))
         if max(len(refusal.method), len(refusal.target), len(refusal.reason)) > TEXT_MAX:
             method, target, reason = map(_cut, (refusal.method, refusal.target, refusal.reason))
             refusal = replace(refusal, method=method, target=target, reason=reason)
+        if len(self._refusals) == KEPT:
+            self._drop(self._refusals[-1].id)
         self._refusals.appendleft(refusal)
-        self.total += 1
+        if raw:
+            self._raw[refusal.id] = raw
+            self._raw_bytes += len(raw)
+            while self._raw_bytes > RAW_KEPT:
+                self._drop(next(iter(self._raw)))
         self._publish(Refused(refusal=refusal))
+
+    def raw(self, refusal_id: int) -> bytes | None:
+        """What came of a refused request; None when it is not kept (any more)."""
+        return self._raw.get(refusal_id)
 
     def newest(self) -> list[Refusal]:
         """All that are kept, newest first."""
@@ -40,6 +58,11 @@ class RefusedLog:
     def clear(self) -> None:
         """Forget all that are kept; `total` goes on counting."""
         self._refusals.clear()
+        self._raw.clear()
+        self._raw_bytes = 0
+
+    def _drop(self, refusal_id: int) -> None:
+        self._raw_bytes -= len(self._raw.pop(refusal_id, b""))
 
 
 def _cut(text: str) -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from aiohttp.hdrs import CONTENT_LENGTH
-from aiohttp.http import RawRequestMessage
-
 from app.core.errors import StorageLimitError
 from app.core.model import METHODS, Endpoint, Headers
 from app.server.capture import answers
 from app.server.capture.answers import Answer
 from app.server.capture.auth import Gate
+from app.server.capture.incoming import Incoming
 from app.server.ports import EndpointLookup
 
 MIRROR_HEADER = "X-Hookline-Mirror"
@@ -35,7 +33,7 @@ class Denial(NamedTuple):
     reason: str
 
 
-def denial(reason: str, status: int, error: str, headers: Headers = (), **details: int) -> Denial:
+def denial(reason: str, /, status: int, error: str, headers: Headers = (), **details: int | str) -> Denial:
     """A refusal answered with `status` and `{"error": error, …details}`."""
     return Denial(answers.of_error(status, error, headers, **details), reason)
 
@@ -57,6 +55,12 @@ def wrong_method(method: str) -> Denial:
     return Denial(METHOD_ANSWER, f"Method {method} is not captured.")
 
 
+def malformed(fault: str) -> Denial:
+    """Bytes that are not HTTP, answered with the reason; `fault` says it in words that are not the sender's."""
+    reason = f"Malformed HTTP: {fault}."
+    return denial(reason, 400, "bad_request", reason=reason)
+
+
 def too_large(limit: int) -> Denial:
     """A body of more than `limit` bytes."""
     return denial(f"The body is larger than the limit of {limit:,} bytes.", 413, "body_too_large", limit=limit)
@@ -67,13 +71,6 @@ def over_storage_limit(error: StorageLimitError) -> Denial:
     if error.limit is not None:
         return Denial(answers.of_error(413, "body_too_large", limit=error.limit), str(error))
     return denial(str(error), 503, "storage_limit_reached", (("Retry-After", str(error.retry_after_s)),))
-
-
-def declared_length(message: RawRequestMessage) -> int:
-    """The bytes of the body that the head tells of; 0 where it tells nothing."""
-    length = message.headers.get(CONTENT_LENGTH)
-    # The parser lets nothing but digits through; of zeros in front there may be more than int() takes.
-    return int(length.lstrip("0") or 0) if length is not None else 0
 
 
 def slug_of(target: str) -> str | None:
@@ -103,8 +100,9 @@ class Admission:
         self._instance_id = instance_id
         self._plans: dict[str, Plan] = {}
 
-    def decide(self, message: RawRequestMessage, limit: int) -> Plan | Denial:
+    def decide(self, request: Incoming, limit: int) -> Plan | Denial:
         """How to go on with a request of which only the head is known. `limit` is the bytes its body may have."""
+        message = request.message
         if message.method not in _METHODS:
             return wrong_method(message.method)
         slug = slug_of(message.path)
@@ -123,7 +121,7 @@ class Admission:
             if why is not None:
                 challenge = plan.gate.challenge
                 return denial(why, 401, "unauthorized", (("WWW-Authenticate", challenge),) if challenge else ())
-        if declared_length(message) > limit:
+        if request.length > limit:
             return too_large(limit)
         return plan
 

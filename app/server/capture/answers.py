@@ -59,7 +59,7 @@ def of_reply(reply: Reply) -> Answer:
     return Answer(reply.status, reply.headers, reply.body)
 
 
-def of_error(status: int, error: str, headers: Headers = (), **details: int) -> Answer:
+def of_error(status: int, error: str, headers: Headers = (), **details: int | str) -> Answer:
     """The answer to a request that is refused: `{"error": …}` and what else is to be known."""
     body = json.dumps({"error": error, **details}, separators=(",", ":"))
     return Answer(status, (("Content-Type", "application/json"), *headers), body)

@@ -1,7 +1,8 @@
 """One sender's connection: bytes in, whole requests out to the handler one at a time, bytes of answers back.
 
-The HTTP is aiohttp's: its parser, stream and flow control. Its request handler is not used, because that makes a task
-for each request, loses a request whose successor is malformed, and drops what came of a body that breaks off.
+The HTTP is aiohttp's: its parser (see `reader`), stream and flow control. Its request handler is not used, because that
+makes a task for each request, loses a request whose successor is malformed, and drops what came of a body that breaks
+off.
 """
 
 from __future__ import annotations
@@ -11,26 +12,26 @@ import math
 from operator import itemgetter
 
 from aiohttp.base_protocol import BaseProtocol
-from aiohttp.http import RawRequestMessage
 from aiohttp.streams import StreamReader
 
 from app.server.capture.doors import Answerer, Host
-from app.server.capture.incoming import LINE_MAX, Break, Incoming, new_parser, trailer_safe
+from app.server.capture.head import MalformedError
+from app.server.capture.incoming import Break, Incoming
+from app.server.capture.reader import RequestReader, UnknownMethodError
 
 
 class Connection(BaseProtocol):
     """The protocol object that asyncio feeds. One task serves its requests, in order."""
 
     def __init__(self, host: Host, answerer: Answerer, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop, new_parser(self, loop))
+        super().__init__(loop)
+        self._reader = RequestReader(self, loop, host.limits.head_bytes)
         self._host = host
         self._answerer = answerer
         self._request: Incoming | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._nap: asyncio.Future[None] | None = None
         self._backlog = b""
-        self._head = b""
-        self._head_size = 0
         self._deadline = math.inf
         self._late = Break.IDLE
         self._waited = 0.0
@@ -57,40 +58,29 @@ class Connection(BaseProtocol):
         request = self._request
         if self._draining:
             return
-        if request is not None and request.payload.is_eof():
+        if request is None:
             if data:
-                self._backlog += data
-                self._pause_reading_for_buffer()
-            return
-        assert self._parser is not None
-        try:
-            messages, _, _ = self._parser.feed_data(data)
-        except Exception as error:  # whatever the parser stumbles over is the sender's doing, ValueError included
-            if request is None:
-                self._answerer.malformed(self, error, self._head + data)
-            else:
+                self._take_head(data)
+        elif not request.payload.is_eof():
+            self._backlog += self._reader.read_body(request, data)
+            if request.fault is not None:
                 self.break_off(Break.MALFORMED)
-            return
-        if messages:
-            self._arrived(*messages[0])
-            request = self._request
-        elif request is None:
-            self._head_grew(data)
-            return
-        if request is not None and request.message.chunked and request.payload.is_eof() and not trailer_safe(data):
-            self.closing = True
+        elif data:
+            self._backlog += data
+            self._pause_reading_for_buffer()
+
+    def pause_reading(self) -> None:
+        self._reading_paused = True
+        self._reader.pause()
+        self._pause_transport_reading()
 
     def eof_received(self) -> bool:
         """A sender may close its side and still wait for the answer; the connection then lives until that is sent."""
         self._ended = True
         if self._draining:
             return False
-        if self._request is None:
-            if self._head:
-                self._answerer.malformed(self, ValueError("The connection ended within the request's head"), self._head)
-            return False
-        self.break_off(Break.GONE)
-        return True
+        self._take_end()
+        return self._request is not None
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
@@ -159,8 +149,8 @@ class Connection(BaseProtocol):
             transport.abort()
         elif self._request is not None:
             self.break_off(self._late)
-        elif self._head:
-            self._answerer.slow(self, self._head)
+        elif self._reader.head:
+            self._answerer.slow(self, self._reader.head)
         else:
             self._close()
 
@@ -189,7 +179,7 @@ class Connection(BaseProtocol):
         transport = self.transport
         if transport is None or transport.is_closing() or self._draining:
             return
-        self._backlog = self._head = b""
+        self._backlog = self._reader.head = b""
         if self._ended:
             self._close()
             return
@@ -228,24 +218,17 @@ class Connection(BaseProtocol):
 
     def _next(self) -> None:
         """Go on with what came behind the request just answered."""
-        assert self._request is not None
-        chunked = self._request.message.chunked
         self._request = None
         self._deadline = self._loop.time() + self._host.limits.keepalive_s
         data, self._backlog = self._backlog, b""
-        if self._parser is not None:  # as it is once the sender is gone
-            self._parser.message_consumed()
         if self._buffer_paused:
             self._resume_reading_for_buffer()
-        if chunked:
-            self.data_received(b"")
-            if self._request is not None:  # it hid behind a chunked one, see trailer_safe
-                self._request = None
+        if data:
+            self._take_head(data)
+        if self._ended and not self._draining:
+            self._take_end()
+            if self._request is None:
                 self.closing = True
-                return
-        self.data_received(data)
-        if self._ended and self._request is None:
-            self.closing = True
 
     def _last(self) -> None:
         """Close after the last answer, at once where nothing of the sender's can be unread."""
@@ -267,27 +250,36 @@ class Connection(BaseProtocol):
         if self.transport is None and (self.task is None or self.task.done()):
             self._host.left(self)
 
-    def _arrived(self, message: RawRequestMessage, payload: StreamReader) -> None:
-        self._head, self._head_size = b"", 0
+    def _take_head(self, data: bytes) -> None:
+        reader = self._reader
+        begun = reader.head
+        try:
+            request = reader.read_head(data)
+        except (MalformedError, UnknownMethodError) as error:
+            self._answerer.malformed(self, error, reader.head)
+            return
+        if request is None:
+            if reader.head and not begun:  # its time runs from its first byte on
+                self._deadline = min(self._deadline, self._loop.time() + self._host.limits.head_s)
+            return
+        self._request = request
+        self._backlog = reader.behind
         self._deadline = math.inf
         self._waited = 0.0
+        message = request.message
         if message.should_close or message.upgrade:
             self.closing = True
-        self._request = Incoming(message, payload)
+        if request.fault is not None:
+            self.break_off(Break.MALFORMED)
         _wake(self._waiter)
 
-    def _head_grew(self, data: bytes) -> None:
-        """Bytes of a head that is not complete yet. Its time runs from its first byte on."""
-        if not data or not (self._head or data.strip(b"\r\n")):
-            return
-        if not self._head:
-            self._deadline = min(self._deadline, self._loop.time() + self._host.limits.head_s)
-        if len(self._head) < LINE_MAX:
-            self._head += data
-        self._head_size += len(data)
-        if self._head_size > self._host.limits.head_bytes:
-            bound = self._host.limits.head_bytes
-            self._answerer.malformed(self, ValueError(f"The request's head is longer than {bound} bytes"), self._head)
+    def _take_end(self) -> None:
+        """The sender closed its side: what is not complete now will never be."""
+        if self._request is not None:
+            self.break_off(Break.GONE)
+        elif self._reader.head:
+            error = MalformedError("the connection ended within the request's head")
+            self._answerer.malformed(self, error, self._reader.head)
 
 
 def _wake(waiter: asyncio.Future[None] | None) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from app.server.capture.head import MalformedError
 from app.server.capture.incoming import Incoming
 from app.server.capture.limits import Limits
 
 if TYPE_CHECKING:
     from app.server.capture.connection import Connection
+    from app.server.capture.reader import UnknownMethodError
 
 
 class Host(Protocol):
@@ -32,8 +34,8 @@ class Answerer(Protocol):
         """Answer `request`."""
         ...
 
-    def malformed(self, connection: Connection, error: Exception, head: bytes) -> None:
-        """Answer a head that is not HTTP; `head` is what is known of it."""
+    def malformed(self, connection: Connection, error: MalformedError | UnknownMethodError, came: bytes) -> None:
+        """Answer a head that cannot be taken; `came` is all that came of the request."""
         ...
 
     def slow(self, connection: Connection, head: bytes) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable
+from http import HTTPStatus
 
 from aiohttp.hdrs import CONTENT_TYPE, EXPECT
-from aiohttp.http_exceptions import BadHttpMethod
 
 from app.core.clock import now_us
 from app.core.errors import NotFoundError, StorageLimitError, StorageUnavailableError
 from app.core.ids import uuid7
-from app.core.model import METHODS, Capture, Endpoint, Headers, MirrorState, Refusal
+from app.core.model import REFUSED_RAW_MAX, Capture, Endpoint, Headers, MirrorState, Refusal
 from app.core.providers.catalogue import Identify, Sender
 from app.core.providers.contents import kind_of
 from app.server.capture import admission, answers
@@ -20,13 +19,14 @@ from app.server.capture.admission import Admission, Denial, Plan, denial
 from app.server.capture.answers import Answer
 from app.server.capture.body import Body, BodyTooLargeError, receive, whole
 from app.server.capture.connection import Connection
+from app.server.capture.head import REQUEST_LINE, MalformedError
 from app.server.capture.incoming import Break, Incoming
+from app.server.capture.reader import UnknownMethodError
 from app.server.ports import CaptureSink, EndpointLookup
 from app.server.refused import RefusedLog
 
 log = logging.getLogger(__name__)
 
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _KEEP = b""
 _KEEP_OLD = b"Connection: keep-alive\r\n"
 _CLOSE = b"Connection: close\r\n"
@@ -34,18 +34,22 @@ AT_ONCE = 8 * 1024
 """Longer bodies are looked into only after they are stored: it would hold up other senders."""
 RETRY_AFTER = (("Retry-After", "10"),)
 
-_BAD_REQUEST = answers.of_error(400, "bad_request")
+SKIPPED_MAX = 256 * 1024
+"""Bytes of a refused request's body that are read and thrown away, so that its connection can be kept."""
+
+_BROKEN_OFF = answers.of_error(
+    400, "bad_request", reason="The connection ended before the request's body was complete."
+)
 _TIMEOUT = answers.of_error(408, "request_timeout")
 _FAILED = answers.of_error(500, "internal_error")
 _STOPPING = answers.of_error(503, "stopping", RETRY_AFTER)
 _BROKEN = {
-    Break.GONE: _BAD_REQUEST,
-    Break.MALFORMED: _BAD_REQUEST,
+    Break.GONE: _BROKEN_OFF,
     Break.IDLE: _TIMEOUT,
     Break.SLOW: _TIMEOUT,
     Break.STOPPED: _STOPPING,
 }
-"""What a sender gets to hear whose body was not complete: never a 2xx."""
+"""What a sender gets to hear whose body was not complete: never a 2xx. Of a malformed one it hears why."""
 
 
 class Handler:
@@ -71,43 +75,50 @@ class Handler:
         """Answer `request`, whatever happens; a mistake of ours is logged and answered 500."""
         try:
             limit = self._body_limit()
-            decision = self._admission.decide(request.message, limit)
+            decision = self._admission.decide(request, limit)
             if isinstance(decision, Plan):
+                request.raw = b""
                 denied = await self._capture(connection, request, decision, limit)
             else:
                 denied = decision
             if denied is not None:
-                self._refuse(connection, request, denied)
+                await self._refuse(connection, request, denied)
         except Exception:
             log.exception("a request to the capture port failed")
             connection.closing = True
             if not request.answered:
                 self._send(connection, request, _FAILED)
-        await connection.flush()
+        if connection.writing_paused:
+            await connection.flush()
 
-    def malformed(self, connection: Connection, error: Exception, head: bytes) -> None:
-        """Answer bytes that are not HTTP: 405 to a request line with a method nobody knows, 400 to all else."""
-        method, target = _request_line(head)
-        if isinstance(error, BadHttpMethod) and method and method not in METHODS:
-            denied = admission.wrong_method(method)
-        else:
-            denied = Denial(_BAD_REQUEST, _in_words(error))
-        self.turn_away(connection, denied, method, target)
+    def malformed(self, connection: Connection, error: MalformedError | UnknownMethodError, came: bytes) -> None:
+        """Answer a head that cannot be taken: 405 where only the method is unknown, else 400 with the reason."""
+        method, target = _request_line(came)
+        denied = (
+            admission.wrong_method(method) if isinstance(error, UnknownMethodError) else admission.malformed(str(error))
+        )
+        self.turn_away(connection, denied, method, target, came)
 
     def slow(self, connection: Connection, head: bytes) -> None:
         """Answer a sender that did not finish its request's head in time."""
-        self.turn_away(
-            connection, Denial(_TIMEOUT, "The request's head was not complete in time."), *_request_line(head)
-        )
+        denied = Denial(_TIMEOUT, "The request's head was not complete in time.")
+        self.turn_away(connection, denied, *_request_line(head), head)
 
     def turn_away(
-        self, connection: Connection, denied: Denial, method: str = "", target: str = "", *, listed: bool = True
+        self,
+        connection: Connection,
+        denied: Denial,
+        method: str = "",
+        target: str = "",
+        came: bytes = b"",
+        *,
+        listed: bool = True,
     ) -> None:
         """Answer a connection that has no request in hand, and hang up."""
         connection.send(denied.answer.compose("", _CLOSE, False))
         connection.hang_up()
         if listed:
-            self._list(connection, now_us(), denied, method, target)
+            self._refused.add(_refusal(connection, now_us(), denied, method, target), came[:REFUSED_RAW_MAX])
 
     # -- one admitted request -------------------------------------------------------------------------------------
 
@@ -117,12 +128,12 @@ class Handler:
         try:
             body = whole(request, limit)
             if body is None:
-                self._captures.check_room(plan.endpoint.id, admission.declared_length(request.message))
+                self._captures.check_room(plan.endpoint.id, request.length)
                 self._invite(connection, request)
                 body = await receive(
                     connection, request, self._captures, seq=seq, limit=limit, endpoint_id=plan.endpoint.id
                 )
-            answer = plan.answer if request.broken is None else _BROKEN[request.broken]
+            answer = plan.answer if request.broken is None else _broken(request)
             capture = _record(
                 request,
                 plan.endpoint,
@@ -176,30 +187,49 @@ class Handler:
 
     def _send(self, connection: Connection, request: Incoming, answer: Answer, capture_id: str = "") -> bool:
         message = request.message
-        if not request.payload.is_eof():
-            connection.closing = True
         kept = _KEEP if message.version >= (1, 1) else _KEEP_OLD
         line = _CLOSE if connection.closing else kept
         request.answered = True
         return connection.send(answer.compose(capture_id, line, message.method == "HEAD"))
 
-    def _refuse(self, connection: Connection, request: Incoming, denied: Denial) -> None:
+    async def _refuse(self, connection: Connection, request: Incoming, denied: Denial) -> None:
+        message = request.message
+        if denied.answer.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or not _may_be_skipped(request):
+            connection.closing = True
         self._send(connection, request, denied.answer)
-        self._list(connection, request.received_at, denied, request.message.method, _latin1(request.message.path))
+        target = _latin1(message.path)
+        self._refused.add(_refusal(connection, request.received_at, denied, message.method, target), request.raw)
+        while not connection.closing and await connection.read(request.payload):
+            pass
 
-    def _list(self, connection: Connection, at: int, denied: Denial, method: str, target: str) -> None:
-        address, port = connection.peer
-        self._refused.add(
-            Refusal(
-                at=at,
-                source_address=address,
-                source_port=port,
-                status=denied.answer.status,
-                reason=denied.reason,
-                method=method,
-                target=target,
-            )
-        )
+
+def _refusal(connection: Connection, at: int, denied: Denial, method: str, target: str) -> Refusal:
+    address, port = connection.peer
+    return Refusal(
+        at=at,
+        source_address=address,
+        source_port=port,
+        status=denied.answer.status,
+        reason=denied.reason,
+        method=method,
+        target=target,
+    )
+
+
+def _may_be_skipped(request: Incoming) -> bool:
+    """Whether a refused request's body may be thrown away and its connection kept.
+
+    That hangs on the head alone, not on how much of the body came along with it.
+    """
+    message = request.message
+    return not message.chunked and request.length <= SKIPPED_MAX and EXPECT not in message.headers
+
+
+def _broken(request: Incoming) -> Answer:
+    if request.fault is not None:
+        return admission.malformed(request.fault).answer
+    assert request.broken is not None
+    return _BROKEN[request.broken]
 
 
 def _record(
@@ -240,6 +270,7 @@ def _record(
         event=sender.event if sender else None,
         delivery_id=sender.delivery_id if sender else None,
         identified=identified,
+        trailers=request.trailers,
     )
 
 
@@ -258,14 +289,6 @@ def _latin1(text: str) -> str:
 
 
 def _request_line(head: bytes) -> tuple[str, str]:
-    """Method and target of what may be the beginning of a request; empty where it does not look like one."""
-    line = head.lstrip(b"\r\n").partition(b"\n")[0].rstrip(b"\r").decode("latin-1")
-    method, _, rest = line.partition(" ")
-    target, _, version = rest.rpartition(" ")
-    return (method, target) if _TOKEN.fullmatch(method) and version.startswith("HTTP/") else ("", "")
-
-
-def _in_words(error: Exception) -> str:
-    """The parser's message on one line, without its drawing of where it stumbled."""
-    text = str(getattr(error, "message", "") or error).partition("\n\n")[0]
-    return f"Malformed HTTP: {' '.join(text.split()).rstrip(':.')}."
+    """Method and target of what came of a head; empty unless its first line is whole and sound."""
+    line = REQUEST_LINE.match(head)
+    return (line[1].decode("latin-1"), line[2].decode("latin-1")) if line else ("", "")

@@ -76,14 +76,22 @@ async def test_what_came_while_the_store_was_slow_is_kept(rig: Rig) -> None:
     assert rig.sink.last.size == PART_SIZE + 300_000
 
 
-@pytest.mark.parametrize("junk", [b"zz\r\nab\r\n", b"2\r\nabXX", b"-1\r\n", b"ffffffffffffffffff\r\n"])
-async def test_a_malformed_chunk_ends_the_body(rig: Rig, junk: bytes) -> None:
+@pytest.mark.parametrize(
+    ("junk", "fault"),
+    [
+        (b"zz\r\nab\r\n", "a chunk does not begin with a line that tells its size"),
+        (b"2\r\nabXX", "a chunk is not followed by CR LF, so its size is wrong"),
+        (b"-1\r\n", "a chunk does not begin with a line that tells its size"),
+        (b"ffffffffffffffffff\r\n", "a chunk's size is beyond all bounds"),
+    ],
+)
+async def test_a_malformed_chunk_ends_the_body(rig: Rig, junk: bytes, fault: str) -> None:
     sender = await rig.connect()
     await sender.send(CHUNKED + b"3\r\nabc\r\n")
     await asyncio.sleep(0.05)
     await sender.send(junk)
     answer = await sender.response()
-    assert (answer.status, answer.json()) == (400, {"error": "bad_request"})
+    assert (answer.status, answer.json()) == (400, {"error": "bad_request", "reason": f"Malformed HTTP: {fault}."})
     assert await sender.rest() == b""
     assert rig.sink.last_body in (b"abc", b"abcab")
     assert (rig.sink.last.complete, rig.sink.last.reply_status) == (False, 400)
@@ -151,3 +159,34 @@ async def test_a_sender_that_closes_its_side_after_the_request_gets_its_answers(
     assert (await sender.response()).status == 200
     assert await sender.rest() == b""
     assert all(capture.complete for capture in rig.sink.captures)
+
+
+SECOND = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n123456789"
+
+
+@pytest.mark.parametrize(
+    ("came", "status"), [(0, None), (20, 400), (len(SECOND) - 9, 400), (len(SECOND) - 4, 400), (len(SECOND), 200)]
+)
+@pytest.mark.parametrize("apart", [False, True])
+async def test_a_second_request_cut_off_by_the_senders_end_is_answered_at_once(
+    rig: Rig, came: int, status: int | None, apart: bool
+) -> None:
+    rig.sink.hold = asyncio.Event()
+    sender = await rig.connect()
+    if apart:
+        await sender.send(SECOND)
+        await eventually(lambda: len(rig.server.connections) == 1)
+        await sender.send(SECOND[:came])
+    else:
+        await sender.send(SECOND + SECOND[:came])
+    sender.half_close()
+    await asyncio.sleep(0.02)
+    rig.sink.hold.set()
+    async with asyncio.timeout(1):
+        assert (await sender.response()).status == 200
+        if status is not None:
+            answer = await sender.response()
+            assert answer.status == status
+            assert status == 200 or "ended" in answer.json()["reason"]
+        assert await sender.rest() == b""
+    assert len(rig.sink.captures) + len(rig.refused.newest()) == (1 if status is None else 2)

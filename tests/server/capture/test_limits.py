@@ -56,7 +56,8 @@ async def test_a_head_has_a_largest_size(rig: Rig) -> None:
         await sender.send(b"X-Long: " + b"x" * 30_000 + b"\r\n")
         await asyncio.sleep(0.01)
     answer = await sender.response()
-    assert (answer.status, answer.json()) == (400, {"error": "bad_request"})
+    reason = "Malformed HTTP: the head is longer than 100,000 bytes."
+    assert (answer.status, answer.json()) == (400, {"error": "bad_request", "reason": reason})
     assert rig.refusals() == [(400, "GET", "/catch/orders")]
 
 

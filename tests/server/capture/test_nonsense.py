@@ -38,7 +38,7 @@ NASTIES = {
     "folded header": b"GET /catch/orders HTTP/1.1\r\n" + HOST + b"X: a\r\n b\r\n\r\n",
     "bare line feeds": b"GET /catch/orders HTTP/1.1\n" + HOST + b"\n",
     "no host": b"GET /catch/orders HTTP/1.1\r\n\r\n",
-    "two hosts": b"GET /catch/orders HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
+    "two hosts": b"GET /catch/orders HTTP/1.1\r\n" + HOST + b"Host: y\r\n\r\n",
     "HTTP/0.9": b"GET /nope\r\n\r\n",
     "HTTP/2 preface": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0" * 9,
     "HTTP/3.0": b"GET /catch/orders HTTP/3.0\r\n" + HOST + b"\r\n",
@@ -50,7 +50,9 @@ NASTIES = {
     "CONNECT to nowhere": b"CONNECT [ HTTP/1.1\r\n" + HOST + b"\r\n",
     "bad authority": b"GET http://[::1/catch/orders HTTP/1.1\r\n" + HOST + b"\r\n",
     "bad port": b"GET http://h:999999/catch/orders HTTP/1.1\r\n" + HOST + b"\r\n",
-    "old websocket": b"GET /catch/orders HTTP/1.1\r\n" + HOST + b"Sec-WebSocket-Key1: x\r\n\r\n",
+    "empty coding beside a length": b"POST /catch/orders HTTP/1.1\r\n"
+    + HOST
+    + b"Transfer-Encoding:\r\nContent-Length: 3\r\n\r\nabc",
     "RTSP": b"DESCRIBE /x RTSP/1.0\r\n" + HOST + b"\r\n",
 }
 ERRORS = {400, 404, 405}
@@ -97,7 +99,7 @@ async def test_a_malformed_request_is_listed_with_what_is_known_of_it(rig: Rig) 
     await rig.ask(b"\x16\x03\x01\x02\x00\x01")
     tls, post = rig.refused.newest()
     assert (post.status, post.method, post.target) == (400, "POST", "/catch/orders?x")
-    assert (tls.status, tls.reason) == (400, "Malformed HTTP: Received HTTPS traffic on an HTTP port.")
+    assert (tls.status, tls.reason) == (400, "Malformed HTTP: the sender speaks TLS (HTTPS) to a port for plain HTTP.")
 
 
 PIECES = (

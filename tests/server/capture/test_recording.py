@@ -144,23 +144,34 @@ async def test_garbage_behind_a_request_does_not_spoil_it(rig: Rig) -> None:
 
 async def test_a_trailer_is_never_taken_for_a_header_of_the_next_request(rig: Rig) -> None:
     head = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-    with_trailer = head + b"1\r\na\r\n0\r\nX-Trailer: 1\r\n\r\n"
-    for follower in (request("GET"), head + b"1\r\nb\r\n0\r\n\r\n"):
-        sender = await rig.connect()
-        await sender.send(with_trailer + follower)
-        assert (await sender.response()).status == 200
-        assert await sender.rest() == b""
-        await sender.close()
-    assert [rig.sink.bodies[capture.seq] for capture in rig.sink.captures] == [b"a", b"a"]
-
-
-async def test_nothing_follows_a_trailer_on_its_connection(rig: Rig) -> None:
-    head = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with_trailer = head + b"1\r\na\r\n0\r\nX-Trailer: 1\r\nContent-Length: 9\r\nHost: y\r\nx-trailer:  \xe9 \r\n\r\n"
     sender = await rig.connect()
-    await sender.send(head + b"1\r\na\r\n0\r\nX-Trailer: 1\r\n\r\n")
-    assert (await sender.response()).value("Connection") == "close"
-    assert await sender.rest() == b""
-    assert ("X-Trailer", "1") not in rig.sink.last.headers
+    for follower in (request("GET"), head + b"1\r\nb\r\n0\r\n\r\n", with_trailer):
+        await sender.send(with_trailer + follower)
+        for _ in range(2):
+            assert (await sender.response()).status == 200
+    trailers = (("X-Trailer", "1"), ("Content-Length", "9"), ("Host", "y"), ("x-trailer", "\xe9"))
+    assert [capture.trailers for capture in rig.sink.captures] == [trailers, (), trailers, (), trailers, trailers]
+    assert [rig.sink.bodies[capture.seq] for capture in rig.sink.captures] == [b"a", b"", b"a", b"b", b"a", b"a"]
+    sent = (("Host", "x"), ("Transfer-Encoding", "chunked"))
+    assert {capture.headers for capture in rig.sink.captures} == {sent, (("Host", "x"), ("Content-Length", "0"))}
+
+
+@pytest.mark.parametrize(
+    ("trailers", "fault"),
+    [
+        (b"X: 1\nY: 2\r\n", "a trailer is not a name and a value"),
+        (b"X : 1\r\n", "a trailer is not a name and a value"),
+        (b"X: 1\r\n folded\r\n", "a trailer is not a name and a value"),
+        (b"X: 1\r\n" * 101, "there are more than 100 trailers"),
+        (b"X: " + b"x" * 65_536, "the trailers are longer than 65,536 bytes"),
+    ],
+)
+async def test_trailers_are_read_strictly_and_bounded(rig: Rig, trailers: bytes, fault: str) -> None:
+    head = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    answer = await rig.ask(head + b"3\r\nabc\r\n0\r\n" + trailers + b"\r\n")
+    assert (answer.status, answer.json()["reason"]) == (400, f"Malformed HTTP: {fault}.")
+    assert (rig.sink.last_body, rig.sink.last.complete, rig.sink.last.trailers) == (b"abc", False, ())
 
 
 async def test_a_large_body_goes_to_the_store_in_parts(rig: Rig) -> None:

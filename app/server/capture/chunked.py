@@ -1,0 +1,137 @@
+"""The body of a chunked request, read strictly, with the trailers behind it."""
+
+from __future__ import annotations
+
+import re
+
+from app.core.model import Headers
+from app.server.capture.head import FIELD_LINE, MalformedError
+
+TRAILERS_MAX = 100
+TRAILERS_MAX_BYTES = 65_536
+_SIZE_LINE_MAX = 4_096
+_SIZE_MAX = 2**63 - 1
+_NO_SIZE = "a chunk does not begin with a line that tells its size"
+
+_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_QUOTED = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"'
+_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]+)(?:;%b(?:=(?:%b|%b))?)*\r\n" % (_TOKEN, _TOKEN, _QUOTED))
+_PLAIN_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})\r\n")
+_MAY_BE_SIZE_LINE = re.compile(rb"(?:[0-9A-Fa-f]+(?:;[\t\x20-\x7e\x80-\xff]*)?\r?)?")
+
+
+class ChunkedBody:
+    """Takes the chunks apart as they come. Only this decides where a chunked body ends: aiohttp's parser, which takes a
+    trailer for a header of the next request, is given nothing of it.
+    """
+
+    def __init__(self) -> None:
+        self.done = False
+        self.trailers: Headers = ()
+        """As sent: order, case, duplicates. They are data, whatever their names."""
+        self.fault: str | None = None
+        """Why it is malformed; nothing more can be read then."""
+        self._left = 0
+        """Bytes of the chunk that are still to come, then 2 for its CR LF, which `_left` counts as -2 and -1."""
+        self._line = b""
+        self._in_trailers = False
+        self._trailer_bytes = 0
+        self._fields: list[tuple[str, str]] = []
+
+    def feed(self, data: bytes) -> tuple[bytes, bytes]:
+        """What of the body is in `data`, and what follows the body's end."""
+        if 0 < len(data) <= self._left:  # the middle of a large chunk: nothing to take apart
+            self._left -= len(data)
+            if not self._left:
+                self._left = -2
+            return data, b""
+        parts: list[bytes] = []
+        try:
+            at = self._read(data, parts)
+        except MalformedError as error:
+            self.fault = str(error)
+            at = len(data)
+        return b"".join(parts), data[at:] if self.done else b""
+
+    def _read(self, data: bytes, parts: list[bytes]) -> int:
+        """Put the body's bytes into `parts`; where in `data` the body ended, or its length."""
+        at, size = 0, len(data)
+        while at < size and not self.done:
+            if self._left > 0:
+                part = data[at : at + self._left]
+                parts.append(part)
+                at += len(part)
+                self._left -= len(part)
+                if not self._left:
+                    self._left = -2
+            elif self._left == -2 and data.startswith(b"\r\n", at):
+                self._left = 0
+                at += 2
+            elif self._left < 0:
+                if data[at] != b"\r\n"[self._left]:
+                    raise MalformedError("a chunk is not followed by CR LF, so its size is wrong")
+                self._left += 1
+                at += 1
+            elif self._in_trailers:
+                at = self._read_trailer(data, at)
+            else:
+                at = self._read_size(data, at)
+        return at
+
+    def _read_size(self, data: bytes, at: int) -> int:
+        found = None if self._line else _PLAIN_SIZE_LINE.match(data, at)
+        if found is not None:
+            at = found.end()
+        else:
+            line, at = self._complete(data, at, _SIZE_LINE_MAX, _NO_SIZE)
+            if line is None:
+                if not _MAY_BE_SIZE_LINE.fullmatch(self._line):
+                    raise MalformedError(_NO_SIZE)
+                return at
+            found = _SIZE_LINE.fullmatch(line)
+            if found is None:
+                raise MalformedError(_NO_SIZE)
+        self._left = int(found[1], 16)
+        if self._left > _SIZE_MAX:
+            raise MalformedError("a chunk's size is beyond all bounds")
+        self._in_trailers = not self._left
+        return at
+
+    def _read_trailer(self, data: bytes, at: int) -> int:
+        if not self._fields and not self._line and data.startswith(b"\r\n", at):
+            self.done = True
+            return at + 2
+        room = TRAILERS_MAX_BYTES - self._trailer_bytes
+        line, at = self._complete(data, at, room, f"the trailers are longer than {TRAILERS_MAX_BYTES:,} bytes")
+        if line is None:
+            return at
+        if line == b"\r\n":
+            self.trailers = tuple(self._fields)
+            self.done = True
+            return at
+        self._trailer_bytes += len(line)
+        field = FIELD_LINE.fullmatch(line)
+        if field is None:
+            raise MalformedError("a trailer is not a name and a value")
+        if len(self._fields) == TRAILERS_MAX:
+            raise MalformedError(f"there are more than {TRAILERS_MAX} trailers")
+        self._fields.append((field[1].decode("latin-1"), field[2].decode("latin-1")))
+        return at
+
+    def _complete(self, data: bytes, at: int, limit: int, too_long: str) -> tuple[bytes | None, int]:
+        """The line that ends in `data`, with its CR LF, and where the next begins; None while it has not ended."""
+        if self._line:
+            # Its CR may have come before: look at the line as a whole, which is short.
+            grown = self._line + data[at : at + limit + 2 - len(self._line)]
+            end = grown.find(b"\r\n") + 2
+            begun, line = len(self._line), grown[:end] if end > 1 else grown
+        else:
+            end = data.find(b"\r\n", at, at + limit + 2) + 2
+            begun, line = 0, data[at:end] if end > 1 else data[at : at + limit + 2]
+        if len(line) > limit:
+            raise MalformedError(too_long)
+        if end < 2:
+            self._line = line
+            return None, len(data)
+        self._line = b""
+        return line, at + len(line) - begun

@@ -1,0 +1,151 @@
+"""A request's head, read strictly from its bytes, for the few that aiohttp's parser refuses or that come in pieces.
+
+Where a request ends is decided by aiohttp's parser alone. It refuses some heads for what has nothing to do with that,
+such as a second User-Agent; `reduced` makes of such a head one with the same framing headers, byte for byte, and
+without all others, which the parser then judges again. Nothing here is lenient: what two programs could read in two
+ways is malformed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from aiohttp.http_exceptions import InvalidURLError
+
+LINE_MAX = 65_536
+"""Bytes of a request target, or of one header."""
+HEADERS_MAX = 1_000
+
+Field = tuple[bytes, bytes]
+
+_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+FIELD_LINE = re.compile(rb"(%b):[\t ]*([\t\x20-\x7e\x80-\xff]*?)[\t ]*\r\n" % _TOKEN)
+REQUEST_LINE = re.compile(rb"(%b) +([^\x00-\x20\x7f]+) +(HTTP/[0-9]\.[0-9])\r\n" % _TOKEN)
+# aiohttp's parser takes more than the request line of today: HTTP/0.9 has no version, RTSP another name.
+_MAY_BE_REQUEST_LINE = re.compile(rb"%b +[^\x00-\x20\x7f]+(?: +[A-Z]+/[0-9]\.[0-9])?\r\n" % _TOKEN)
+_STRAY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?!\n|\Z)")
+_TLS_HANDSHAKE = 0x16
+_FRAMING = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection", b"proxy-connection", b"upgrade"})
+"""All headers that aiohttp's parser itself acts on."""
+_HOST, _LENGTH, _CODING = b"host", b"content-length", b"transfer-encoding"
+_ASCII = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
+
+
+class MalformedError(Exception):
+    """What the sender sent is not HTTP. The text says why in words, never in the sender's own."""
+
+
+class HeadScan:
+    """Reads a head line by line as it grows. The same bytes give the same fault, however they are cut."""
+
+    def __init__(self) -> None:
+        self._at = self._seen = 0
+        self._line: bytes | None = None
+        self.fields: list[Field] = []
+
+    def read(self, data: bytes) -> None:
+        """Go on with a head of which `data` has come, all that was given before included.
+
+        Raises MalformedError as soon as it cannot become a good one.
+        """
+        if data[0] == _TLS_HANDSHAKE:
+            raise MalformedError("the sender speaks TLS (HTTPS) to a port for plain HTTP")
+        while True:
+            begin = max(self._at, self._seen - 1)  # once more from the last byte on, which may have been a CR
+            end = data.find(b"\r\n", begin) + 2
+            stray = _STRAY.search(data, begin, end if end > 1 else len(data))
+            if stray is not None:
+                raise MalformedError(_stray_words(stray[0]))
+            if end < 2:
+                self._seen = len(data)
+                return
+            self._take(data[self._at : end])
+            self._at = end
+
+    def _take(self, line: bytes) -> None:
+        if self._line is None:
+            if not _MAY_BE_REQUEST_LINE.fullmatch(line):
+                raise MalformedError("the first line is no request line such as GET /path HTTP/1.1")
+            self._line = line
+        elif line != b"\r\n":
+            field = FIELD_LINE.fullmatch(line)
+            if field is None:
+                raise MalformedError(_line_words(line))
+            self.fields.append((field[1], field[2]))
+
+    def request_line(self) -> tuple[bytes, bytes, bytes]:
+        """Method, target and version, such as `HTTP/1.1`; MalformedError when they are not all there."""
+        parts = REQUEST_LINE.fullmatch(self._line or b"")
+        if parts is None:
+            raise MalformedError("the first line is no request line such as GET /path HTTP/1.1")
+        return parts[1], parts[2], parts[3]
+
+
+def reduced(scan: HeadScan) -> bytes:
+    """A head for aiohttp's parser that frames the request as the one read by `scan`, without what frames nothing.
+
+    MalformedError when its framing is not beyond doubt, or it is too large.
+    """
+    method, target, version = scan.request_line()
+    if method == b"PRI":
+        raise MalformedError("the sender speaks HTTP/2 to a port for HTTP/1.1")
+    if len(target) > LINE_MAX:
+        raise MalformedError(f"the request target is longer than {LINE_MAX:,} bytes")
+    if len(scan.fields) > HEADERS_MAX:
+        raise MalformedError(f"there are more than {HEADERS_MAX:,} headers")
+    if any(len(name) + len(value) > LINE_MAX for name, value in scan.fields):
+        raise MalformedError(f"a header is longer than {LINE_MAX:,} bytes")
+    framing = [(name, value) for name, value in scan.fields if name.lower() in _FRAMING]
+    _check_framing(version, framing)
+    lines = [b"%b %b %b" % (method, target.translate(_ASCII), version)]
+    hosts = 0
+    for name, value in framing:
+        hosts += name.lower() == _HOST
+        if name.lower() != _HOST or hosts == 1:
+            lines.append(b"%b: %b" % (name, value))
+    return b"\r\n".join((*lines, b"", b""))
+
+
+def _check_framing(version: bytes, framing: list[Field]) -> None:
+    hosts = {value for name, value in framing if name.lower() == _HOST}
+    lengths = [value for name, value in framing if name.lower() == _LENGTH]
+    codings = [value for name, value in framing if name.lower() == _CODING]
+    if not hosts and version == b"HTTP/1.1":
+        raise MalformedError("the header Host is missing")
+    if len(hosts) > 1:
+        raise MalformedError("there are several Host headers with different values")
+    if lengths and codings:
+        raise MalformedError("Content-Length and Transfer-Encoding stand together, so the body's end is in doubt")
+    if len(lengths) > 1:
+        raise MalformedError("Content-Length is there more than once")
+    if lengths and not (lengths[0].isdigit() and int(lengths[0][:4_000]) < 2**64):
+        raise MalformedError("Content-Length is not a number of bytes")
+    if len(codings) > 1:
+        raise MalformedError("Transfer-Encoding is there more than once")
+
+
+def parser_words(error: Exception) -> str:
+    """Why aiohttp's parser refused a head, without what it quotes of it."""
+    if isinstance(error, InvalidURLError):
+        return "the request target is not a valid URL"
+    reason, drawing, _ = str(getattr(error, "message", "")).partition(":\n\n")
+    if not drawing:
+        return "the head is not what HTTP allows"
+    words = reason.rpartition("\n")[2].strip().replace("`", "")
+    return words[:1].lower() + words[1:]
+
+
+def _stray_words(stray: bytes) -> str:
+    if stray == b"\n":
+        return "a line of the head ends with LF alone instead of CR LF"
+    if stray == b"\r":
+        return "the head holds a CR without LF"
+    return f"the head holds the control character 0x{stray[0]:02x}"
+
+
+def _line_words(line: bytes) -> str:
+    if line[:1] in (b" ", b"\t"):
+        return "a header is folded over several lines"
+    if b":" not in line:
+        return "a header line has no colon"
+    return "a header's name is empty or holds a character that is not allowed"
