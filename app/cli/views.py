@@ -100,6 +100,7 @@ class RequestView(SummaryView):
 
     http_version: str
     headers: list[tuple[str, str]]
+    trailers: list[tuple[str, str]]
     sha256: str
     scheme: str
     source: SourceView

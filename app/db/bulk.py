@@ -66,6 +66,7 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
     captures: list[Any] = []
     bodies: list[Any] = []
     deliveries: list[Any] = []
+    trailers: list[tuple[bytes, int]] = []
     grown: dict[int, int] = {}
     for _, c, tail, tail_part, forward_url, headers, size in adds:
         grown[c.endpoint_id] = grown.get(c.endpoint_id, 0) + size
@@ -73,6 +74,8 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
         captures += (headers, c.content_type, c.size, c.sha256, c.source_address, c.source_port)
         captures += (c.scheme, c.complete, c.reply_status, MIRROR_CODE[c.mirror], c.read)
         captures += ((c.provider or NOBODY) if c.identified else None, c.event, c.delivery_id)
+        if c.trailers:
+            trailers.append((encode_headers(c.trailers), c.seq))
         if tail:
             bodies += (c.seq * PARTS_PER_BODY + tail_part, tail)
         if tail_part:
@@ -85,6 +88,9 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
     BODIES.insert(connection, bodies)
     DELIVERIES.insert(connection, deliveries)
     grow(connection, grown)
+    if trailers:
+        # Apart: so few have any that a value for each row would cost more.
+        connection.executemany("UPDATE capture SET trailers = ? WHERE seq = ?", trailers)
 
 
 class Inserts:

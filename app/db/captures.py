@@ -92,6 +92,8 @@ class Captures:
         future = self._loop.create_future()
         headers = encode_headers(capture.headers)
         size = request_bytes(capture, headers, forwarded=forward_url is not None)
+        if capture.trailers:
+            size += len(encode_headers(capture.trailers))
         seq = capture.seq if tail_part else None
         reserved = size if seq is None else size - self._limits.arriving(seq)
         if not self._limits.reserve(capture.endpoint_id, reserved, size):

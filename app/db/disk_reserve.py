@@ -251,8 +251,8 @@ def size_of(file: Path) -> int | None:
 
 
 def _size(add: Add) -> int:
-    _, capture, tail, _, _, headers, _ = add
-    return ROW + len(tail) + len(capture.target) + len(headers)
+    _, capture, tail, _, _, _, whole = add
+    return ROW + whole - capture.size + len(tail)
 
 
 def _checkpoint(connection: sqlite3.Connection, mode: str) -> bool:

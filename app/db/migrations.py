@@ -153,6 +153,11 @@ def add_marks(database: SqliteDatabase) -> None:
         )
 
 
+def add_trailers(database: SqliteDatabase) -> None:
+    """What came behind a chunked body, NULL for nearly all. No insert names the column, so it costs them nothing."""
+    raw(database).execute("ALTER TABLE capture ADD COLUMN trailers BLOB")
+
+
 _PARTS = "key BETWEEN NEW.seq * 4096 AND NEW.seq * 4096 + 4095"
 _STORAGE_USE = (
     f"""ALTER TABLE endpoint ADD COLUMN storage_limit INTEGER
@@ -173,7 +178,8 @@ _STORAGE_USE = (
     """CREATE TRIGGER endpoint_use_ends AFTER DELETE ON endpoint
     BEGIN DELETE FROM storage_use WHERE owner = OLD.id; END""",
     """CREATE TRIGGER capture_use_ends AFTER DELETE ON capture
-    BEGIN UPDATE storage_use SET bytes = bytes - (1000 + OLD.size + length(OLD.headers) + length(OLD.target))
+    BEGIN UPDATE storage_use SET bytes = bytes
+        - (1000 + OLD.size + length(OLD.headers) + length(OLD.target) + coalesce(length(OLD.trailers), 0))
     WHERE owner = OLD.endpoint_id; END""",
     """CREATE TRIGGER delivery_use AFTER UPDATE OF response_headers, response_size ON delivery
     BEGIN UPDATE storage_use SET bytes = bytes
@@ -235,6 +241,7 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0002_add_senders", add_senders),
     ("0003_index_outcomes", index_outcomes),
     ("0004_add_marks", add_marks),
+    ("0005_add_trailers", add_trailers),
     ("0006_add_storage_limits", add_storage_limits),
     ("0007_remember_clock", remember_clock),
 )

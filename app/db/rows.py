@@ -51,6 +51,7 @@ CAPTURE = (
     CaptureRow.source_port,
     CaptureRow.scheme,
     CaptureRow.delivery_id,
+    CaptureRow.trailers,
 )
 """The columns `to_capture` expects."""
 
@@ -121,6 +122,7 @@ def to_capture(row: tuple[Any, ...]) -> Capture:
         source_port=row[21],
         scheme=row[22],
         delivery_id=row[23],
+        trailers=() if row[24] is None else decode_headers(row[24]),
         identified=row[12] is not None,
     )
 

@@ -103,6 +103,7 @@ class CaptureRow(Model):
     provider = TextField(null=True)
     event = TextField(null=True)
     delivery_id = TextField(null=True)
+    trailers = BlobField(null=True)
 
     class Meta:
         table_name = "capture"

@@ -31,13 +31,15 @@ def post(
     headers: bytes = b"",
     *,
     announced: int | None = None,
+    chunked: bool = False,
     answer: bytes = b"HTTP/1.1 200",
 ) -> None:
-    """Send one request byte for byte; with more announced than sent, break off."""
+    """Send one request byte for byte; with more announced than sent, break off. A `chunked` body is given in chunks."""
     host, _, port = program.url.removeprefix("http://").partition(":")
     length = len(body) if announced is None else announced
     with socket.create_connection((host, int(port)), timeout=10) as sender:
-        head = f"POST {target} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n"
+        framing = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {length}"
+        head = f"POST {target} HTTP/1.1\r\nHost: x\r\n{framing}\r\n"
         sender.sendall(head.encode() + headers + b"\r\n" + body)
         if announced is None:
             assert sender.recv(65536).startswith(answer)

@@ -287,3 +287,17 @@ async def test_a_long_read_holds_up_neither_captures_nor_a_page(store: Store, en
     assert not reading.done(), "the long read was too short to prove anything"
     assert took < 400_000
     assert await reading == 4_000_000
+
+
+async def test_trailers_are_kept_with_the_few_that_have_any(store: Store, endpoint: Endpoint, tmp_path: Path) -> None:
+    trailers = (("X-Sum", "1"), ("x-sum", "\xe9"), ("Host", ""))
+    made = [
+        factories.capture(
+            BODY, seq=store.captures.new_seq(), endpoint_id=endpoint.id, trailers=trailers * (number == 7)
+        )
+        for number in range(20)
+    ]
+    await asyncio.gather(*(store.captures.add(capture, BODY) for capture in made))
+    for capture in made:
+        assert await store.captures.get(capture.id) == capture
+    assert query(tmp_path, "SELECT count(*) FROM capture WHERE trailers IS NOT NULL") == [(1,)]

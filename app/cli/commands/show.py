@@ -137,6 +137,7 @@ def _capture(request: RequestView) -> Capture:
         complete=request["complete"],
         reply_status=reply["status"],
         reply_ms=reply["ms"],
+        trailers=tuple((name, value) for name, value in request["trailers"]),
     )
 
 
@@ -176,6 +177,11 @@ async def _overview(call: Call, request: RequestView) -> None:
         out.field("Mirrored to", f"{delivery['url']}: {_outcome(delivery)}")
     out.line()
     _headers(out, request)
+    if request["trailers"]:
+        out.line()
+        out.line("Trailers, sent behind the body:")
+        for name, value in request["trailers"]:
+            out.line(f"{name}: {value}")
     if request["size"]:
         out.line()
         await _preview(call, request)

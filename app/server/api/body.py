@@ -32,7 +32,7 @@ async def send_body(
         except DecodeError as error:
             detail = f"The body cannot be decoded. {error} Without decoded=true it comes as it was sent."
             raise Problem(422, "cannot-decode", detail) from None
-    response = web.StreamResponse(headers=_headers(capture))
+    response = web.StreamResponse(headers=attachment_headers(f"{capture.id}.bin"))
     response.content_length = size
     parts = decoded_parts(stored_parts(captures, capture), codings)
     # Before the status leaves: a request that was deleted just now is a 404.
@@ -84,10 +84,11 @@ def _break_off(request: web.Request) -> None:
         request.transport.abort()
 
 
-def _headers(capture: Capture) -> dict[str, str]:
+def attachment_headers(name: str) -> dict[str, str]:
+    """Headers of bytes that a sender wrote: to be saved as the file `name`, never to be shown or run."""
     return {
         "Content-Type": "application/octet-stream",
-        "Content-Disposition": f'attachment; filename="{capture.id}.bin"',
+        "Content-Disposition": f'attachment; filename="{name}"',
         "X-Content-Type-Options": "nosniff",
         "Content-Security-Policy": "sandbox; default-src 'none'",
     }

@@ -97,6 +97,8 @@ class RefusedDoor(Protocol):
 
     def newest(self) -> list[Refusal]: ...
 
+    def raw(self, refusal_id: int) -> bytes | None: ...
+
 
 class AccountDoor(Protocol):
     """The account's plan."""

@@ -138,10 +138,11 @@ class DeliveryOut(Record, frozen=True):
 
 
 class RequestOut(SummaryOut, frozen=True):
-    """A captured request in full, without its body."""
+    """A captured request in full, without its body. `trailers` came behind a chunked body; they are not forwarded."""
 
     http_version: str
     headers: Headers
+    trailers: Headers
     sha256: str
     source: Source
     scheme: str
@@ -150,14 +151,16 @@ class RequestOut(SummaryOut, frozen=True):
 
 
 class RefusalOut(Record, frozen=True):
-    """A request that was not captured, and why."""
+    """A request that was not captured, and why. `GET /refused/{id}/raw` has its first `raw_size` bytes as they came."""
 
+    id: int
     at: str
     source: Source
     status: int
     reason: str
     method: str
     target: str
+    raw_size: int
 
 
 class Held(Record, frozen=True):

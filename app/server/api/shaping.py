@@ -102,6 +102,7 @@ def request_out(capture: Capture, slug: str, deliveries: list[Delivery]) -> Requ
         target=capture.target,
         http_version=capture.http_version,
         headers=capture.headers,
+        trailers=capture.trailers,
         size=capture.size,
         sha256=capture.sha256,
         content_type=capture.content_type,
@@ -142,12 +143,14 @@ def delivery_out(delivery: Delivery, slug: str) -> DeliveryOut:
 def refusal_out(refusal: Refusal) -> RefusalOut:
     """The shape of a refused request."""
     return RefusalOut(
+        id=refusal.id,
         at=rfc3339(refusal.at),
         source=Source(address=refusal.source_address, port=refusal.source_port),
         status=refusal.status,
         reason=refusal.reason,
         method=refusal.method,
         target=refusal.target,
+        raw_size=refusal.raw_size,
     )
 
 

@@ -10,8 +10,10 @@ from aiohttp import web
 from app.core.errors import StorageUnavailableError
 from app.core.model import StorageSize
 from app.server.api.account import endpoints_held
+from app.server.api.body import attachment_headers
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
 from app.server.api.ports import ApiDoors
+from app.server.api.problems import Problem
 from app.server.api.routes import Page, Route, answer
 from app.server.api.shapes import StatusOut, Totals
 from app.server.api.shaping import refusal_out, retention_out, stored_out
@@ -36,6 +38,7 @@ class StateCalls:
             Route("GET", "/status", self.status),
             Route("POST", "/retention/resume", self.resume),
             Route("GET", "/refused", self.refused, PAGING),
+            Route("GET", "/refused/{id}/raw", self.raw),
         ]
 
     async def status(self, request: web.Request) -> web.Response:
@@ -92,3 +95,12 @@ class StateCalls:
             before = key.given if key is not None and key.at == at else 0
             following = cursor_text(RefusedKey(at, before + sum(row.at == at for row in shown)))
         return answer(Page(tuple(map(refusal_out, shown)), following))
+
+    async def raw(self, request: web.Request) -> web.Response:
+        """What came of a refused request, as it came, at most 64 KiB."""
+        text = request.match_info["id"]
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+        data = self._doors.refused.raw(number)
+        if data is None:
+            raise Problem(404, "not-found", f"Nothing is kept of a refused request {text!r}.")
+        return web.Response(body=data, headers=attachment_headers(f"refused-{number}.bin"))

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.cli.conftest import ROOT, Program, Run, command
-from tests.cli.sending import BODY, send
+from tests.cli.sending import BODY, post, send
 
 ODD = bytes(range(256)) * 3
 
@@ -104,6 +104,12 @@ def test_headers_alone(program: Program, run: Run) -> None:
     lines = run("show", newest(run), "--headers").out.splitlines()
     assert lines[0].startswith("Host: ")
     assert lines[1:3] == ["x-b: 2", "X-A: 1"]
+
+
+def test_show_has_the_trailers(program: Program, run: Run) -> None:
+    post(program, "/catch/orders", b"1\r\na\r\n0\r\nX-Sum: \x9b1\r\nhost: y\r\n\r\n", b"", chunked=True)
+    assert "\n\nTrailers, sent behind the body:\nX-Sum: \\x9b1\nhost: y\n\na\n" in run("show", newest(run)).out
+    assert run("show", newest(run), "--json").json["trailers"] == [["X-Sum", "\x9b1"], ["host", "y"]]
 
 
 @pytest.mark.parametrize("part", ["--body", "--raw"])

@@ -61,7 +61,9 @@ async def test_pages_meet_without_gap_while_more_arrive(desk: Desk, limit: int) 
 async def test_one_in_full(desk: Desk) -> None:
     endpoint = await desk.endpoint(slug="one")
     headers = (("x-b", "1"), ("X-A", "\xff\xe9"), ("X-B", "2"), ("x-b", "1"))
-    made = await desk.capture(endpoint, b"\x00\xff", headers=headers, received_at=1_700_000_000_000_001)
+    made = await desk.capture(
+        endpoint, b"\x00\xff", headers=headers, trailers=headers[1:3], received_at=1_700_000_000_000_001
+    )
     read = (await desk.client.get(f"/requests/{made.id}")).json()
     assert read == {
         "id": made.id,
@@ -71,6 +73,7 @@ async def test_one_in_full(desk: Desk) -> None:
         "target": "/catch/sample/orders?x=1",
         "http_version": "1.1",
         "headers": [["x-b", "1"], ["X-A", "ÿé"], ["X-B", "2"], ["x-b", "1"]],
+        "trailers": [["X-A", "ÿé"], ["X-B", "2"]],
         "size": 2,
         "sha256": made.sha256,
         "content_type": "application/json",
