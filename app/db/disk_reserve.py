@@ -93,7 +93,7 @@ class DiskReserve:
         costly = sum([job.cost for job in jobs])
         if not adds and not costly:
             return adds, jobs, []
-        cost = GROUP + costly + sum([len(add[2]) for add in adds]) + ROW * len(adds)
+        cost = GROUP + costly + sum([_size(add) for add in adds])
         stale = time.monotonic() - self._measured > LOOK_S
         if stale or (cost > self._left and not self.low):
             self.look(connection, cost)

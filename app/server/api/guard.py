@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from app.core.errors import HooklineError
-from app.server.api.problems import Problem, problem_of
+from app.server.api.problems import Problem, problem_of, router_problem
 
 log = logging.getLogger(__name__)
 
@@ -45,25 +45,18 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     except HooklineError as error:
         return problem_of(error).response()
     except web.HTTPException as error:
-        return _of_router(request, error).response()
+        return router_problem(request, error).response()
+    except web.RequestPayloadError:
+        return Problem(
+            400, "bad-request", "Malformed HTTP: the request's body is not framed as HTTP has it."
+        ).response()
+    except ConnectionError:  # the caller has gone; nobody reads this
+        return Problem(400, "bad-request", "The connection ended before the request was complete.").response()
     except Exception:
         log.exception("%s %s failed", request.method, request.path)
         return Problem(
             500, "internal", "Hookline could not do this because of an error of its own; see its log."
         ).response()
-
-
-def _of_router(request: web.Request, error: web.HTTPException) -> Problem:
-    """What aiohttp itself refuses: unknown paths, methods, bodies that are too large."""
-    if isinstance(error, web.HTTPMethodNotAllowed):
-        allowed = ", ".join(sorted(error.allowed_methods))
-        detail = f"{request.method} is not possible at {request.path}; {allowed} is."
-        return Problem(405, "method-not-allowed", detail, headers={"Allow": allowed})
-    if isinstance(error, web.HTTPNotFound):
-        return Problem(404, "not-found", f"There is nothing at {request.path}.")
-    if isinstance(error, web.HTTPRequestEntityTooLarge):
-        return Problem(413, "body-too-large", "The body of a call may have at most 2 MiB.")
-    return Problem(error.status, "bad-request", error.reason)
 
 
 def _bearer(request: web.Request) -> bytes:

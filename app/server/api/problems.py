@@ -107,6 +107,19 @@ def problem_of(error: HooklineError) -> Problem:
     return Problem(500, "internal", text)
 
 
+def router_problem(request: web.BaseRequest, error: web.HTTPException) -> Problem:
+    """What aiohttp itself refuses: unknown paths, methods, bodies that are too large."""
+    if isinstance(error, web.HTTPMethodNotAllowed):
+        allowed = ", ".join(sorted(error.allowed_methods))
+        detail = f"{request.method} is not possible at {request.path}; {allowed} is."
+        return Problem(405, "method-not-allowed", detail, headers={"Allow": allowed})
+    if isinstance(error, web.HTTPNotFound):
+        return Problem(404, "not-found", f"There is nothing at {request.path}.")
+    if isinstance(error, web.HTTPRequestEntityTooLarge):
+        return Problem(413, "body-too-large", "The body of a call may have at most 2 MiB.")
+    return Problem(error.status, "bad-request", f"{error.reason}.")
+
+
 def decoded(body: bytes, shape: type[T]) -> T:
     """`body` as `shape`; a Problem that names the field when it does not fit."""
     try:

@@ -13,6 +13,7 @@ from app.server.api.deliveries import DeliveryCalls
 from app.server.api.endpoints import EndpointCalls
 from app.server.api.guard import guard, problems
 from app.server.api.ports import ApiDoors
+from app.server.api.protocol import ApiProtocol, name_server
 from app.server.api.requests import RequestCalls
 from app.server.api.routes import register
 from app.server.api.settings import SettingsCalls
@@ -43,11 +44,12 @@ class ApiServer:
 
     async def start(self, host: str, port: int) -> None:
         """Listen (port 0: any free one). PortInUseError when it is taken; then nothing was started."""
-        runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=_STOP_S)
+        runner = web.AppRunner(self._application(), shutdown_timeout=_STOP_S)
         await runner.setup()
-        assert runner.server is not None
+        manager, loop = runner.server, asyncio.get_running_loop()
+        assert manager is not None
         try:
-            server = await asyncio.get_running_loop().create_server(runner.server, host, port, backlog=_BACKLOG)
+            server = await loop.create_server(lambda: ApiProtocol(manager, loop), host, port, backlog=_BACKLOG)
         except OSError as error:
             await runner.cleanup()
             if error.errno == errno.EADDRINUSE:
@@ -69,6 +71,7 @@ class ApiServer:
 
     def _application(self) -> web.Application:
         app = web.Application(middlewares=[problems, guard(self._token)], client_max_size=BODY_MAX)
+        app.on_response_prepare.append(name_server)
         for calls in (StateCalls, AccountCalls, SettingsCalls, EndpointCalls, RequestCalls, DeliveryCalls):
             register(app, calls(self._doors).routes())
         return app

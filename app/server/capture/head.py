@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from aiohttp.http_exceptions import InvalidURLError
+from aiohttp.http_exceptions import InvalidURLError, LineTooLong
 
 LINE_MAX = 65_536
 """Bytes of a request target, or of one header."""
@@ -24,6 +24,8 @@ REQUEST_LINE = re.compile(rb"(%b) +([^\x00-\x20\x7f]+) +(HTTP/[0-9]\.[0-9])\r\n"
 # aiohttp's parser takes more than the request line of today: HTTP/0.9 has no version, RTSP another name.
 _MAY_BE_REQUEST_LINE = re.compile(rb"%b +[^\x00-\x20\x7f]+(?: +[A-Z]+/[0-9]\.[0-9])?\r\n" % _TOKEN)
 _STRAY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?!\n|\Z)")
+_OWN_WORDS = re.compile(r"(?:Duplicate|Missing) '[A-Za-z-]+' header[a-z ]*\.|Received HTTPS traffic on an HTTP port")
+"""Words of aiohttp's parser beside llhttp's, with nothing of the sender's in them."""
 _TLS_HANDSHAKE = 0x16
 _FRAMING = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection", b"proxy-connection", b"upgrade"})
 """All headers that aiohttp's parser itself acts on."""
@@ -128,10 +130,12 @@ def parser_words(error: Exception) -> str:
     """Why aiohttp's parser refused a head, without what it quotes of it."""
     if isinstance(error, InvalidURLError):
         return "the request target is not a valid URL"
+    if isinstance(error, LineTooLong):
+        return "a line is too long"
     reason, drawing, _ = str(getattr(error, "message", "")).partition(":\n\n")
-    if not drawing:
+    if not drawing and not _OWN_WORDS.fullmatch(reason):
         return "the head is not what HTTP allows"
-    words = reason.rpartition("\n")[2].strip().replace("`", "")
+    words = reason.rpartition("\n")[2].strip().rstrip(".").replace("`", "")
     return words[:1].lower() + words[1:]
 
 
