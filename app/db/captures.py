@@ -13,7 +13,7 @@ from peewee import SqliteDatabase
 
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.events import Event, RequestNoted, RequestsChanged, RequestsRemoved, RequestsStarred
-from app.core.model import Capture, Counts, MirrorState, PageKey, Summary
+from app.core.model import PART_SIZE, Capture, Counts, MirrorState, PageKey, Summary
 from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
 from app.db import listing
@@ -26,7 +26,7 @@ from app.db.raw import raw
 from app.db.readers import Readers
 from app.db.removal import Deleted, delete_ids, delete_oldest
 from app.db.replies import Replies
-from app.db.schema import PARTS_PER_BODY
+from app.db.schema import PARTS_PER_BODY, PIECES_FROM
 from app.db.search.index.index import Index
 from app.db.search.searching import search
 from app.db.storage_limits import StorageLimits
@@ -114,25 +114,50 @@ class Captures:
         """StorageLimitError when a body of `size` bytes would not be stored now."""
         self._limits.check(endpoint_id, size)
 
-    async def add_part(self, seq: int, part: int, data: bytes, endpoint_id: int | None = None) -> None:
+    async def add_part(
+        self, seq: int, part: int, data: bytes, *, pieces: int = 0, endpoint_id: int | None = None
+    ) -> None:
         """Store one full part of a big body ahead of its capture; StorageUnavailableError or StorageLimitError when
-        that cannot be. It counts towards the limit of the endpoint it is for."""
+        that cannot be. It counts towards the limit of the endpoint it is for.
+
+        The part is what the first `pieces` pieces hold, which came by `add_piece`, and then `data`.
+        """
+
+        def job(database: SqliteDatabase) -> None:
+            connection, first = raw(database), seq * PARTS_PER_BODY
+            whole = data
+            if pieces:
+                keys = (first + PIECES_FROM, first + PIECES_FROM + pieces - 1)
+                of_pieces = "FROM capture_body WHERE key BETWEEN ? AND ?"
+                rows = connection.execute(f"SELECT data {of_pieces} ORDER BY key", keys).fetchall()
+                connection.execute(f"DELETE {of_pieces}", keys)
+                whole = b"".join([*(row[0] for row in rows), data])
+            _add_loose(connection, seq, first + part, whole)
+            grow(connection, {LOOSE: len(data)})
+
+        await self._add_loose(seq, len(data), endpoint_id, job, cost=PART_SIZE if pieces else len(data))
+
+    async def add_piece(self, seq: int, piece: int, data: bytes, *, endpoint_id: int | None = None) -> None:
+        """Store a piece of the part that is being received, otherwise as `add_part`."""
 
         def job(database: SqliteDatabase) -> None:
             connection = raw(database)
-            connection.execute("INSERT OR IGNORE INTO loose_body (seq, dropped) VALUES (?, 0)", (seq,))
-            connection.execute(
-                "INSERT INTO capture_body (key, data) VALUES (?, ?)", (seq * PARTS_PER_BODY + part, data)
-            )
+            _add_loose(connection, seq, seq * PARTS_PER_BODY + PIECES_FROM + piece, data)
             grow(connection, {LOOSE: len(data)})
 
-        whole = self._limits.arriving(seq) + len(data)
-        if not self._limits.reserve(endpoint_id, len(data), whole):
-            await self._limits.wait_for_room(endpoint_id, len(data), whole)
+        await self._add_loose(seq, len(data), endpoint_id, job, cost=len(data))
+
+    async def _add_loose(
+        self, seq: int, size: int, endpoint_id: int | None, job: Callable[[SqliteDatabase], None], cost: int
+    ) -> None:
+        """Have `job` store `size` bytes of a body, once there is room for them."""
+        whole = self._limits.arriving(seq) + size
+        if not self._limits.reserve(endpoint_id, size, whole):
+            await self._limits.wait_for_room(endpoint_id, size, whole)
         try:
-            await self._writer.run(job, lambda _: self._limits.stored_part(endpoint_id, seq, len(data)), cost=len(data))
+            await self._writer.run(job, lambda _: self._limits.stored_part(endpoint_id, seq, size), cost=cost)
         except Exception:
-            self._limits.failed(endpoint_id, len(data))
+            self._limits.failed(endpoint_id, size)
             raise
 
     async def drop_parts(self, seq: int) -> None:
@@ -294,6 +319,11 @@ class Captures:
 
 def _in_steps(ids: Sequence[str]) -> list[Sequence[str]]:
     return [ids[start : start + IDS_PER_STEP] for start in range(0, len(ids), IDS_PER_STEP)]
+
+
+def _add_loose(connection: sqlite3.Connection, seq: int, key: int, data: bytes) -> None:
+    connection.execute("INSERT OR IGNORE INTO loose_body (seq, dropped) VALUES (?, 0)", (seq,))
+    connection.execute("INSERT INTO capture_body (key, data) VALUES (?, ?)", (key, data))
 
 
 def _endpoint_gone() -> NotFoundError:

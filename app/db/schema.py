@@ -11,6 +11,9 @@ from app.core.model import MirrorState
 
 PARTS_PER_BODY = 4096
 """A body part's key is `seq * PARTS_PER_BODY + part`: one b-tree, no index beside it. No body has that many parts."""
+PIECES_FROM = PARTS_PER_BODY // 2
+"""The keys from `seq * PARTS_PER_BODY + PIECES_FROM` on are of pieces of the part that is being received: a body of a
+gibibyte has half as many parts. A stored request has none."""
 
 MIRROR_CODE = {
     MirrorState.NONE: "n",

@@ -31,8 +31,17 @@ class CaptureSink(Protocol):
         """Store `capture`, durable on return. `tail` is body part `tail_part`; `forward_url` queues a delivery."""
         ...
 
-    async def add_part(self, seq: int, part: int, data: bytes, endpoint_id: int | None = None) -> None:
-        """Store one part of a body whose capture comes later; every part but the tail is PART_SIZE bytes long."""
+    async def add_part(
+        self, seq: int, part: int, data: bytes, *, pieces: int = 0, endpoint_id: int | None = None
+    ) -> None:
+        """Store one part of a body whose capture comes later: what the first `pieces` pieces hold, then `data`.
+
+        Every part but the tail is PART_SIZE bytes long.
+        """
+        ...
+
+    async def add_piece(self, seq: int, piece: int, data: bytes, *, endpoint_id: int | None = None) -> None:
+        """Store a piece of the part that is being received; the pieces of one part are numbered from 0 on."""
         ...
 
     async def drop_parts(self, seq: int) -> None:

@@ -60,12 +60,60 @@ async def test_a_tail_that_ends_on_a_part_adds_no_empty_one(store: Store, endpoi
     assert query(tmp_path, "SELECT count(*) FROM loose_body") == [(0,)]
 
 
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pieces=st.lists(st.integers(1, PART_SIZE // 3), max_size=3), size=st.integers(1, 9_000))
+async def test_a_body_that_came_in_pieces_is_as_any_other(
+    store: Store, endpoint: Endpoint, tmp_path: Path, pieces: list[int], size: int
+) -> None:
+    captures, seq, reads = store.captures, store.captures.new_seq(), random.Random(size)
+    body = reads.randbytes(2 * PART_SIZE + size)
+    at = 0
+    for part in range(2):
+        first = at
+        for number, length in enumerate(pieces):
+            await captures.add_piece(seq, number, body[at : at + length])
+            at += length
+        await captures.add_part(seq, part, body[at : first + PART_SIZE], pieces=len(pieces))
+        at = first + PART_SIZE
+    await captures.add_piece(seq, 0, body[at:-1])
+    await captures.add_part(seq, 2, body[-1:], pieces=1)
+    capture = factories.capture(body, seq=seq, endpoint_id=endpoint.id)
+    await captures.add(capture, b"", 3)
+    assert query(tmp_path, "SELECT length(data) FROM capture_body ORDER BY key") == [
+        (PART_SIZE,),
+        (PART_SIZE,),
+        (size,),
+    ]
+    assert query(tmp_path, "SELECT count(*) FROM loose_body") == [(0,)]
+    for _ in range(5):
+        offset, length = reads.randrange(len(body)), reads.randrange(PART_SIZE)
+        assert await captures.body(capture.id, offset, length) == body[offset : offset + length]
+    await captures.delete([capture.id])
+    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_body") == [(0,)])
+
+
+async def test_a_small_body_that_came_in_pieces_is_deleted_whole(
+    store: Store, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    body, seq = os.urandom(200_000), store.captures.new_seq()
+    await store.captures.add_piece(seq, 0, body[:80_000])
+    await store.captures.add_piece(seq, 1, body[80_000:160_000])
+    await store.captures.add_part(seq, 0, body[160_000:], pieces=2)
+    capture = factories.capture(body, seq=seq, endpoint_id=endpoint.id)
+    await store.captures.add(capture, b"", 1)
+    assert await store.captures.body(capture.id) == body
+    await store.captures.delete([capture.id])
+    assert query(tmp_path, "SELECT count(*) FROM capture_body") == [(0,)]
+    assert query(tmp_path, "SELECT count(*) FROM loose_body") == [(0,)]
+
+
 async def test_parts_of_a_request_that_is_not_kept_are_deleted(
     store: Store, endpoint: Endpoint, tmp_path: Path
 ) -> None:
     seq = store.captures.new_seq()
     for part in range(3):
         await store.captures.add_part(seq, part, bytes(PART_SIZE))
+    await store.captures.add_piece(seq, 0, bytes(99_999))
     await store.captures.drop_parts(seq)
     await eventually(lambda: query(tmp_path, "SELECT count(*) FROM loose_body") == [(0,)])
     assert query(tmp_path, "SELECT count(*) FROM capture_body") == [(0,)]
@@ -78,6 +126,7 @@ async def test_parts_left_by_a_crash_are_deleted_at_start_and_others_are_not(tmp
     kept = await add_big(store, made.id, body)
     lost = store.captures.new_seq()
     await store.captures.add_part(lost, 0, bytes(PART_SIZE))
+    await store.captures.add_piece(lost, 0, bytes(99_999))
     await store.close()
     again = await Store.open(tmp_path, lambda _: None)
     assert again.captures.new_seq() > lost

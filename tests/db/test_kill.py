@@ -33,7 +33,9 @@ async def main():
 
     async def uploader():
         while True:
-            await store.captures.add_part(store.captures.new_seq(), 0, bytes(2 ** 20))
+            seq = store.captures.new_seq()
+            await store.captures.add_piece(seq, 0, bytes(2 ** 19))
+            await store.captures.add_part(seq, 0, bytes(2 ** 19), pieces=1)
 
     await asyncio.gather(uploader(), *(adder(number) for number in range(16)))
 
@@ -63,7 +65,7 @@ async def test_whatever_add_returned_for_survives_a_kill(tmp_path: Path, seconds
     assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
     assert store.captures.counts(endpoint.id).total >= len(told)
     await eventually(lambda: query(tmp_path, "SELECT count(*) FROM loose_body") == [(0,)])
-    assert query(tmp_path, "SELECT count(*) FROM capture_body WHERE length(data) = ?", PART_SIZE) == [(0,)]
+    assert query(tmp_path, "SELECT count(*) FROM capture_body WHERE length(data) >= ?", PART_SIZE // 2) == [(0,)]
     assert query(tmp_path, "PRAGMA integrity_check") == [("ok",)]
     assert kept_bytes(tmp_path)[0] == 0
     assert store.limits.use().used == store.captures.counts(endpoint.id).stored_bytes

@@ -57,7 +57,7 @@ async def upload(store: Store, endpoint_id: int, size: int, parts: int) -> str:
     try:
         for part in range(parts):
             await store.captures.add_part(
-                capture.seq, part, body[part * PART_SIZE : (part + 1) * PART_SIZE], endpoint_id
+                capture.seq, part, body[part * PART_SIZE : (part + 1) * PART_SIZE], endpoint_id=endpoint_id
             )
         await store.captures.add(capture, body[parts * PART_SIZE :], parts)
     except StorageLimitError:
@@ -230,7 +230,7 @@ async def test_bodies_still_arriving_count(store: Store, tmp_path: Path) -> None
     async def send(seq: int) -> int:
         for number in range(3):
             try:
-                await store.captures.add_part(seq, number, part, made.id)
+                await store.captures.add_part(seq, number, part, endpoint_id=made.id)
             except StorageLimitError:
                 return number
         return 3

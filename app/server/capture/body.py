@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from hashlib import sha256
 from typing import NamedTuple
 
+from app.core.errors import StorageLimitError
 from app.core.model import PART_SIZE
+from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.incoming import Incoming
 from app.server.ports import CaptureSink
@@ -33,25 +36,106 @@ def whole(request: Incoming, limit: int) -> Body | None:
     return Body(data, 0, len(data), sha256(data).hexdigest())
 
 
-async def receive(
-    connection: Connection, request: Incoming, captures: CaptureSink, *, seq: int, limit: int, endpoint_id: int
-) -> Body:
-    """Read to the body's end, or to where it breaks off. Full parts go to `captures` at once, the tail is returned.
+class BodyBuffer:
+    """A body on its way in. Full parts are stored at once; of the part under way, pieces when memory is short."""
 
-    Reading waits while a part is stored, so that no more than a few parts are in memory. Raises BodyTooLargeError as
-    soon as `limit` bytes are passed.
-    """
-    digest, pending, size = sha256(), bytearray(), 0
-    while data := await connection.read(request.payload):
-        size += len(data)
-        if size > limit:
-            raise BodyTooLargeError
-        digest.update(data)
-        pending += data
-        while len(pending) > PART_SIZE:
-            part = bytes(memoryview(pending)[:PART_SIZE])
-            del pending[:PART_SIZE]  # before the wait: many large bodies may wait at once
-            await captures.add_part(seq, request.parts, part, endpoint_id)
-            del part
-            request.parts += 1
-    return Body(bytes(pending), request.parts, size, digest.hexdigest())
+    def __init__(self, memory: BodyMemory, captures: CaptureSink, seq: int, endpoint_id: int) -> None:
+        self._memory, self._captures, self._seq, self._endpoint_id = memory, captures, seq, endpoint_id
+        self._part = bytearray()
+        """What is in memory of the part under way; `_ahead` bytes before it are stored, in `_pieces` pieces."""
+        self._ahead = self._parts = self._pieces = 0
+        self._tail_size = 0
+        self._storing = asyncio.Lock()
+        self._refused: StorageLimitError | None = None
+        self._closed = False
+        memory.register(self)
+
+    @property
+    def spillable(self) -> int:
+        """Bytes of the part under way that are in memory; 0 while something is being stored."""
+        return 0 if self._storing.locked() else len(self._part)
+
+    async def spill(self) -> None:
+        """Store what is in memory as a piece. Where a storage limit is in the way, that is for this request alone."""
+        async with self._storing:
+            data = self._taken()
+            if not data:
+                return
+            self._ahead += len(data)
+            try:
+                await self._captures.add_piece(self._seq, self._pieces, data, endpoint_id=self._endpoint_id)
+            except StorageLimitError as error:
+                self._refused = error
+                self._memory.release(len(data))
+                return
+            except BaseException:
+                self._ahead -= len(data)
+                self._part[:0] = data
+                if self._closed:
+                    self.close()
+                raise
+            self._pieces += 1
+            self._memory.release(len(data))
+
+    async def receive(self, connection: Connection, request: Incoming, limit: int) -> Body:
+        """Read to the body's end, or to where it breaks off; everything but the tail is stored then.
+
+        Nothing is read while something has to be stored first. Raises BodyTooLargeError as soon as `limit` bytes are
+        passed, StorageUnavailableError or StorageLimitError when they cannot be stored.
+        """
+        digest, size = sha256(), 0
+        while data := await connection.read(request.payload):
+            size += len(data)
+            if size > limit:
+                raise BodyTooLargeError
+            if self._refused is not None:
+                raise self._refused
+            digest.update(data)
+            self._memory.take(len(data))
+            while len(data) > (room := PART_SIZE - self._ahead - len(self._part)):
+                self._part += data[:room]
+                data = data[room:]
+                with connection.unread():
+                    await self._store_part()
+            self._part += data
+            data = b""  # or it would stay in memory until the next one has come
+            if self._memory.full:
+                with connection.unread():
+                    await self._memory.room()
+        if self._pieces or self._storing.locked():
+            await self._store_part()
+        if self._refused is not None:
+            raise self._refused
+        tail = self._taken()
+        self._tail_size = len(tail)
+        return Body(tail, self._parts, size, digest.hexdigest())
+
+    async def drop(self) -> None:
+        """Delete what is stored of it; StorageUnavailableError when that cannot be now."""
+        self._memory.release(len(self._taken()))
+        async with self._storing:
+            if self._parts or self._pieces:
+                await self._captures.drop_parts(self._seq)
+
+    def close(self) -> None:
+        """Count its bytes no longer: it is stored, or given up."""
+        self._closed = True
+        self._memory.unregister(self)
+        self._memory.release(len(self._taken()) + self._tail_size)
+        self._tail_size = 0
+
+    async def _store_part(self) -> None:
+        async with self._storing:
+            data = self._taken()
+            try:
+                await self._captures.add_part(
+                    self._seq, self._parts, data, pieces=self._pieces, endpoint_id=self._endpoint_id
+                )
+            finally:
+                self._memory.release(len(data))
+            self._parts += 1
+            self._ahead = self._pieces = 0
+
+    def _taken(self) -> bytes:
+        data, self._part = bytes(self._part), bytearray()
+        return data

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from operator import itemgetter
+from typing import Any, cast
 
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.streams import StreamReader
 
+from app.server.capture.body_memory import READ_MOST
 from app.server.capture.doors import Answerer, Host
 from app.server.capture.head import MalformedError
 from app.server.capture.incoming import Break, Incoming
@@ -46,6 +50,7 @@ class Connection(BaseProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        cast(Any, transport).max_size = READ_MOST  # without effect on Windows, where it is 64 KiB
         peer = transport.get_extra_info("peername")
         if peer:
             self.peer = (peer[0], peer[1])
@@ -105,6 +110,16 @@ class Connection(BaseProtocol):
         finally:
             self._deadline = math.inf
             self._waited += self._loop.time() - began  # what storing takes is not the sender's time
+
+    @contextmanager
+    def unread(self) -> Iterator[None]:
+        """Leave with the system what the sender sends meanwhile, until its buffers are full and the sender waits."""
+        self._pause_reading_for_buffer()
+        try:
+            yield
+        finally:
+            if not self._backlog:
+                self._resume_reading_for_buffer()
 
     def send(self, data: bytes) -> bool:
         """Hand `data` to the system; False when the sender is gone."""

@@ -17,7 +17,8 @@ from app.core.providers.contents import kind_of
 from app.server.capture import admission, answers
 from app.server.capture.admission import Admission, Denial, Plan, denial
 from app.server.capture.answers import Answer
-from app.server.capture.body import Body, BodyTooLargeError, receive, whole
+from app.server.capture.body import Body, BodyBuffer, BodyTooLargeError, whole
+from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.head import REQUEST_LINE, MalformedError
 from app.server.capture.incoming import Break, Incoming
@@ -62,6 +63,7 @@ class Handler:
         refused: RefusedLog,
         *,
         body_limit: Callable[[], int],
+        body_memory: BodyMemory,
         instance_id: str,
         identify: Identify,
     ) -> None:
@@ -69,6 +71,7 @@ class Handler:
         self._captures = captures
         self._refused = refused
         self._body_limit = body_limit
+        self._body_memory = body_memory
         self._identify = identify
 
     async def handle(self, connection: Connection, request: Incoming) -> None:
@@ -125,14 +128,14 @@ class Handler:
     async def _capture(self, connection: Connection, request: Incoming, plan: Plan, limit: int) -> Denial | None:
         """Store the request and answer it; a refusal if that is not to be, with nothing left behind."""
         seq = self._captures.new_seq()
+        buffer = None
         try:
             body = whole(request, limit)
             if body is None:
                 self._captures.check_room(plan.endpoint.id, request.length)
+                buffer = BodyBuffer(self._body_memory, self._captures, seq, plan.endpoint.id)
                 self._invite(connection, request)
-                body = await receive(
-                    connection, request, self._captures, seq=seq, limit=limit, endpoint_id=plan.endpoint.id
-                )
+                body = await buffer.receive(connection, request, limit)
             answer = plan.answer if request.broken is None else _broken(request)
             capture = _record(
                 request,
@@ -146,17 +149,20 @@ class Handler:
             forward_url = plan.endpoint.forward_url if capture.mirror is MirrorState.QUEUED else None
             await self._captures.add(capture, body.tail, body.tail_part, forward_url)
         except BodyTooLargeError:
-            await self._drop(request, seq)
+            await self._drop(buffer, seq)
             return admission.too_large(limit)
         except StorageLimitError as error:
-            await self._drop(request, seq)
+            await self._drop(buffer, seq)
             return admission.over_storage_limit(error)
         except StorageUnavailableError as error:
-            await self._drop(request, seq)
+            await self._drop(buffer, seq)
             return denial(f"The request could not be stored. {error}", 503, "storage_unavailable", RETRY_AFTER)
         except NotFoundError:  # the endpoint was deleted while the body came in
-            await self._drop(request, seq)
+            await self._drop(buffer, seq)
             return admission.not_found()
+        finally:
+            if buffer is not None:
+                buffer.close()
         await self._reply(connection, request, plan, capture, answer)
         return None
 
@@ -167,10 +173,10 @@ class Handler:
         if waits and not payload.total_bytes and not payload.is_eof():
             connection.send(answers.CONTINUE)
 
-    async def _drop(self, request: Incoming, seq: int) -> None:
+    async def _drop(self, buffer: BodyBuffer | None, seq: int) -> None:
         try:
-            if request.parts:
-                await self._captures.drop_parts(seq)
+            if buffer is not None:
+                await buffer.drop()
         except StorageUnavailableError:
             log.debug("parts of request %d stay until the store works again", seq)
 

@@ -27,8 +27,7 @@ class Incoming:
 
     `raw` is what came of the request along with its head, at most REFUSED_RAW_MAX bytes, for the list of refused ones;
     it is dropped once the request is admitted. `length` is the body's Content-Length, 0 without one. `fault` says what
-    of a body is malformed. `trailers` are complete once the body is. `parts` counts the parts of the body that are
-    stored already, `answered` tells whether an answer was sent.
+    of a body is malformed. `trailers` are complete once the body is. `answered` tells whether an answer was sent.
     """
 
     __slots__ = (
@@ -38,7 +37,6 @@ class Incoming:
         "fault",
         "length",
         "message",
-        "parts",
         "payload",
         "raw",
         "received_at",
@@ -55,7 +53,6 @@ class Incoming:
         self.fault: str | None = None
         self.length = 0
         self.trailers: Headers = ()
-        self.parts = 0
         self.answered = False
 
     def elapsed_ms(self) -> float:

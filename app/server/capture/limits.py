@@ -12,6 +12,9 @@ class Limits(Record, frozen=True):
     `body_idle_s`, and has to come at `body_rate` bytes a second on the whole, with `body_s` to begin with. A connection
     without a request is closed after `keepalive_s`. After a last answer, what the sender still sends is thrown away
     for `linger_s`, so that it can read the answer. All are looked after every `sweep_s`.
+
+    Of unfinished bodies no more than `body_memory` bytes are held in memory, beside what is read at once of each; above
+    it they go to the store in pieces, and are read no further until there is room (`body_memory.py`).
     """
 
     connections: int = 512
@@ -20,6 +23,7 @@ class Limits(Record, frozen=True):
     body_idle_s: float = 30.0
     body_s: float = 60.0
     body_rate: int = 1_000
+    body_memory: int = 16 * 1024 * 1024
     keepalive_s: float = 75.0
     linger_s: float = 2.0
     sweep_s: float = 1.0

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from app.core.errors import HooklineError, PortInUseError
 from app.core.providers.catalogue import Identify, nobody
 from app.server.capture.admission import denial
+from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.handler import RETRY_AFTER, Handler
 from app.server.capture.incoming import Break
@@ -44,8 +45,15 @@ class CaptureServer:
         identify: Identify = nobody,
     ) -> None:
         self.limits = limits
+        self.body_memory = BodyMemory(limits.body_memory)
         self._handler = Handler(
-            endpoints, captures, refused, body_limit=body_limit, instance_id=instance_id, identify=identify
+            endpoints,
+            captures,
+            refused,
+            body_limit=body_limit,
+            body_memory=self.body_memory,
+            instance_id=instance_id,
+            identify=identify,
         )
         self._server: asyncio.Server | None = None
         self._stopping = False
@@ -107,6 +115,7 @@ class CaptureServer:
             self._sweeper.cancel()
             self._sweeper = None
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self.body_memory.close()
         await self._settle(_LAST_MOMENT_S)
 
     # -- what a connection calls ----------------------------------------------------------------------------------

@@ -50,11 +50,15 @@ class MemorySink:
         self.forwards: dict[int, str | None] = {}
         self.parts: dict[int, dict[int, bytes]] = {}
         self.part_sizes: list[int] = []
+        self.pieces: dict[int, dict[int, bytes]] = {}
+        self.piece_sizes: list[int] = []
         self.dropped: list[int] = []
         self.reply_ms: dict[int, float] = {}
         self.fail_with: Exception | None = None
         self.fail_after_parts: int | None = None
         self.hold: asyncio.Event | None = None
+        self.writing = 0
+        self.over_limit: set[int] = set()
 
     def new_seq(self) -> int:
         return next(self._numbers)
@@ -71,23 +75,38 @@ class MemorySink:
         if isinstance(self.fail_with, StorageLimitError):
             raise self.fail_with
 
-    async def add_part(self, seq: int, part: int, data: bytes, endpoint_id: int | None = None) -> None:
+    async def add_part(
+        self, seq: int, part: int, data: bytes, *, pieces: int = 0, endpoint_id: int | None = None
+    ) -> None:
         if self.fail_after_parts is not None and part >= self.fail_after_parts:
             raise StorageUnavailableError("The disk is full.")
         await self._write()
-        self.parts.setdefault(seq, {})[part] = data
-        self.part_sizes.append(len(data))
+        stored = self.pieces.pop(seq, {})
+        assert sorted(stored) == list(range(pieces))
+        whole = b"".join(stored[n] for n in range(pieces)) + data
+        self.parts.setdefault(seq, {})[part] = whole
+        self.part_sizes.append(len(whole))
+
+    async def add_piece(self, seq: int, piece: int, data: bytes, *, endpoint_id: int | None = None) -> None:
+        await self._write()
+        if seq in self.over_limit:
+            raise StorageLimitError("The endpoint may store 1 MiB, and there is no room for the request.", 60)
+        self.pieces.setdefault(seq, {})[piece] = data
+        self.piece_sizes.append(len(data))
 
     async def drop_parts(self, seq: int) -> None:
         self.dropped.append(seq)
         self.parts.pop(seq, None)
+        self.pieces.pop(seq, None)
 
     def replied(self, seq: int, ms: float) -> None:
         self.reply_ms[seq] = ms
 
     async def _write(self) -> None:
         if self.hold is not None:
+            self.writing += 1
             await self.hold.wait()
+            self.writing -= 1
         if self.fail_with is not None:
             raise self.fail_with
 
@@ -200,8 +219,12 @@ class Rig:
         await self.server.stop()
         await self.start(Limits(**limits))
 
-    async def connect(self) -> Sender:
-        sender = Sender(*await asyncio.open_connection(*self.server.address, limit=8 * 1024 * 1024))
+    async def connect(self, address: str = "127.0.0.1") -> Sender:
+        """A connection from this address."""
+        reader_limit = 8 * 1024 * 1024
+        sender = Sender(
+            *await asyncio.open_connection(*self.server.address, limit=reader_limit, local_addr=(address, 0))
+        )
         self.senders.append(sender)
         return sender
 

@@ -8,6 +8,7 @@ import re
 from itertools import pairwise
 from typing import Any
 
+from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.handler import Handler
 from app.server.capture.limits import Limits
@@ -124,7 +125,15 @@ async def judged(pieces: list[bytes], gaps: random.Random | None) -> tuple[list[
     loop = asyncio.get_running_loop()
     directory, sink, refused = Directory(), MemorySink(), RefusedLog(lambda _: None)
     directory.put()
-    handler = Handler(directory, sink, refused, body_limit=lambda: 1024, instance_id=OWN_ID, identify=lambda *_: None)
+    handler = Handler(
+        directory,
+        sink,
+        refused,
+        body_limit=lambda: 1024,
+        instance_id=OWN_ID,
+        identify=lambda *_: None,
+        body_memory=BodyMemory(2**24),
+    )
     wire, connection = Wire(), Connection(Owner(), handler, loop)
     connection.connection_made(wire)
     for piece in pieces:

@@ -16,7 +16,7 @@ from app.core.events import Bus, Captured
 from app.core.model import PART_SIZE, Endpoint, MirrorState
 from app.core.sizes import MIB
 from app.db.store import Store
-from app.server.capture import CaptureServer
+from app.server.capture import CaptureServer, Limits
 from app.server.refused import RefusedLog
 from tests.factories import draft
 from tests.server.capture.support import Response, Sender, eventually, request
@@ -30,8 +30,13 @@ class Program:
         self.captured: list[Captured] = []
         bus.subscribe(Captured, self.captured.append)
         self.refused = RefusedLog(bus.publish)
+        self.new_server(Limits())
+
+    def new_server(self, limits: Limits) -> None:
+        """A server yet to be started."""
+        store = self.store
         self.server = CaptureServer(
-            store.endpoints, store.captures, self.refused, lambda: 100 * 1024 * 1024, store.account.instance_id
+            store.endpoints, store.captures, self.refused, lambda: 100 * 1024 * 1024, store.account.instance_id, limits
         )
 
     async def connect(self) -> Sender:
@@ -93,6 +98,23 @@ async def test_a_large_body_is_stored_in_parts_and_read_back_whole(program: Prog
     capture_id = (await sender.response()).json()["id"]
     assert await program.store.captures.body(capture_id) == body
     await sender.close()
+
+
+async def test_bodies_that_wait_in_pieces_are_stored_as_they_were_sent(program: Program) -> None:
+    await program.server.stop()
+    program.new_server(Limits(body_memory=128 * 1024))
+    await program.server.start("127.0.0.1", 0)
+    bodies = [os.urandom(size) for size in (1, 90_000, 200_000, 300_000, PART_SIZE, PART_SIZE + 70_000)]
+    senders = [await program.connect() for _ in bodies]
+    await asyncio.gather(*(sender.send(request(body=body)[:-1]) for sender, body in zip(senders, bodies, strict=True)))
+    await eventually(lambda: 0 < program.server.body_memory.held <= 128 * 1024)
+    for sender, body in zip(senders, bodies, strict=True):
+        await sender.send(body[-1:])
+        capture = await program.store.captures.get((await sender.response()).json()["id"])
+        assert capture is not None
+        assert (capture.size, capture.sha256) == (len(body), hashlib.sha256(body).hexdigest())
+        assert await program.store.captures.body(capture.id) == body
+        await sender.close()
 
 
 async def test_a_body_that_breaks_off_is_kept_and_not_mirrored(program: Program) -> None:

@@ -1,0 +1,198 @@
+"""Bodies that are not complete yet: in memory there is little of them all together, and nothing is lost for it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections.abc import Callable
+
+import pytest
+
+from app.core.errors import StorageUnavailableError
+from app.core.model import PART_SIZE
+from app.server.capture import body_memory
+from app.server.capture.body_memory import READ_MOST, BodyMemory
+from app.server.capture.connection import Connection
+from tests.server.capture.support import Rig, Sender, eventually, request
+
+LIMIT = 256 * 1024
+
+
+@pytest.fixture
+def most_held(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Tells the most bytes that were held at once."""
+    seen = [0]
+    take = BodyMemory.take
+
+    def watched(self: BodyMemory, size: int) -> None:
+        take(self, size)
+        seen[0] = max(seen[0], self.held)
+
+    monkeypatch.setattr(BodyMemory, "take", watched)
+    return lambda: seen[0]
+
+
+def bodies(*sizes: int) -> list[bytes]:
+    return [random.Random(number).randbytes(size) for number, size in enumerate(sizes)]
+
+
+async def begin(rig: Rig, data: list[bytes]) -> tuple[list[Sender], list[asyncio.Task[None]]]:
+    """Send these side by side, as fast as they are taken."""
+    senders = [await rig.connect() for _ in data]
+    sending = [asyncio.create_task(sender.send(one)) for sender, one in zip(senders, data, strict=True)]
+    return senders, sending
+
+
+async def test_bodies_without_their_last_byte_are_not_in_memory(rig: Rig, most_held: Callable[[], int]) -> None:
+    await rig.restart(body_memory=LIMIT)
+    sent = bodies(*[300_000] * 12)
+    senders, sending = await begin(rig, [request(body=body)[:-1] for body in sent])
+    await asyncio.gather(*sending)
+    total = sum(len(body) - 1 for body in sent)
+    await eventually(lambda: sum(rig.sink.piece_sizes) + rig.server.body_memory.held == total)
+    await eventually(lambda: rig.server.body_memory.held <= LIMIT)
+    assert most_held() <= LIMIT + len(senders) * READ_MOST
+    assert not rig.sink.captures
+    for sender, body in zip(senders, sent, strict=True):
+        await sender.send(body[-1:])
+        assert (await sender.response()).status == 200
+        assert rig.sink.last_body == body
+        assert rig.sink.last.sha256 == hashlib.sha256(body).hexdigest()
+        assert rig.sink.last.size == len(body)
+    assert rig.server.body_memory.held == 0
+    assert not rig.sink.pieces
+    await senders[0].send(request(body=sent[1]))
+    assert (await senders[0].response()).status == 200
+
+
+async def test_a_storage_limit_met_by_a_piece_is_for_its_own_sender(rig: Rig) -> None:
+    await rig.restart(body_memory=LIMIT)
+    rig.sink.over_limit.add(rig.sink.new_seq() + 1)
+    sent = bodies(400_000, 400_000, 400_000)
+    full, *others = [request(body=body) for body in sent]
+    (first,), sending = await begin(rig, [full[:-1]])
+    senders, more = await begin(rig, others)
+    await asyncio.gather(*sending, *more)
+    for sender in senders:
+        assert (await sender.response()).status == 200
+    await first.send(full[-1:])
+    assert (await first.response()).status == 503
+    assert sorted(rig.sink.bodies.values()) == sorted(sent[1:])
+    assert rig.server.body_memory.held == 0
+
+
+async def test_pieces_become_parts_of_the_usual_size(rig: Rig) -> None:
+    await rig.restart(body_memory=LIMIT)
+    sent = bodies(PART_SIZE - 1, PART_SIZE, PART_SIZE + 1, 3 * PART_SIZE + 5, 200_000)
+    senders, sending = await begin(rig, [request(body=body) for body in sent])
+    await asyncio.gather(*sending, *(sender.response() for sender in senders))
+    assert sorted(rig.sink.bodies.values()) == sorted(sent)
+    assert rig.sink.piece_sizes
+    assert min(rig.sink.piece_sizes) >= body_memory.PIECE_LEAST
+    assert max(rig.sink.part_sizes) == PART_SIZE
+    assert rig.server.body_memory.held == 0
+
+
+async def test_a_small_number_of_bodies_is_stored_without_pieces(rig: Rig) -> None:
+    sent = bodies(*[PART_SIZE + 1] * 4)
+    senders, sending = await begin(rig, [request(body=body) for body in sent])
+    await asyncio.gather(*sending, *(sender.response() for sender in senders))
+    assert not rig.sink.piece_sizes
+    assert rig.sink.part_sizes == [PART_SIZE] * 4
+
+
+async def test_senders_wait_unread_for_a_slow_store_and_are_not_blamed(rig: Rig, most_held: Callable[[], int]) -> None:
+    await rig.restart(body_memory=LIMIT, body_idle_s=0.1, body_s=0.1, sweep_s=0.02)
+    rig.sink.hold = asyncio.Event()
+    sent = bodies(*[400_000] * 6)
+    senders, sending = await begin(rig, [request(body=body) for body in sent])
+    await eventually(lambda: rig.server.body_memory.held > LIMIT and rig.sink.writing)
+    await asyncio.sleep(0.4)
+    assert most_held() <= LIMIT + len(senders) * READ_MOST
+    rig.sink.hold.set()
+    await asyncio.gather(*sending)
+    for sender in senders:
+        assert (await sender.response()).status == 200
+    assert sorted(rig.sink.bodies.values()) == sorted(sent)
+    assert most_held() <= LIMIT + len(senders) * READ_MOST
+
+
+async def test_when_nothing_can_be_stored_senders_are_told_and_memory_is_free(rig: Rig) -> None:
+    await rig.restart(body_memory=LIMIT)
+    (idle,), _ = await begin(rig, [request(body=bytes(200_000))[:-1]])
+    await eventually(lambda: rig.server.body_memory.held == 199_999)
+    rig.sink.fail_with = StorageUnavailableError("The disk is full.")
+    senders, sending = await begin(rig, [request(body=bytes(300_000)) for _ in range(6)])
+    for sender in senders:
+        assert (await sender.response()).json() == {"error": "storage_unavailable"}
+    await asyncio.gather(*sending, return_exceptions=True)
+    assert rig.server.body_memory.held <= LIMIT
+    rig.sink.fail_with = None
+    await idle.send(b"\0")
+    assert (await idle.response()).status == 200
+    assert rig.sink.last_body == bytes(200_000)
+    assert rig.server.body_memory.held == 0
+    assert not rig.sink.pieces
+    assert not rig.sink.parts
+
+
+async def test_what_is_in_pieces_is_kept_or_dropped_as_the_rest(rig: Rig) -> None:
+    await rig.restart(body_memory=LIMIT)
+    rig.body_limit = 250_000
+    chunked = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n30d40\r\n" + bytes(200_000)
+    senders, sending = await begin(rig, [chunked] * 6)
+    await asyncio.gather(*sending)
+    await eventually(lambda: len(rig.sink.pieces) == 6 and rig.server.body_memory.held <= LIMIT)
+    for sender in senders[:3]:
+        await sender.close()
+    await eventually(lambda: len(rig.sink.captures) == 3)
+    assert list(rig.sink.bodies.values()) == [bytes(200_000)] * 3
+    assert not any(capture.complete for capture in rig.sink.captures)
+    for sender in senders[3:]:
+        await sender.send(b"\r\n30d40\r\n" + bytes(200_000))
+        assert (await sender.response()).status == 413
+    assert len(rig.sink.dropped) == 3
+    assert not rig.sink.pieces
+    assert rig.server.body_memory.held == 0
+
+
+async def test_a_stop_ends_senders_that_wait_for_the_store(rig: Rig) -> None:
+    await rig.restart(body_memory=LIMIT)
+    rig.sink.hold = asyncio.Event()
+    _, sending = await begin(rig, [request(body=bytes(300_000)) for _ in range(6)])
+    await eventually(lambda: rig.sink.writing)
+    await rig.server.stop(0.05)
+    assert rig.server.connections == []
+    assert rig.server.body_memory.held == 0
+    await asyncio.gather(*sending, return_exceptions=True)
+
+
+async def test_memory_goes_back_to_the_system_once_the_rush_is_over(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    trimmed: list[int] = []
+    trim = body_memory.trim
+
+    def watched() -> None:
+        trim()
+        trimmed.append(rig.server.body_memory.held)
+
+    monkeypatch.setattr(body_memory, "trim", watched)
+    await rig.restart(body_memory=LIMIT)
+    assert (await rig.post(bytes(200_000))).status == 200
+    senders, sending = await begin(rig, [request(body=bytes(300_000)) for _ in range(6)])
+    await asyncio.gather(*sending, *(sender.response() for sender in senders))
+    await eventually(lambda: len(trimmed) == 1)
+    assert trimmed[0] <= LIMIT // 8
+
+
+async def test_little_is_read_from_each_sender_at_once(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    received = Connection.data_received
+
+    def watched(self: Connection, data: bytes) -> None:
+        sizes.append(len(data))
+        received(self, data)
+
+    monkeypatch.setattr(Connection, "data_received", watched)
+    assert (await rig.post(bytes(2 * PART_SIZE))).status == 200
+    assert max(sizes) == READ_MOST
