@@ -323,7 +323,7 @@ async def test_a_clock_that_was_wrong_before_is_told_from_one_that_is_wrong_now(
 
 
 async def test_an_older_file_knows_the_time_by_its_newest_request(machine: Machine) -> None:
-    older = [pair for pair in MIGRATIONS if pair[0] != "0007_remember_clock"]
+    older = [pair for pair in MIGRATIONS if pair[0] <= "0004_add_marks"]  # so its tables stay as written below
     open_writer(machine.folder / "hookline.db", older).close()
     query_add = (
         "INSERT INTO endpoint (slug, name, description, retention_days, active, reply, forward, auth, created_at)"
