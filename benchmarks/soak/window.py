@@ -14,6 +14,7 @@ from itertools import cycle
 from pathlib import Path
 
 from msgspec.structs import replace
+from PySide6.QtCore import QEvent, QObject
 
 from app.cli.options import WindowOptions
 from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
@@ -24,10 +25,11 @@ PAUSE_S, KEY_S, BEAT_S = 0.7, 0.08, 1.0
 FILTERS = ("method:POST", "soak 17", "size:>1k -is:read", "json:number>100", "nowhere-to-be-found", "is:starred")
 
 
-class User:
-    """Does one thing after the other, for as long as the window is there."""
+class User(QObject):
+    """Does one thing after the other, until the window is hidden, as it is before it is deleted."""
 
     def __init__(self, beats: Path) -> None:
+        super().__init__()
         self._beats = beats
         self._ready: Ready
         self._tasks: list[asyncio.Task[None]] = []
@@ -37,8 +39,16 @@ class User:
         """From now on."""
         self._ready = ready
         self._heartbeat = Heartbeat()
+        ready.window.installEventFilter(self)
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._use(), name="user"), loop.create_task(self._beat(), name="beats")]
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let all through."""
+        if event.type() == QEvent.Type.Hide and watched is self._ready.window:
+            for task in self._tasks:
+                task.cancel()
+        return False
 
     async def _use(self) -> None:
         actions: Sequence[Callable[[], Awaitable[None]]] = (
@@ -119,7 +129,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--api-port", type=int, default=0)
     options = parser.parse_args(arguments)
     window = WindowOptions(data_dir=options.data_dir, port=options.port, api_port=options.api_port)
-    return run_window(window, User(options.beats).begin)
+    users: list[User] = []
+
+    def begin(ready: Ready) -> None:
+        users.append(User(options.beats))
+        users[0].begin(ready)
+
+    return run_window(window, begin)
 
 
 if __name__ == "__main__":
