@@ -22,7 +22,7 @@ from benchmarks.fuzz.stored_requests import StoredRequest
 from benchmarks.fuzz.strict_reader import End
 from benchmarks.fuzz.valid_requests import HttpRequest
 
-SLOW_S = 5.0
+SLOW_S = 1.5
 """A sender that took longer, as on a machine that has much else to do, may have been cut off for that."""
 
 

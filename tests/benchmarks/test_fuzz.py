@@ -116,6 +116,7 @@ CUT = mutated(PLAIN, PLAIN.sent[:-3])
     [
         (PLAIN, outcome(), [stored(PLAIN)]),
         (PLAIN, outcome(b"", Finish.LEFT), []),
+        (PLAIN, replace(outcome(answer(408)), sending_s=2.0), []),
         (TWICE, outcome(answer(400), Finish.ENDED), []),
         (TWICE, outcome(answer(more=b"Connection: close\r\n"), Finish.ENDED), [stored(PLAIN)]),
         (BROKEN, outcome(answer(), Finish.ENDED), [stored(PLAIN)]),

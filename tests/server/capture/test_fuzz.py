@@ -17,7 +17,7 @@ from benchmarks.fuzz.run import Fuzz
 from benchmarks.fuzz.valid_requests import ENDPOINTS
 
 SEED, REQUESTS = 20261122, 5_000
-LIMITS = Limits(body_idle_s=2.0, linger_s=0.5, sweep_s=0.05)
+LIMITS = Limits(body_idle_s=3.0, linger_s=0.5, sweep_s=0.05)
 LIMIT_S = 15.0
 
 
