@@ -31,7 +31,8 @@ JUDGED_S = 240.0
 MEMORY = {"share": 0.05, "spare": 6.0}
 DESCRIPTORS = {"share": 0.0, "spare": 3.0}
 THREADS = {"share": 0.0, "spare": 1.0}
-DATABASE = {"share": 0.1, "spare": 8.0}
+DATABASE = {"share": 0.1, "spare": 25.0}
+"""As much as comes in between two times that an endpoint is cleared, which depends on the machine's pace."""
 SHOWN = 20
 FILES = ("hookline.db", "hookline.db-wal", "search.db", "search.db-wal")
 HEADER = (
