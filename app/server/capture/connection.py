@@ -19,6 +19,7 @@ from aiohttp.streams import StreamReader
 
 from app.server.capture.body_memory import READ_MOST
 from app.server.capture.doors import Answerer, Host
+from app.server.capture.eviction import Stage, Waiting
 from app.server.capture.head import MalformedError
 from app.server.capture.incoming import Break, Incoming
 from app.server.capture.reader import RequestReader, UnknownMethodError
@@ -39,6 +40,10 @@ class Connection(BaseProtocol):
         self._deadline = math.inf
         self._late = Break.IDLE
         self._waited = 0.0
+        self._stalled = 0.0
+        self._counted = 0
+        self._slow_since = 0.0
+        self._served = False
         self._draining = False
         self._ended = False
         self._hurried = False
@@ -104,12 +109,17 @@ class Connection(BaseProtocol):
         limits, began = self._host.limits, self._loop.time()
         idle = began + limits.body_idle_s
         slow = began + limits.body_s + payload.total_bytes / limits.body_rate - self._waited
+        if payload.total_bytes - self._counted >= limits.body_rate:  # a byte now and then is no progress
+            self._counted, self._stalled = payload.total_bytes, 0.0
+        self._slow_since = began - self._stalled
         self._deadline, self._late = min((idle, Break.IDLE), (slow, Break.SLOW), key=itemgetter(0))
         try:
             return await payload.readany()
         finally:
             self._deadline = math.inf
-            self._waited += self._loop.time() - began  # what storing takes is not the sender's time
+            took = self._loop.time() - began  # what storing takes is not the sender's time
+            self._waited += took
+            self._stalled += took
 
     @contextmanager
     def unread(self) -> Iterator[None]:
@@ -169,6 +179,24 @@ class Connection(BaseProtocol):
         else:
             self._close()
 
+    def waits_for(self) -> Waiting:
+        """What is waited for from the sender, and since when."""
+        deadline, request = self._deadline, self._request
+        if deadline == math.inf or self.transport is None:
+            return None
+        if self._draining:
+            return Stage.ANSWERED, deadline
+        if self._paused or self.transport.is_closing():
+            return Stage.UNREAD, deadline
+        if request is not None:
+            return None if request.payload.is_eof() else (Stage.BODY, self._slow_since)
+        return (Stage.HEAD if self._reader.head or not self._served else Stage.IDLE), deadline
+
+    def close_idle(self) -> None:
+        """Close a connection that has no request in hand."""
+        self.closing = True
+        self._close()
+
     def finish_up(self) -> None:
         """Take no further request. One that is in hand is still answered, but without its delay."""
         self.closing = self._hurried = True
@@ -220,6 +248,7 @@ class Connection(BaseProtocol):
                     await self._waiter
                     continue
                 await self._answerer.handle(self, self._request)
+                self._served = True
                 if self.closing:
                     break
                 self._next()
@@ -280,7 +309,8 @@ class Connection(BaseProtocol):
         self._request = request
         self._backlog = reader.behind
         self._deadline = math.inf
-        self._waited = 0.0
+        self._waited = self._stalled = 0.0
+        self._counted = 0
         message = request.message
         if message.should_close or message.upgrade:
             self.closing = True

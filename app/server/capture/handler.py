@@ -43,11 +43,13 @@ _BROKEN_OFF = answers.of_error(
 )
 _TIMEOUT = answers.of_error(408, "request_timeout")
 _FAILED = answers.of_error(500, "internal_error")
+_CROWDED = answers.of_error(503, "too_many_connections", RETRY_AFTER)
 _STOPPING = answers.of_error(503, "stopping", RETRY_AFTER)
 _BROKEN = {
     Break.GONE: _BROKEN_OFF,
     Break.IDLE: _TIMEOUT,
     Break.SLOW: _TIMEOUT,
+    Break.CROWDED: _CROWDED,
     Break.STOPPED: _STOPPING,
 }
 """What a sender gets to hear whose body was not complete: never a 2xx. Of a malformed one it hears why."""

@@ -19,6 +19,7 @@ class Break(Enum):
     MALFORMED = "the body's framing is malformed"
     IDLE = "the sender sent nothing for too long"
     SLOW = "the sender was too slow"
+    CROWDED = "too slow a sender made room for another"
     STOPPED = "Hookline was stopped"
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 from app.core.model import Record
+
+if sys.platform != "win32":
+    import resource
 
 
 class Limits(Record, frozen=True):
@@ -15,6 +20,8 @@ class Limits(Record, frozen=True):
 
     Of unfinished bodies no more than `body_memory` bytes are held in memory, beside what is read at once of each; above
     it they go to the store in pieces, and are read no further until there is room (`body_memory.py`).
+
+    With `connections` open, a new sender takes the place of one that is idle or slow (`eviction.py`).
     """
 
     connections: int = 512
@@ -27,3 +34,11 @@ class Limits(Record, frozen=True):
     keepalive_s: float = 75.0
     linger_s: float = 2.0
     sweep_s: float = 1.0
+
+
+def affordable(connections: int) -> int:
+    """So many connections, or half of the files this process may open where that is less."""
+    if sys.platform == "win32":
+        return connections
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return connections if files == resource.RLIM_INFINITY else min(connections, files // 2)

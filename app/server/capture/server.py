@@ -13,9 +13,10 @@ from app.core.providers.catalogue import Identify, nobody
 from app.server.capture.admission import denial
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
+from app.server.capture.eviction import Eviction, Stage, sender_of
 from app.server.capture.handler import RETRY_AFTER, Handler
 from app.server.capture.incoming import Break
-from app.server.capture.limits import Limits
+from app.server.capture.limits import Limits, affordable
 from app.server.capture.port_holder import find_holder
 from app.server.listening import stop_listening
 from app.server.ports import CaptureSink, EndpointLookup
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 _DEFAULTS = Limits()
 _BACKLOG = 512
 _SPARE = 64
-"""Connections above the limit that may live as long as it takes to tell them so."""
+"""Connections above the limit that may live as long as it takes to answer them, or to store what came of a body."""
 _CROWD_TOLD_EVERY_S = 10.0
 _LAST_MOMENT_S = 0.25
 
@@ -58,8 +59,11 @@ class CaptureServer:
         self._server: asyncio.Server | None = None
         self._stopping = False
         self._sweeper: asyncio.Task[None] | None = None
-        self._connections: set[Connection] = set()
-        self._turned_away: set[Connection] = set()
+        self._most = affordable(limits.connections)
+        self._connections: dict[Connection, str] = {}
+        self._held: dict[str, int] = {}
+        self._eviction = Eviction(self._connections, self._held, self._most // 2)
+        self._turned_away: dict[Connection, None] = {}
         self._crowd_next_at = 0.0
         self._crowd_untold = 0
         self._empty: asyncio.Future[None] | None = None
@@ -121,12 +125,14 @@ class CaptureServer:
     # -- what a connection calls ----------------------------------------------------------------------------------
 
     def joined(self, connection: Connection) -> bool:
-        """Count a new connection in, or turn it away: there are too many, or it came as the server stopped."""
-        if not self._stopping and len(self._connections) < self.limits.connections:
-            self._connections.add(connection)
+        """Count a new connection in; turn it away when no other makes room, or when it came as the server stopped."""
+        sender = sender_of(connection.peer[0])
+        if not self._stopping and (len(self._connections) < self._most or self._make_room(sender)):
+            self._connections[connection] = sender
+            self._held[sender] = self._held.get(sender, 0) + 1
             return True
-        self._turned_away.add(connection)
-        if self._stopping or len(self._turned_away) > _SPARE:
+        if self._stopping or not self._spare():
+            self._turned_away[connection] = None
             _abort(connection)
         else:
             self._turn_away(connection)
@@ -134,20 +140,62 @@ class CaptureServer:
 
     def left(self, connection: Connection) -> None:
         """Count a closed connection out."""
-        self._connections.discard(connection)
-        self._turned_away.discard(connection)
+        self._forget(connection)
+        self._turned_away.pop(connection, None)
         if self._empty is not None and not self._empty.done() and not self.connections:
             self._empty.set_result(None)
 
     # -- within ---------------------------------------------------------------------------------------------------
 
+    def _make_room(self, newcomer: str) -> bool:
+        """Close the connection that can best be done without; False when every one must be kept."""
+        found = self._eviction.choose(newcomer, asyncio.get_running_loop().time())
+        if found is None:
+            return False
+        stage, chosen = found
+        spare = stage is Stage.IDLE or self._spare()
+        if stage is Stage.BODY and not spare:
+            return False
+        self._forget(chosen)
+        if stage is Stage.HEAD and spare:
+            self._turn_away(chosen)
+            return True
+        self._turned_away[chosen] = None
+        if stage is Stage.BODY:
+            chosen.break_off(Break.CROWDED)
+        elif stage is Stage.IDLE:
+            chosen.close_idle()
+        else:
+            _abort(chosen)
+        return True
+
+    def _spare(self) -> bool:
+        """Whether one more connection may live above the limit; one that only lingers goes for it."""
+        if len(self._turned_away) < _SPARE:
+            return True
+        for connection in self._turned_away:
+            wait = connection.waits_for()
+            if wait is not None and wait[0] is not Stage.BODY:
+                del self._turned_away[connection]
+                _abort(connection)
+                return True
+        return False
+
+    def _forget(self, connection: Connection) -> None:
+        sender = self._connections.pop(connection, None)
+        if sender is not None:
+            self._held[sender] -= 1
+            if not self._held[sender]:
+                del self._held[sender]
+
     def _turn_away(self, connection: Connection) -> None:
         """Say that there are too many; listed now and then, or a flood would push all else out of the list."""
+        self._turned_away[connection] = None
         self._crowd_untold += 1
         now = asyncio.get_running_loop().time()
         listed = now >= self._crowd_next_at
         reason = (
-            f"All {self.limits.connections} connections are in use; {self._crowd_untold} turned away since told last."
+            f"All {self._most} connections are in use; {self._crowd_untold} turned away since told last, new or slow."
         )
         self._handler.turn_away(connection, denial(reason, 503, "too_many_connections", RETRY_AFTER), listed=listed)
         if listed:

@@ -219,12 +219,10 @@ class Rig:
         await self.server.stop()
         await self.start(Limits(**limits))
 
-    async def connect(self, address: str = "127.0.0.1") -> Sender:
-        """A connection from this address."""
-        reader_limit = 8 * 1024 * 1024
-        sender = Sender(
-            *await asyncio.open_connection(*self.server.address, limit=reader_limit, local_addr=(address, 0))
-        )
+    async def connect(self, address: str | None = None) -> Sender:
+        """A connection, from this address of the machine's."""
+        local = None if address is None else (address, 0)
+        sender = Sender(*await asyncio.open_connection(*self.server.address, limit=8 * 1024 * 1024, local_addr=local))
         self.senders.append(sender)
         return sender
 

@@ -67,12 +67,13 @@ async def test_many_and_long_headers_are_captured(rig: Rig) -> None:
     assert len(rig.sink.last.headers) == 503
 
 
-async def test_one_connection_too_many_is_told_so(rig: Rig) -> None:
+async def test_one_connection_too_many_is_told_so_while_all_others_are_at_work(rig: Rig) -> None:
     await rig.restart(connections=3)
+    rig.sink.hold = asyncio.Event()
     senders = [await rig.connect() for _ in range(3)]
     for sender in senders:
         await sender.send(request())
-        await sender.response()
+    await eventually(lambda: rig.sink.writing == 3)
     for _ in range(5):
         late = await rig.connect()
         answer = await late.response()
@@ -81,21 +82,26 @@ async def test_one_connection_too_many_is_told_so(rig: Rig) -> None:
         assert await late.rest() == b""
         await late.close()
     assert rig.refusals() == [(503, "", "")]  # a flood does not push all else out of the list
-    await senders[0].close()
-
-    await eventually(lambda: len(rig.server.connections) == 2)
+    rig.sink.hold.set()
+    for sender in senders:
+        assert (await sender.response()).status == 200
     assert (await rig.post()).status == 200
 
 
 async def test_a_flood_of_connections_is_cut_off_and_leaves_nothing(rig: Rig) -> None:
     await rig.restart(connections=2, sweep_s=0.05, linger_s=0.1)
+    rig.sink.hold = asyncio.Event()
     held = [await rig.connect() for _ in range(2)]
-    await eventually(lambda: len(rig.server.connections) == 2)
+    for sender in held:
+        await sender.send(request())
+    await eventually(lambda: rig.sink.writing == 2)
     flood = [await rig.connect() for _ in range(150)]
     for sender in flood:
         await sender.rest()
         await sender.close()
+    rig.sink.hold.set()
     for sender in held:
+        assert (await sender.response()).status == 200
         await sender.close()
     await eventually(lambda: not rig.server.connections)
     assert (await rig.post()).status == 200

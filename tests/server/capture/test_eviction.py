@@ -1,0 +1,233 @@
+"""All connections are in use and a new sender comes: who makes room for it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from functools import partial
+
+import pytest
+
+from app.core.model import Reply
+from app.server.capture import limits
+from app.server.capture.eviction import Stage, sender_of
+from app.server.capture.limits import Limits
+from tests.server.capture.support import Rig, Sender, eventually, request
+
+HEAD = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\n"
+BODY = request(body=b"x" * 5_000)[:-2_000]
+CROWDED = {"error": "too_many_connections"}
+several_addresses = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.1 is the only such address")
+
+
+@pytest.fixture(autouse=True)
+async def no_sender_is_waited_for(rig: Rig) -> AsyncIterator[None]:
+    """A stop of the server would give unfinished bodies a second to come to their end."""
+    yield
+    for sender in rig.senders:
+        await sender.close()
+
+
+async def held(rig: Rig, *sent: bytes, address: str | None = None) -> list[Sender]:
+    """Connections in this order, each with what it sent; whole requests are answered."""
+    senders = []
+    for data in sent:
+        sender = await rig.connect(address)
+        await sender.send(data)
+        if data == request():
+            await sender.response()
+        else:
+            await eventually(partial(has_come, rig, sender, Stage.BODY if data == BODY else Stage.HEAD))
+        senders.append(sender)
+    return senders
+
+
+def has_come(rig: Rig, sender: Sender, stage: Stage) -> bool:
+    own = sender.writer.get_extra_info("sockname")
+    waits = [connection.waits_for() for connection in rig.server.connections if connection.peer == own]
+    return bool(waits and waits[0] and waits[0][0] is stage)
+
+
+async def is_open(sender: Sender) -> bool:
+    """Whether the server has neither answered nor closed."""
+    await asyncio.sleep(0.02)
+    return not sender.reader.at_eof() and not sender.reader._buffer  # type: ignore[attr-defined]
+
+
+async def test_512_idle_connections_shut_nobody_out(rig: Rig) -> None:
+    assert rig.server.limits == Limits()
+    idle = [await rig.connect() for _ in range(512)]
+    for sender in idle:
+        await sender.send(request())
+    for sender in idle:
+        await sender.response()
+    await idle[0].send(request())
+    assert (await idle[0].response()).status == 200
+    async with asyncio.timeout(1):
+        assert (await rig.post()).status == 200
+    assert await idle[1].rest() == b""
+    await idle[0].send(request())
+    assert (await idle[0].response()).status == 200
+    assert rig.refusals() == []
+
+
+async def test_a_slow_head_makes_room_however_it_trickles(rig: Rig) -> None:
+    await rig.restart(connections=3)
+    first, second, third = await held(rig, HEAD, HEAD, b"")
+    await first.send(b"X-A: b\r\n")
+    assert (await rig.post()).status == 200
+    answer = await first.response()
+    assert (answer.status, answer.json()) == (503, CROWDED)
+    assert await first.rest() == b""
+    assert await is_open(second)
+    assert await is_open(third)
+    assert rig.refusals() == [(503, "", "")]
+
+
+async def test_a_connection_that_has_said_nothing_makes_room(rig: Rig) -> None:
+    await rig.restart(connections=2)
+    first, _ = await held(rig, b"", b"")
+    assert (await rig.post()).status == 200
+    assert (await first.response()).status == 503
+
+
+async def test_a_slow_body_makes_room_and_what_came_is_stored(rig: Rig) -> None:
+    await rig.restart(connections=2)
+    first, second = await held(rig, BODY, BODY)
+    await first.send(b"y")  # a byte is no progress
+    assert (await rig.post()).status == 200
+    answer = await first.response()
+    assert (answer.status, answer.json()) == (503, CROWDED)
+    cut = next(capture for capture in rig.sink.captures if not capture.complete)
+    assert rig.sink.bodies[cut.seq] == b"x" * 3_000 + b"y"
+    assert cut.reply_status == 503
+    assert len(rig.sink.captures) == 2
+    await second.send(b"x" * 2_000)
+    assert (await second.response()).status == 200
+
+
+async def test_a_body_that_goes_on_is_kept_before_one_that_stopped(rig: Rig) -> None:
+    await rig.restart(connections=2)
+    first, second = await held(rig, BODY, BODY)
+    (connection, _) = rig.server.connections
+    began = connection.waits_for()
+    await first.send(b"x" * 1_998)
+    await eventually(lambda: connection.waits_for() != began)
+    assert (await rig.post()).status == 200
+    assert (await second.response()).status == 503
+    await first.send(b"x" * 2)
+    assert (await first.response()).status == 200
+
+
+async def test_idle_ones_go_before_heads_and_heads_before_bodies(rig: Rig) -> None:
+    await rig.restart(connections=3)
+    body, head, idle = await held(rig, BODY, HEAD, request())
+    late = await held(rig, HEAD)
+    assert await idle.rest() == b""
+    assert await is_open(head)
+    await held(rig, BODY, BODY)
+    assert (await head.response()).status == 503
+    assert (await late[0].response()).status == 503
+    assert await is_open(body)
+
+
+async def test_a_sender_that_does_not_read_its_answers_makes_room(rig: Rig) -> None:
+    await rig.restart(connections=1)
+    rig.directory.put("big", reply=Reply(body="x" * 1_000_000))
+    sender = await rig.connect()
+    sender.writer.transport.pause_reading()
+    await sender.send(request(path="/catch/big") * 60)
+    await eventually(lambda: rig.server.connections[0].writing_paused)
+    assert (await rig.post()).status == 200
+
+
+async def test_a_refused_sender_that_lingers_makes_room(rig: Rig) -> None:
+    await rig.restart(connections=1)
+    rig.body_limit = 10
+    sender = await rig.connect()
+    await sender.send(BODY)
+    assert (await sender.response()).status == 413
+    rig.body_limit = 100
+    assert (await rig.post()).status == 200
+
+
+@pytest.mark.parametrize("busy", ["stored", "answered after a delay"])
+async def test_a_request_that_is_complete_is_never_given_up(rig: Rig, busy: str) -> None:
+    await rig.restart(connections=2)
+    rig.directory.put("orders", reply=Reply(delay_ms=30_000 if busy != "stored" else 0))
+    rig.sink.hold = asyncio.Event()
+    first, second = [await rig.connect() for _ in range(2)]
+    await first.send(request(body=b"whole"))
+    await second.send(BODY)
+    await second.send(b"x" * 2_000)
+    await eventually(lambda: rig.sink.writing == 2)
+    if busy != "stored":
+        rig.sink.hold.set()
+        await eventually(lambda: len(rig.sink.captures) == 2)
+    late = await rig.connect()
+    assert (await late.response()).status == 503
+    assert await is_open(first)
+    assert await is_open(second)
+    rig.sink.hold.set()
+    await eventually(lambda: len(rig.sink.captures) == 2)
+    assert all(capture.complete for capture in rig.sink.captures)
+
+
+@several_addresses
+async def test_the_address_with_the_most_connections_makes_room(rig: Rig) -> None:
+    await rig.restart(connections=4)
+    (other,) = await held(rig, HEAD, address="127.0.0.2")
+    first, *_ = await held(rig, BODY, BODY, BODY)
+    late = await rig.connect("127.0.0.3")
+    await late.send(request())
+    assert (await late.response()).status == 200
+    assert (await first.response()).status == 503
+    assert await is_open(other)
+
+
+@several_addresses
+async def test_an_address_with_its_share_takes_no_other_address_s_place(rig: Rig) -> None:
+    await rig.restart(connections=4)
+    idle, head = await held(rig, request(), HEAD, address="127.0.0.2")
+    await held(rig, BODY, BODY)
+    await held(rig, *[HEAD, BODY] * 10)
+    assert await is_open(idle)
+    assert await is_open(head)
+
+
+@several_addresses
+async def test_one_address_may_use_all_while_no_other_is_there(rig: Rig) -> None:
+    await rig.restart(connections=4)
+    senders = await held(rig, HEAD, HEAD, HEAD, HEAD)
+    for sender in senders:
+        assert await is_open(sender)
+
+
+async def test_hundreds_of_slow_bodies_are_cut_one_by_one_and_all_stored(rig: Rig) -> None:
+    await rig.restart(connections=8)
+    await held(rig, *[BODY] * 40)
+    await eventually(lambda: len(rig.sink.captures) == 32)
+    assert all(not capture.complete for capture in rig.sink.captures)
+    assert (await rig.post()).status == 200
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("10.0.0.1", "10.0.0.2", False),
+        ("2001:db8::1", "2001:db8::ffff:1", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:10.0.0.1", "10.0.0.1", True),
+        ("fe80::1%lo", "fe80::2", True),
+    ],
+)
+def test_an_address_of_ipv6_is_its_network(one: str, other: str, same: bool) -> None:
+    assert (sender_of(one) == sender_of(other)) is same
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_connections_leave_files_to_the_rest_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    for files, most in ((256, 128), (1_024, 512), (100_000, 512), (limits.resource.RLIM_INFINITY, 512)):
+        monkeypatch.setattr(limits.resource, "getrlimit", lambda _, files=files: (files, files))
+        assert limits.affordable(512) == most
