@@ -1,7 +1,8 @@
-"""`python -m benchmarks.bench`: captures a second against a bare aiohttp handler, and how long the window stands still.
+"""`python -m benchmarks.bench`: captures a second against a bare aiohttp handler, how long the window stands still, and
+what slow senders do to others and to memory.
 
 All programs run at once and are loaded in turn, round after round; medians of rounds that lie close together in
-time cancel out what else the machine is doing. Takes a good minute.
+time cancel out what else the machine is doing. Takes about two minutes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.programs import BenchError, bare, hookline, run_load
+from benchmarks.lines import Line as Measured
+from benchmarks.programs import BenchError, bare, hookline, run_load, run_slow_senders
 
 BARE, HEADLESS, WINDOW, LIST = "bare aiohttp", "hookline serve", "hookline, window", "hookline, list in view"
 PAUSE_S = 0.2
@@ -43,6 +45,7 @@ class Bar:
 
 BARS = {HEADLESS: Bar(0.55, 0.60), WINDOW: Bar(0.45, 0.50), LIST: Bar(0.45, 0.50)}
 GAP_BAR_MS = 50.0
+SLOW_S, SLOW_BAR_MS, MEMORY_BAR_MIB = 8.0, 100.0, 64.0
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,21 @@ def longest_gap(folder: Path) -> Gap:
     return Gap(round(rate, 1), round(longest, 1), round(idle, 1), result["p50_ms"], result["p99_ms"], verdict)
 
 
+def slow_senders(folder: Path) -> list[Measured]:
+    """What new senders wait behind 1,000 slow ones, and the memory that 500 unfinished bodies take."""
+    with hookline(_made(folder), "-m", "app", "serve") as url:
+        found = run_slow_senders(url, folder / "data", seconds=SLOW_S)
+    waiting, memory = found["waiting"], found["memory"]
+    return [
+        Measured("new senders behind 1,000 slow ones: p50", waiting["p50_ms"], "ms"),
+        Measured("new senders behind 1,000 slow ones: p99", waiting["p99_ms"], "ms", SLOW_BAR_MS),
+        Measured(f"  of {waiting['senders']}, refused", waiting["refused"], "", 0),
+        Measured("500 bodies of 1 MB without their last byte: memory", memory["held_mib"], "MiB", MEMORY_BAR_MIB),
+        Measured("  3 s after they are complete", memory["after_mib"], "MiB"),
+        Measured("  not captured then", 500 - memory["captured"], "", 0),
+    ]
+
+
 def _longest_sleep(load: Future[dict[str, float]]) -> float:
     """Milliseconds that the longest of many short sleeps took while `load` went on."""
     longest, last = 0.0, time.monotonic()
@@ -145,7 +163,7 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def table(lines: Sequence[Line], gap: Gap) -> str:
+def table(lines: Sequence[Line], gap: Gap, slow: Sequence[Measured]) -> str:
     """For people."""
     rows = [f"400-byte JSON POST, Python {platform.python_version()}, {os.cpu_count()} cores, {platform.system()}", ""]
     for connections in sorted({line.connections for line in lines}):
@@ -163,6 +181,7 @@ def table(lines: Sequence[Line], gap: Gap) -> str:
     numbers = f"{gap.p50_ms:>9.2f}{gap.p99_ms:>9.2f}{gap.longest_ms:>8.1f}{GAP_BAR_MS:>7.0f}"
     rows.append(f"  {'longest without a turn':<40}{numbers}  {gap.verdict}")
     rows.append(f"  {'an idle process meanwhile':<58}{gap.idle_ms:>8.1f}")
+    rows += ["", *map(str, slow)]
     return "\n".join(rows)
 
 
@@ -177,13 +196,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(prefix="hookline-bench-") as folder:
             lines = throughput(Path(folder), options.rounds, min(options.seconds, 3.0))
             gap = longest_gap(Path(folder) / "gap")
+            slow = slow_senders(Path(folder) / "slow") if sys.platform == "linux" else []  # it reads /proc
     except BenchError as error:
         print(f"benchmark broke: {error}", file=sys.stderr)
         return 1
     if options.json:
-        print(json.dumps({"throughput": [asdict(line) for line in lines], "window": asdict(gap)}, indent=2))
+        throughput_lines, slow_lines = [asdict(line) for line in lines], [asdict(line) for line in slow]
+        print(json.dumps({"throughput": throughput_lines, "window": asdict(gap), "slow_senders": slow_lines}, indent=2))
     else:
-        print(table(lines, gap))
+        print(table(lines, gap, slow))
     return 0
 
 

@@ -123,6 +123,17 @@ def run_load(url: str, *, connections: int, seconds: float, rate: float | None =
     return result
 
 
+def run_slow_senders(url: str, data: Path, *, seconds: float) -> dict[str, dict[str, float]]:
+    """What `benchmarks.slow_senders` measures of the program that runs on this data folder."""
+    pid = json.loads((data / "runtime.json").read_text())["pid"]
+    command = [sys.executable, "-m", "benchmarks.slow_senders", url, str(pid), "--seconds", str(seconds)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds + 300, check=False)
+    if done.returncode:
+        raise BenchError(f"{url}: {done.stderr.strip()}")
+    result: dict[str, dict[str, float]] = json.loads(done.stdout)
+    return result
+
+
 @contextmanager
 def _running(
     arguments: list[str], log: Path, find: Callable[[], T | None]
