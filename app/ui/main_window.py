@@ -61,7 +61,7 @@ class MainWindow(QMainWindow):
         self.sidebar = Sidebar(doors, theme, self.news, self.actions_on_endpoints, self)
         self.dashboard = DashboardPage(doors, theme, tasks, self.news, actions=self.actions_on_endpoints, parent=self)
         self.requests = EndpointPage(doors, theme, tasks, self.pause, self)
-        self.refused = RefusedPage(doors, theme, self.news, self)
+        self.refused = RefusedPage(doors, theme, tasks, self.news, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.desktop = self._make_desktop(tray or SystemTray(self))
         self.pages = QStackedWidget(self)

@@ -14,6 +14,7 @@ from app.core.model import Capture
 from app.ui.detail.body_pane import BodyPane
 from app.ui.detail.facts import query_rows
 from app.ui.detail.head import DetailHead
+from app.ui.detail.headers_tab import HeadersTab
 from app.ui.detail.info_tab import InfoTab
 from app.ui.detail.latest import Latest
 from app.ui.detail.mirror_tab import MirrorTab
@@ -51,7 +52,8 @@ class DetailPane(QFrame):
         self.head = DetailHead(theme, self)
         self.tabs = QTabBar(self)
         self.body = BodyPane(theme, tasks, self)
-        self.headers = PairsView(("Name", "Value"), theme, self)
+        self.fields = HeadersTab(theme, self)
+        self.headers = self.fields.headers
         self.query = PairsView(("Name", "Value", "As sent"), theme, self)
         self.mirror = MirrorTab(doors.deliveries, theme, tasks, self)
         self.info = InfoTab(theme, self)
@@ -135,7 +137,7 @@ class DetailPane(QFrame):
         self.tabs.setUsesScrollButtons(True)
         self.tabs.setElideMode(Qt.TextElideMode.ElideNone)
         self.tabs.setAccessibleName("Parts of the request")
-        for page in (self.body, self.headers, self.query, self.mirror, self.info, self.tokens):
+        for page in (self.body, self.fields, self.query, self.mirror, self.info, self.tokens):
             self._pages.addWidget(page)
         bar = QHBoxLayout()
         bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_3, 0)  # a tab has a ring and room in it
@@ -172,7 +174,7 @@ class DetailPane(QFrame):
         self._capture = capture
         self.head.show_capture(capture, self._doors.providers)
         self.info.show_capture(capture, self._doors.providers)
-        self.headers.set_rows(capture.headers)
+        self.fields.show_fields(capture.headers, capture.trailers)
         query = query_rows(capture.target)
         self.query.set_rows(query)
         for tab, count in ((HEADERS, len(capture.headers)), (QUERY, len(query))):

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QHBoxLayout,
     QHeaderView,
+    QSplitter,
     QStackedLayout,
     QStyle,
     QStyledItemDelegate,
@@ -18,10 +19,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.model import Refusal
 from app.core.wording import exact_time
 from app.ui.news import News
 from app.ui.ports import Doors
 from app.ui.refused.model import METHOD, REASON, SOURCE, STATUS, TARGET, TIME, RefusedModel, RowIndex, cell
+from app.ui.refused.raw_pane import RawPane
+from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
@@ -34,11 +38,12 @@ _WIDTHS = {TIME: 116, SOURCE: 156, STATUS: 76, METHOD: 92, TARGET: 220}
 
 
 class RefusedPage(QWidget):
-    """Live, newest on top; the last 1,000, in memory."""
+    """Live, newest on top; the last 1,000, in memory. Under the list is what came of the chosen one."""
 
-    def __init__(self, doors: Doors, theme: Theme, news: News, parent: QWidget | None = None) -> None:
+    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, news: News, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._refused, self._news = doors.refused, news
+        self._chosen: Refusal | None = None
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.model = RefusedModel(self)
@@ -50,7 +55,12 @@ class RefusedPage(QWidget):
         self.empty = EmptyState("check-circle", "Nothing was refused", text, theme, self)
         self.clear_button = Button("Clear list", theme, self)
         self.clear_button.clicked.connect(self.clear)
+        self.raw = RawPane(theme, tasks, self)
+        self.raw.hide()
         self._lay_out()
+        self.table.selectionModel().selectionChanged.connect(self._show_chosen)
+        self.table.activated.connect(self._enter_raw)
+        self.model.rowsRemoved.connect(self._show_chosen)
         news.refused_changed.connect(self._changed)
         self.refresh()
 
@@ -78,6 +88,23 @@ class RefusedPage(QWidget):
     def _changed(self) -> None:
         if self.isVisible():
             self.refresh()
+
+    @Slot()
+    def _show_chosen(self) -> None:
+        """What came of the chosen request; of several, or none, nothing is shown."""
+        rows = self.table.selectionModel().selectedRows()
+        chosen = self.model.refusal(rows[0].row()) if len(rows) == 1 else None
+        if chosen is None:
+            self.raw.stop()
+        elif chosen is not self._chosen:
+            self.raw.show_refusal(chosen, self._refused.raw(chosen.id))
+        self._chosen = chosen
+        self.raw.setVisible(chosen is not None)
+
+    @Slot()
+    def _enter_raw(self) -> None:
+        if self.raw.isVisible():
+            self.raw.bytes.take_focus()
 
     @Slot()
     def copy_rows(self) -> None:
@@ -130,9 +157,17 @@ class RefusedPage(QWidget):
         head.addWidget(self.clear_button)
         card = Card(self, padding=1)
         card.body.addWidget(self.table)
+        split = QSplitter(Qt.Orientation.Vertical, self)
+        split.setObjectName("refused")
+        split.setChildrenCollapsible(False)
+        split.setHandleWidth(metrics.SPACE_3)
+        split.setStyleSheet("QSplitter::handle { background: transparent; }")  # the gap between two cards
+        split.addWidget(card)
+        split.addWidget(self.raw)
+        split.setStretchFactor(0, 1)
         self._body = QStackedLayout()
         self._body.addWidget(self.empty)
-        self._body.addWidget(card)
+        self._body.addWidget(split)
         column = QVBoxLayout(self)
         column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5)
         column.setSpacing(metrics.SPACE_4)

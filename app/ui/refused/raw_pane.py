@@ -1,0 +1,59 @@
+"""What came of a refused request, byte for byte: as text with nothing hidden in it, or as hexadecimal."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.core.model import REFUSED_RAW_MAX, Refusal
+from app.core.wording import size_text
+from app.ui.detail.body_pane import BodyPane
+from app.ui.detail.source import BodySource
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.card import Card
+from app.ui.widgets.labels import label
+
+HEIGHT = 280
+
+
+class RawPane(Card):
+    """`show_refusal` shows what is kept of one."""
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent, padding=1)
+        self.caption = label("", "muted", self)
+        self.bytes = BodyPane(theme, tasks, self, "No bytes are kept of this request")
+        top = QVBoxLayout()
+        top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, 0)
+        top.addWidget(self.caption)
+        self.body.addLayout(top)
+        self.body.addWidget(self.bytes, 1)
+
+    def show_refusal(self, refusal: Refusal, raw: bytes | None) -> None:
+        """Show `raw`, what came of `refusal`; None when it is not kept any more."""
+        data = raw or b""
+        size = size_text(refusal.raw_size)
+        if len(data) == REFUSED_RAW_MAX:
+            text = f"As it came: the first {size} of the request"
+        elif data:
+            text = f"As it came: {size}, along with the request's head"
+        elif refusal.raw_size:
+            text = f"The {size} that came made room for newer requests"
+        else:
+            text = "Nothing had come, or its body was being stored when it was refused"
+        self.caption.setText(text)
+
+        async def read(offset: int, length: int) -> bytes:
+            return data[offset : offset + length]
+
+        self.bytes.show_source(BodySource(len(data), (), "", f"refused-{refusal.id}", read))
+
+    def stop(self) -> None:
+        """Give up loading."""
+        self.bytes.stop()
+
+    def sizeHint(self) -> QSize:
+        """Enough for the head of a usual request."""
+        return QSize(super().sizeHint().width(), HEIGHT)

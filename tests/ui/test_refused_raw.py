@@ -1,0 +1,106 @@
+"""What came of a refused request is shown byte for byte, and trailers under the headers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.core.model import REFUSED_RAW_MAX, Refusal
+from app.ui.detail.detail_pane import HEADERS
+from app.ui.frame.sidebar import REFUSED
+from tests.ui.desk import Desk, shown
+from tests.ui.requests.page_desk import open_body, open_page
+from tests.ui.waiting import settle, until
+
+Scene = Callable[..., Any]
+
+ODD = b"GET /<b>x</b> HTTP/1.1\r\nX: a\x1b[31m\0b\r\n\r\n"
+
+
+def refuse(desk: Desk, raw: bytes = b"") -> None:
+    desk.refused.add(
+        Refusal(
+            at=1_700_000_000_000_000 + desk.refused.total,
+            source_address="::1",
+            source_port=1,
+            status=400,
+            reason="Malformed HTTP: the head holds the control character 0x1b.",
+            method="GET",
+            target="/<b>x</b>",
+        ),
+        raw,
+    )
+
+
+def test_what_came_of_the_chosen_one_is_shown_escaped_or_as_hexadecimal(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path) as (desk, window):
+            window.show_page(REFUSED)
+            page = window.refused
+            refuse(desk)
+            refuse(desk, ODD)
+            await until(lambda: page.model.rowCount() == 2)
+            assert not page.raw.isVisible()
+            page.table.selectRow(0)
+            await until(lambda: page.raw.isVisible() and "GET /" in page.raw.bytes.code.toPlainText())
+            assert "X: a\\x1b[31m\\x00b" in page.raw.bytes.code.toPlainText()
+            assert page.raw.caption.text() == f"As it came: {len(ODD)} B, along with the request's head"
+            refuse(desk, b"POST")
+            await until(lambda: page.model.rowCount() == 3)
+            assert "X: a" in page.raw.bytes.code.toPlainText()
+            page.raw.bytes.views.take("hex")
+            page.raw.bytes.views.chosen.emit("hex")
+            await until(page.raw.bytes.hex.isVisible)
+            page.raw.bytes.views.chosen.emit("text")
+            page.table.selectRow(2)
+            await until(page.raw.bytes.nothing.isVisible)
+            page.table.setFocus()
+            page.table.selectRow(1)
+            await until(page.raw.bytes.code.isVisible)
+            QTest.keyClick(page.table, Qt.Key.Key_Return)
+            assert page.raw.bytes.code.hasFocus()
+            page.clear_button.click()
+            assert not page.raw.isVisible()
+
+    run(scene())
+
+
+def test_bytes_that_were_cut_or_made_room_are_told(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path) as (desk, window):
+            page = window.refused
+            window.show_page(REFUSED)
+            for _ in range(257):
+                refuse(desk, os.urandom(REFUSED_RAW_MAX))
+            await until(lambda: page.model.rowCount() == 257)
+            page.table.selectRow(0)
+            assert page.raw.caption.text() == "As it came: the first 66 kB of the request"
+            await until(page.raw.bytes.hex.isVisible)
+            page.table.selectRow(256)
+            assert page.raw.caption.text() == "The 66 kB that came made room for newer requests"
+
+    run(scene())
+
+
+def test_trailers_stand_under_the_headers(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_page(tmp_path) as shown_page:
+            detail = shown_page.detail
+            trailers = (("X-Sum", "1"), ("x-sum", "<b>2</b>\x1b"), ("Host", "v" * 5_000))
+            await open_body(shown_page, b"", "", trailers=trailers)
+            detail.tabs.setCurrentIndex(HEADERS)
+            await settle()
+            table = detail.fields.trailers
+            assert [table.pairs.cells(row) for row in range(table.pairs.rowCount())] == list(trailers)
+            assert table.isVisible()
+            assert table.height() <= 220
+            assert detail.headers.height() > 80
+            await open_body(shown_page, b"", "")
+            assert not table.isVisible()
+
+    run(scene())
