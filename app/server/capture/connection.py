@@ -48,6 +48,8 @@ class Connection(BaseProtocol):
         self._ended = False
         self._hurried = False
         self.closing = False
+        self.head_held = 0
+        """Bytes of a head that came in more than one read, from then on until its request is answered."""
         self.peer: tuple[str, int] = ("", 0)
         self.task: asyncio.Task[None] | None = None
 
@@ -249,6 +251,8 @@ class Connection(BaseProtocol):
                     continue
                 await self._answerer.handle(self, self._request)
                 self._served = True
+                if self.head_held:
+                    self._host.head_grew(self, -self.head_held)
                 if self.closing:
                     break
                 self._next()
@@ -305,6 +309,7 @@ class Connection(BaseProtocol):
         if request is None:
             if reader.head and not begun:  # its time runs from its first byte on
                 self._deadline = min(self._deadline, self._loop.time() + self._host.limits.head_s)
+            self._host.head_grew(self, len(reader.head) - len(begun))
             return
         self._request = request
         self._backlog = reader.behind

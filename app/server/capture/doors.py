@@ -22,6 +22,10 @@ class Host(Protocol):
         """A sender connected; False when there are too many, and the connection has been turned away."""
         ...
 
+    def head_grew(self, connection: Connection, size: int) -> None:
+        """So many bytes came of an unfinished head; a negative number when its request is answered."""
+        ...
+
     def left(self, connection: Connection) -> None:
         """The connection is closed."""
         ...

@@ -13,10 +13,11 @@ if sys.platform != "win32":
 class Limits(Record, frozen=True):
     """Bounds of the capture port; times are seconds.
 
-    A request's head must be complete `head_s` after it began, and at most `head_bytes` long. A body may pause for
-    `body_idle_s`, and has to come at `body_rate` bytes a second on the whole, with `body_s` to begin with. A connection
-    without a request is closed after `keepalive_s`. After a last answer, what the sender still sends is thrown away
-    for `linger_s`, so that it can read the answer. All are looked after every `sweep_s`.
+    A request's head must be complete `head_s` after it began, and at most `head_bytes` long. Of all heads that came in
+    more than one read, no more than `head_memory` bytes are held until their requests are answered. A body may pause
+    for `body_idle_s`, and has to come at `body_rate` bytes a second on the whole, with `body_s` to begin with. A
+    connection without a request is closed after `keepalive_s`. After a last answer, what the sender still sends is
+    thrown away for `linger_s`, so that it can read the answer. All are looked after every `sweep_s`.
 
     Of unfinished bodies no more than `body_memory` bytes are held in memory, beside what is read at once of each; above
     it they go to the store in pieces, and are read no further until there is room (`body_memory.py`).
@@ -27,6 +28,7 @@ class Limits(Record, frozen=True):
     connections: int = 512
     head_s: float = 15.0
     head_bytes: int = 256 * 1024
+    head_memory: int = 8 * 1024 * 1024
     body_idle_s: float = 30.0
     body_s: float = 60.0
     body_rate: int = 1_000

@@ -64,6 +64,7 @@ class CaptureServer:
         self._held: dict[str, int] = {}
         self._eviction = Eviction(self._connections, self._held, self._most // 2)
         self._turned_away: dict[Connection, None] = {}
+        self._heads = 0
         self._crowd_next_at = 0.0
         self._crowd_untold = 0
         self._empty: asyncio.Future[None] | None = None
@@ -135,11 +136,22 @@ class CaptureServer:
             self._turned_away[connection] = None
             _abort(connection)
         else:
-            self._turn_away(connection)
+            self._turn_away(connection, f"All {self._most} connections are in use.")
         return False
+
+    def head_grew(self, connection: Connection, size: int) -> None:
+        """Count the bytes of long heads; above the limit the longest whose sender is waited for is given up."""
+        connection.head_held += size
+        self._heads += size
+        if self._heads > self.limits.head_memory:
+            longest = max(self._connections, key=lambda one: (one.waits_for() is not None, one.head_held), default=None)
+            wait = longest.waits_for() if longest is not None and longest.head_held else None
+            if longest is not None and wait is not None:
+                self._give_up(longest, wait[0], "The heads of unfinished requests are too long together.")
 
     def left(self, connection: Connection) -> None:
         """Count a closed connection out."""
+        self._head_gone(connection)
         self._forget(connection)
         self._turned_away.pop(connection, None)
         if self._empty is not None and not self._empty.done() and not self.connections:
@@ -153,12 +165,17 @@ class CaptureServer:
         if found is None:
             return False
         stage, chosen = found
+        return self._give_up(chosen, stage, f"All {self._most} connections are in use.")
+
+    def _give_up(self, chosen: Connection, stage: Stage, reason: str) -> bool:
+        """End a connection that waits for its sender; False when too many are being ended."""
         spare = stage is Stage.IDLE or self._spare()
         if stage is Stage.BODY and not spare:
             return False
         self._forget(chosen)
+        self._head_gone(chosen)
         if stage is Stage.HEAD and spare:
-            self._turn_away(chosen)
+            self._turn_away(chosen, reason)
             return True
         self._turned_away[chosen] = None
         if stage is Stage.BODY:
@@ -181,6 +198,10 @@ class CaptureServer:
                 return True
         return False
 
+    def _head_gone(self, connection: Connection) -> None:
+        self._heads -= connection.head_held
+        connection.head_held = 0
+
     def _forget(self, connection: Connection) -> None:
         sender = self._connections.pop(connection, None)
         if sender is not None:
@@ -188,15 +209,13 @@ class CaptureServer:
             if not self._held[sender]:
                 del self._held[sender]
 
-    def _turn_away(self, connection: Connection) -> None:
+    def _turn_away(self, connection: Connection, why: str) -> None:
         """Say that there are too many; listed now and then, or a flood would push all else out of the list."""
         self._turned_away[connection] = None
         self._crowd_untold += 1
         now = asyncio.get_running_loop().time()
         listed = now >= self._crowd_next_at
-        reason = (
-            f"All {self._most} connections are in use; {self._crowd_untold} turned away since told last, new or slow."
-        )
+        reason = f"{why} {self._crowd_untold} turned away since told last, new or slow."
         self._handler.turn_away(connection, denial(reason, 503, "too_many_connections", RETRY_AFTER), listed=listed)
         if listed:
             self._crowd_untold = 0

@@ -58,6 +58,7 @@ class SlowRetention:
 
     def __init__(self) -> None:
         self.asked, self.answer = asyncio.Event(), asyncio.Event()
+        self.problem = None
 
     async def size(self) -> StorageSize:
         self.asked.set()

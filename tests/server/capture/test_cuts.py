@@ -119,6 +119,9 @@ class Owner:
     def left(self, _: Connection) -> None:
         pass
 
+    def head_grew(self, _: Connection, size: int) -> None:
+        pass
+
 
 async def judged(pieces: list[bytes], gaps: random.Random | None) -> tuple[list[Any], list[Any], list[int]]:
     """What became of these packets, followed by the end of the sender's side: captures, refusals, answers."""

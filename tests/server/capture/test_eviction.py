@@ -212,6 +212,29 @@ async def test_hundreds_of_slow_bodies_are_cut_one_by_one_and_all_stored(rig: Ri
     assert (await rig.post()).status == 200
 
 
+@pytest.mark.parametrize("complete", [False, True], ids=["heads", "bodies behind long heads"])
+async def test_the_longest_heads_are_given_up_when_all_together_are_too_long(rig: Rig, complete: bool) -> None:
+    await rig.restart(head_memory=500_000)
+    head = HEAD + b"Content-Length: 9\r\n" + b"".join(b"X-%d: %b\r\n" % (n, b"v" * 1_000) for n in range(100))
+    (short,) = await held(rig, HEAD)
+    senders = [await rig.connect() for _ in range(20)]
+    for sender in senders:
+        await sender.send(head)
+        if complete:
+            await sender.send(b"\r\nx")
+        await asyncio.sleep(0)
+    await eventually(lambda: sum(sender.reader.at_eof() or bool(sender.reader._buffer) for sender in senders) >= 15)
+    assert sum(connection.head_held for connection in rig.server.connections) <= 500_000
+    kept = [sender for sender in senders if await is_open(sender)]
+    assert kept
+    for sender in kept:
+        await sender.send(b"23456789" if complete else b"\r\n123456789")
+        assert (await sender.response()).status == 200
+    assert await is_open(short)
+    assert sum(connection.head_held for connection in rig.server.connections) <= len(HEAD)
+    assert all(capture.complete for capture in rig.sink.captures) is not complete
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
