@@ -40,7 +40,7 @@ def write(folder: Path, runtime: Runtime) -> None:
         try:
             _overwrite(file, data)
         except OSError:
-            message = f"{file} cannot be written: {error.strerror}. No command finds this program now."
+            message = f"{file} cannot be written: {error.strerror}. Until it can be, commands cannot find Hookline."
             raise DataFolderError(message, folder) from error
 
 

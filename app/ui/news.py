@@ -33,7 +33,7 @@ from app.ui.ports import ActivityPort
 from app.ui.throttle import Throttle
 
 MERGE_MS = 250
-FILE_ADVICE = "Check the data folder's permissions and the disk. Capturing works."
+FILE_ADVICE = "Check the data folder's permissions and free disk space. Requests are still captured."
 DAMAGE_ADVICE = (
     "Requests that open are intact. Close Hookline and copy the data folder; then put an older copy of hookline.db"
     " in its place, or move it away to start with an empty database."
