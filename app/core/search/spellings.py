@@ -33,10 +33,11 @@ def written_in(content_type: str, views: Iterable[str] = ()) -> tuple[Written, .
     return ("json", "mail") if kind.startswith(("multipart/", "message/")) or "multipart" in names else ("json",)
 
 
-def spellings(character: str, written: Iterable[Written]) -> dict[str, None]:
+def spellings(character: str, written: Iterable[Written]) -> list[str]:
     """The ways to write a character, the one as it is first, in either letter case."""
     cases = [case for case in (character, character.lower(), character.upper()) if len(case) == 1]
-    return dict.fromkeys([*cases, *(way for case in cases for name in written for way in _ways(case, name))])
+    ways = (way for case in cases for name in written for way in _ways(case, name))
+    return list(dict.fromkeys([*cases, *ways]))
 
 
 def _ways(character: str, written: Written) -> Iterator[str]:
@@ -47,7 +48,7 @@ def _ways(character: str, written: Written) -> Iterator[str]:
             yield _SHORT[character]
         return
     sign = "=" if written == "mail" else "%"
-    for charset in ("utf-8", "latin-1") if written == "mail" else ("utf-8",):
+    for charset in ("utf-8", "latin-1"):
         try:
             yield from _of_hex(character.encode(charset).hex(sign), sign, "")
         except UnicodeEncodeError:

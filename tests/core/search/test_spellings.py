@@ -30,6 +30,7 @@ def found(word: str, text: str, *written: Written) -> list[str]:
         ('say "hi"', r"say \"hi\"", "json", [r"say \"hi\""]),
         ("+1 555", "%2B1+555 +1%20555", "form", ["%2B1+555", "+1%20555"]),
         ("a b", "a+b", "percent", []),
+        ("caf\u00e9", "caf%E9", "form", ["caf%E9"]),
         ("caf\u00e9", "caf%c3%a9 CAF%C3%89", "percent", ["caf%c3%a9", "CAF%C3%89"]),
         ("caf\u00e9", "caf=C3=A9 caf=E9 ca=\nf=C3=A9", "mail", ["caf=C3=A9", "caf=E9", "ca=\nf=C3=A9"]),
         ("a.b", "axb a.b", "json", ["a.b"]),
