@@ -14,7 +14,7 @@ from sqlite3 import sqlite_version
 from app import __version__, program
 from app.application import EVERY_ADDRESS, Application
 from app.core.about import Component, Fact, duration_text, report_text, without_home
-from app.core.wording import size_text
+from app.core.wording import size_text, use_text
 from app.licences import components
 
 DESKTOP = ("XDG_CURRENT_DESKTOP", "XDG_SESSION_DESKTOP", "DESKTOP_SESSION")
@@ -79,12 +79,14 @@ class About:
 
     def _settings(self) -> list[Fact]:
         settings, listening = self._application.settings, self._application.listening
+        use = self._application.store.limits.use()
         return [
             ("Capture port", f"{settings.port}, {'listening on ' + str(listening[1]) if listening else 'closed'}"),
             ("Capture address", _reach(settings.host)),
             ("API port", str(settings.api_port)),
             ("Public base URL", "set" if settings.base_url else "not set"),
             ("Largest body", size_text(settings.body_limit)),
+            ("Storage limit", f"{use_text(use.used, use.limit)}, then {use.when_full.replace('_', ' ')}"),
             ("Theme", settings.theme),
         ]
 

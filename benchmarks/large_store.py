@@ -13,10 +13,11 @@ from typing import Any
 from app.core.clock import now_us
 from app.core.ids import uuid7
 from app.core.model import Capture, EndpointDraft, MirrorState, Plan
-from app.db.bulk import insert
+from app.db.bulk import encode_headers, insert
 from app.db.connection import FILE_NAME, open_writer
 from app.db.raw import raw
 from app.db.schema import NOBODY
+from app.db.storage_use import request_bytes
 from app.db.store import Store
 
 TOGETHER = 2_000
@@ -104,7 +105,8 @@ def _add(number: int, begin: int, rows: int) -> Any:
         provider=SENDERS.get(event, NOBODY),
         event=event if event in SENDERS else None,
     )
-    return None, capture, body, 0, None
+    kept = encode_headers(capture.headers)
+    return None, capture, body, 0, None, kept, request_bytes(capture, kept, forwarded=False)
 
 
 def _body(number: int, rnd: random.Random, event: str, rows: int) -> bytes:

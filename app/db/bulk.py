@@ -20,6 +20,7 @@ from app.core.model import Headers, MirrorState
 from app.db.counts import Tally
 from app.db.jobs import Add
 from app.db.schema import MIRROR_CODE, NOBODY, PARTS_PER_BODY
+from app.db.storage_limits import StorageLimits
 from app.db.storage_use import LOOSE, grow
 
 _SIZES = (64, 32, 16, 8, 4, 2, 1)
@@ -96,8 +97,8 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
 class Inserts:
     """Stores groups of captures for the writer, and tells of them once they are on disk."""
 
-    def __init__(self, tally: Tally, publish: Callable[[Event], None]) -> None:
-        self._tally, self._publish = tally, publish
+    def __init__(self, tally: Tally, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
+        self._tally, self._limits, self._publish = tally, limits, publish
 
     def write(self, connection: sqlite3.Connection, adds: list[Add]) -> None:
         """Insert them all."""
@@ -107,13 +108,18 @@ class Inserts:
         """Wake those who wait, count, and publish one event for the whole commit."""
         summaries = []
         grown: dict[int, int] = {}
-        for future, capture, _, _, _, _, size in adds:
+        taken, in_parts = 0, []
+        for future, capture, _, tail_part, _, _, size in adds:
             if not future.done():
                 future.set_result(None)
+            taken += size
+            if tail_part:
+                in_parts.append(capture.seq)
             endpoint_id = capture.endpoint_id
             if endpoint_id in self._tally:
                 summaries.append(capture.summary())
                 grown[endpoint_id] = grown.get(endpoint_id, 0) + size
+        self._limits.stored(taken, in_parts)
         if summaries:
             self._tally.stored(summaries, grown)
             self._publish(Captured(summaries=tuple(summaries)))

@@ -94,8 +94,7 @@ class Captures:
         size = request_bytes(capture, headers, forwarded=forward_url is not None)
         if capture.trailers:
             size += len(encode_headers(capture.trailers))
-        seq = capture.seq if tail_part else None
-        reserved = size if seq is None else size - self._limits.arriving(seq)
+        reserved = size - self._limits.arriving(capture.seq) if tail_part else size
         if not self._limits.reserve(capture.endpoint_id, reserved, size):
             await self._limits.wait_for_room(capture.endpoint_id, reserved, size)
         try:
@@ -106,7 +105,6 @@ class Captures:
             if isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorname == "SQLITE_CONSTRAINT_FOREIGNKEY":
                 raise _endpoint_gone() from error
             raise
-        self._limits.stored(reserved, seq)
         if not capture.identified:
             self._identifier.wake()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 from pathlib import Path
 from shutil import disk_usage
@@ -13,8 +12,6 @@ import msgspec
 from app.core.errors import DataFolderError
 from app.core.settings import Settings, bounds, check, first_storage_limit
 from app.db.disk_reserve import give_up
-
-log = logging.getLogger(__name__)
 
 FILE_NAME = "settings.json"
 
@@ -30,10 +27,8 @@ def load_or_decide(folder: Path) -> Settings:
     settings = _settings(folder / FILE_NAME, given)
     if "storage_limit" not in given:
         settings = msgspec.structs.replace(settings, storage_limit=first_storage_limit(disk_usage(folder).free))
-        try:
+        with contextlib.suppress(DataFolderError):  # what cannot be saved now is decided anew at the next start
             save(folder, settings)
-        except DataFolderError as error:
-            log.warning("the storage limit is decided anew at the next start: %s", error)
     return settings
 
 

@@ -9,7 +9,7 @@ when that takes too long. Where capturing stops, only what deliveries bring back
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from app.core.errors import StorageLimitError
 from app.core.events import Event, StorageLimitChanged
@@ -36,7 +36,7 @@ class StorageLimits:
         """The endpoint and the bytes of each body that is stored in part."""
         self._loose = 0
         """Bytes of parts without a request: arriving ones, and those whose deletion is under way."""
-        self._loop, self._deleted = asyncio.get_running_loop(), asyncio.Event()
+        self._loop, self._room = asyncio.get_running_loop(), asyncio.Event()
         self.on_excess: Callable[[], None] = _nothing
 
     def load(self, uses: Mapping[int, int]) -> None:
@@ -49,6 +49,7 @@ class StorageLimits:
     def set_limit(self, limit: int | None, when_full: WhenFull) -> None:
         """The limit of all endpoints together."""
         self._all.set(limit, when_full)
+        self._room.set()
         self._look_for_excess(None)
 
     def follow(self, endpoint: Endpoint) -> None:
@@ -59,6 +60,7 @@ class StorageLimits:
             own = self._own[number] = Limit(endpoint, self._stored(number), lambda: self._stored(number), self._changed)
         own.endpoint = endpoint
         own.set(endpoint.storage_limit, endpoint.when_full)
+        self._room.set()
         self._look_for_excess(own)
 
     def forget(self, endpoint_id: int) -> None:
@@ -109,10 +111,10 @@ class StorageLimits:
         """The same where `reserve` said no; StorageLimitError when deleting takes too long."""
         deadline = self._loop.time() + PATIENCE_S
         while not self.reserve(endpoint_id, size, whole):
-            self._deleted.clear()
+            self._room.clear()
             try:
                 async with asyncio.timeout_at(deadline):
-                    await self._deleted.wait()
+                    await self._room.wait()
             except TimeoutError:
                 text = "The oldest requests cannot be deleted as fast as new ones arrive."
                 raise StorageLimitError(text, BUSY_RETRY_S) from None
@@ -123,11 +125,12 @@ class StorageLimits:
 
     # -- after writing --------------------------------------------------------------------------------------------
 
-    def stored(self, size: int, seq: int | None = None) -> None:
-        """What was reserved is in the file; with `seq`, so are all the parts of its body, which belong to it now."""
-        self._reserved -= size
-        if seq is not None:
-            self._loose -= self._arriving.pop(seq, _NO_PARTS)[1]
+    def stored(self, size: int, seqs: Iterable[int]) -> None:
+        """Requests that take `size` bytes are in the file. Parts of the bodies of `seqs` came before; they belong to
+        them now."""
+        parts = sum(self._arriving.pop(seq, _NO_PARTS)[1] for seq in seqs)
+        self._loose -= parts
+        self._reserved -= size - parts
 
     def failed(self, endpoint_id: int | None, size: int) -> None:
         """What was reserved is not in the file."""
@@ -155,7 +158,6 @@ class StorageLimits:
         """A deletion gave this back."""
         self._loose += freed.loose
         self._give_back(endpoint_id, freed.bytes, freed.bytes - freed.loose)
-        self._deleted.set()
 
     # -- for the eviction -----------------------------------------------------------------------------------------
 
@@ -187,6 +189,7 @@ class StorageLimits:
         if own is not None:
             own.give_back(own_size)
         self._all.give_back(size)
+        self._room.set()
 
     def _look_for_excess(self, own: Limit | None) -> None:
         if self._all.is_passed() or (own is not None and own.is_passed()):

@@ -65,13 +65,13 @@ class Store:
         told = self._publish_and_index
         self._publish = publish
         self._tally = tally = Tally()
+        self.limits = limits = StorageLimits(publish, lambda endpoint_id: tally.of(endpoint_id).stored_bytes)
         self._reserve = DiskReserve(path, disk_reserve)
         self._writer = writer = Writer(
-            path, Inserts(tally, told), lambda reason: publish(StorageTrouble(reason=reason)), self._reserve
+            path, Inserts(tally, limits, told), lambda reason: publish(StorageTrouble(reason=reason)), self._reserve
         )
         self._readers = readers = Readers(path)
         self._index = index = Index(path.with_name(INDEX_NAME), readers, self._reserve.has_plenty)
-        self.limits = limits = StorageLimits(publish, lambda endpoint_id: tally.of(endpoint_id).stored_bytes)
         self._reclaim = reclaim = Reclaim(writer)
         self._sweeper = sweeper = Sweeper(writer, reclaim, limits.freed)
         self._eviction = Eviction(
