@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -50,6 +51,23 @@ async def request_id(api: ApiClient, text: str) -> str:
     if len(found) > 1:
         raise _ambiguous(text, found)
     return found[0]["id"]
+
+
+async def request_ids(api: ApiClient, texts: Iterable[str]) -> tuple[list[str], list[CliError]]:
+    """The whole ids, each once, and what is to be said of those that no request has.
+
+    CliError when one may mean several: then nothing is to be done with any.
+    """
+    ids: dict[str, None] = {}
+    missing: list[CliError] = []
+    for text in dict.fromkeys(texts):
+        try:
+            ids[await request_id(api, text)] = None
+        except CliError as error:
+            if error.code is not Exit.NO:
+                raise
+            missing.append(error)
+    return list(ids), missing
 
 
 async def _last(api: ApiClient, slug: str | None) -> str:

@@ -63,6 +63,17 @@ def test_what_no_request_begins_with_ends_with_1(run: Run, ids: list[str]) -> No
         assert done.err == f"hookline: No request has the id {text!r}. See hookline requests.\n"
 
 
+def test_nothing_is_done_while_one_may_mean_several(run: Run, ids: list[str]) -> None:
+    for command in (("mark", OLD, "019a1b2c-3", "--star"), ("rm", OLD, "019a1b2c-3", "--yes")):
+        done = run(*command)
+        assert (done.code, done.out) == (2, "")
+    assert [(one["id"], one["starred"]) for one in run("requests", "--json").json][-1] == (OLD, False)
+
+
+def test_one_that_is_named_twice_counts_once(run: Run, ids: list[str]) -> None:
+    assert run("mark", "@last", OTHER, "@last:pay", "--star").out == "Marked 1 request.\n"
+
+
 def test_marking_and_listing_take_them_too(run: Run, ids: list[str]) -> None:
     assert run("mark", "019a1b2c0", "@last", "--star").out == "Marked 2 requests.\n"
     assert [one["id"] for one in run("requests", "-q", "is:starred", "--json").json] == [OTHER, OLD]

@@ -8,7 +8,7 @@ from typing import Any
 from app.cli.call import Call
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
-from app.cli.request_id import ID_HELP, request_id
+from app.cli.request_id import ID_HELP, request_ids
 from app.cli.slug import slug_given
 from app.core.wording import count_of
 
@@ -37,12 +37,12 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 async def remove(call: Call) -> int:
     """Delete those that are stored; 1 when one is not."""
+    ids, missing = await request_ids(call.api, call.options.ids)
     found: dict[str, str] = {}
-    missing: list[CliError] = []
-    for text in dict.fromkeys(call.options.ids):
+    for identity in ids:
         try:
-            request = await call.api.request(await request_id(call.api, text))
-            found[request["id"]] = f"{request['method']} {request['target']}"
+            request = await call.api.request(identity)
+            found[identity] = f"{request['method']} {request['target']}"
         except CliError as error:
             if error.code is not Exit.NO:
                 raise

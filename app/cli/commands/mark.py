@@ -7,7 +7,7 @@ from typing import Any
 
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
-from app.cli.request_id import ID_HELP, request_id
+from app.cli.request_id import ID_HELP, request_ids
 from app.cli.views import RequestMarks, RequestView
 from app.core.rules import NOTE_MAX
 from app.core.wording import count_of
@@ -51,11 +51,11 @@ async def mark(call: Call) -> int:
     marks: RequestMarks = {name: getattr(call.options, name) for name in MARKS if hasattr(call.options, name)}
     if not marks:
         raise CliError("Name how to mark them; hookline mark --help lists it.", Exit.USAGE)
+    ids, missing = await request_ids(call.api, call.options.ids)
     marked: list[RequestView] = []
-    missing: list[CliError] = []
-    for text in dict.fromkeys(call.options.ids):
+    for identity in ids:
         try:
-            marked.append(await call.api.mark(await request_id(call.api, text), marks))
+            marked.append(await call.api.mark(identity, marks))
         except CliError as error:
             if error.code is not Exit.NO:
                 raise
