@@ -73,6 +73,8 @@ class HeadScan:
             field = FIELD_LINE.fullmatch(line)
             if field is None:
                 raise MalformedError(_line_words(line))
+            if len(self.fields) == HEADERS_MAX:  # at once: short ones take far more memory than they have bytes
+                raise MalformedError(f"there are more than {HEADERS_MAX:,} headers")
             self.fields.append((field[1], field[2]))
 
     def request_line(self) -> tuple[bytes, bytes, bytes]:
@@ -93,8 +95,6 @@ def reduced(scan: HeadScan) -> bytes:
         raise MalformedError("the sender speaks HTTP/2 to a port for HTTP/1.1")
     if len(target) > LINE_MAX:
         raise MalformedError(f"the request target is longer than {LINE_MAX:,} bytes")
-    if len(scan.fields) > HEADERS_MAX:
-        raise MalformedError(f"there are more than {HEADERS_MAX:,} headers")
     if any(len(name) + len(value) > LINE_MAX for name, value in scan.fields):
         raise MalformedError(f"a header is longer than {LINE_MAX:,} bytes")
     framing = [(name, value) for name, value in scan.fields if name.lower() in _FRAMING]

@@ -82,10 +82,7 @@ class RequestReader:
     def _begin_body(self, request: Incoming, data: bytes, end: int, fed: bool) -> bytes:
         """Take what of the body came with the head, which ends at `end`; what follows the body is returned."""
         message = request.message
-        if message.chunked and request.payload.is_eof():  # to the parser a CONNECT has no body
-            self._chunks = None
-            return data[end:]
-        if message.chunked:
+        if message.chunked and not request.payload.is_eof():  # CONNECT has no body, whatever its headers say
             self._chunks = ChunkedBody()
             return self.read_body(request, data[end:])
         self._chunks = None

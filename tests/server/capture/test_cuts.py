@@ -70,7 +70,10 @@ MALFORMED = (
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     b"GET /nope HTTP/1.2\r\n" + HOST + b"\r\n",
     b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n",
-    b"GET / HTTP/1.1\r\n" + HOST + b"X: 1\r\n" * 1_001 + b"\r\n",
+    b"GET / HTTP/1.1\r\n" + HOST + b"X: 1\r\n" * 1_000 + b"\r\n",
+    b"GET / HTTP/1.1\r\n" + HOST + b"X:\r\n" * 15_000 + b"Y: \0\r\n\r\n",
+    b"CONNECT h:1 HTTP/1.1\r\n" + HOST + b"Content-Length: 3\r\n\r\nabcdef",
+    b"CONNECT h:1 HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
     b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"y" * 120_000 + b"\r\n\r\n",
 )
 

@@ -174,6 +174,16 @@ async def test_trailers_are_read_strictly_and_bounded(rig: Rig, trailers: bytes,
     assert (rig.sink.last_body, rig.sink.last.complete, rig.sink.last.trailers) == (b"abc", False, ())
 
 
+async def test_ever_so_many_chunks_do_not_stop_the_connection(rig: Rig) -> None:
+    """More than aiohttp's own stream keeps track of before it stops reading."""
+    head = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    sender = await rig.connect()
+    for number in (40_000, 3, 40_000):
+        await sender.send(head + b"1\r\na\r\n" * number + b"0\r\n\r\n")
+        assert (await sender.response()).status == 200
+        assert rig.sink.last_body == b"a" * number
+
+
 async def test_a_large_body_goes_to_the_store_in_parts(rig: Rig) -> None:
     body = os.urandom(PART_SIZE * 5 + 17)
     assert (await rig.post(body)).status == 200
