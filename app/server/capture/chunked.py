@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from app.core.model import Headers
-from app.server.capture.head import FIELD_LINE, MalformedError
+from app.server.capture.head import FIELD_LINE, SPACE, MalformedError
 
 TRAILERS_MAX = 100
 TRAILERS_MAX_BYTES = 65_536
@@ -115,7 +115,7 @@ class ChunkedBody:
             raise MalformedError("a trailer is not a name and a value")
         if len(self._fields) == TRAILERS_MAX:
             raise MalformedError(f"there are more than {TRAILERS_MAX} trailers")
-        self._fields.append((field[1].decode("latin-1"), field[2].decode("latin-1")))
+        self._fields.append((field[1].decode("latin-1"), field[2].strip(SPACE).decode("latin-1")))
         return at
 
     def _complete(self, data: bytes, at: int, limit: int, too_long: str) -> tuple[bytes | None, int]:

@@ -18,8 +18,11 @@ HEADERS_MAX = 1_000
 
 Field = tuple[bytes, bytes]
 
+SPACE = b" \t"
+
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-FIELD_LINE = re.compile(rb"(%b):[\t ]*([\t\x20-\x7e\x80-\xff]*?)[\t ]*\r\n" % _TOKEN)
+FIELD_LINE = re.compile(rb"(%b):([\t\x20-\x7e\x80-\xff]*)\r\n" % _TOKEN)
+"""Space around the value is for the caller to strip: a pattern for it would take quadratic time."""
 REQUEST_LINE = re.compile(rb"(%b) +([^\x00-\x20\x7f]+) +(HTTP/[0-9]\.[0-9])\r\n" % _TOKEN)
 # aiohttp's parser takes more than the request line of today: HTTP/0.9 has no version, RTSP another name.
 _MAY_BE_REQUEST_LINE = re.compile(rb"%b +[^\x00-\x20\x7f]+(?: +[A-Z]+/[0-9]\.[0-9])?\r\n" % _TOKEN)
@@ -75,7 +78,7 @@ class HeadScan:
                 raise MalformedError(_line_words(line))
             if len(self.fields) == HEADERS_MAX:  # at once: short ones take far more memory than they have bytes
                 raise MalformedError(f"there are more than {HEADERS_MAX:,} headers")
-            self.fields.append((field[1], field[2]))
+            self.fields.append((field[1], field[2].strip(SPACE)))
 
     def request_line(self) -> tuple[bytes, bytes, bytes]:
         """Method, target and version, such as `HTTP/1.1`; MalformedError when they are not all there."""

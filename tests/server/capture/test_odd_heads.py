@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from aiohttp import hdrs
 
@@ -66,6 +68,16 @@ async def test_an_odd_chunked_request_is_framed_as_any_other(rig: Rig) -> None:
         assert (await sender.response()).status == 200
         assert (rig.sink.last_body, rig.sink.last.trailers) == (b"abc", (("T", "1"),))
         assert len(rig.sink.last.headers) == 4
+
+
+async def test_much_space_within_a_value_takes_no_time(rig: Rig) -> None:
+    wide = b"a" + b" " * 60_000 + b"b"
+    head = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nETag: 1\r\nETag: 2\r\nX: " + wide
+    raw = head + b"\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nT: " + wide + b"\r\n\r\n"
+    begin = time.process_time()
+    assert (await rig.ask(raw)).status == 200
+    assert time.process_time() - begin < 0.5
+    assert rig.sink.last.trailers == (("T", wide.decode()),)
 
 
 async def test_connection_close_counts_in_an_odd_head(rig: Rig) -> None:
