@@ -19,13 +19,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from app.core.clock import now_us
 from app.core.model import Endpoint, Headers, MirrorState
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
 from app.db.search.checks import meets
 from app.db.search.index import index_file, runs
 from app.db.search.index.asking import wanted
 from app.db.search.index.grams import INDEXED
-from app.db.search.index.index_file import GROUP, Contents, IndexFile
+from app.db.search.index.index_file import GROUP, IndexFile
 from app.db.store import Store
 from tests.db.helpers import add, candidate, entry, eventually
 from tests.db.test_search import search
@@ -350,7 +351,22 @@ async def test_found_with_the_index_and_without_is_the_same(
     for text in QUERIES:
         by_index = await search(store, text, limit=1000)
         with monkeypatch.context() as patch:
-            patch.setattr(store._index, "contents", Contents())
+            patch.setattr("app.db.search.searching.wanted", lambda _: None)  # looked at one by one
             patch.setattr("app.db.search.rare.MOST", -1)
             by_scan = await search(store, text, limit=1000)
         assert by_index == by_scan, text
+
+
+async def test_what_came_on_a_clock_set_back_is_found_once(
+    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it is not indexed yet it lies below what is."""
+    for name, value in [("index.LEFT", 10), ("index.BATCH", 8), ("index.GROUP", 32), ("index_file.GROUP", 32)]:
+        monkeypatch.setattr(f"app.db.search.index.{name}", value)
+    monkeypatch.setattr("app.db.search.index.index.REST", 0.0)
+    now = now_us()
+    stored = [await add(store, endpoint.id, b"paid", received_at=now + number) for number in range(100)]
+    await eventually(lambda: store._index.contents.upto >= 90)
+    stored += [await add(store, endpoint.id, b"paid", received_at=now - number) for number in range(1, 4)]
+    found = [summary.id for summary in await search(store, "paid", limit=1000)]
+    assert found == [capture.id for capture in sorted(stored, key=lambda one: one.received_at, reverse=True)]

@@ -44,6 +44,8 @@ async def search(
     try:
         rows, left = FIRST_ROWS, limit
         async for stretch in _stretches(readers, index, walk.plan, place):
+            if stretch.floor is not None and _key(stretch.floor) >= _key(place):
+                continue  # looked at already, with requests of a clock that was set back
             at: PageKey | None = place if stretch.seqs is None or stretch.seqs else stretch.floor
             while at is not None and at != stretch.floor:
                 if left <= 0 or at.received_at < walk.plan.since:
@@ -61,6 +63,10 @@ async def search(
             await meter.came_to(place)
     finally:
         walk.given_up.set()
+
+
+def _key(place: PageKey) -> tuple[int, str]:
+    return place.received_at, place.id
 
 
 async def _stretches(readers: Readers, index: Index, plan: Plan, place: PageKey) -> AsyncIterator[Stretch]:
