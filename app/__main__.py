@@ -40,8 +40,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         portable_folder=portable_folder,
         stored_slugs=_stored_slugs,
         stored_ids=_stored_ids,
+        require_database=_require_database,
     )
     return run_command_line(sys.argv[1:] if argv is None else argv, doors)
+
+
+def _require_database(folder: Path) -> None:
+    from app.db.folder import require_database  # start-up time, as in `_serve`
+
+    require_database(folder)
 
 
 def _serve(options: ServeOptions) -> int:

@@ -26,12 +26,17 @@ def _not_portable() -> None:
     """What `portable_folder` says of an installed program."""
 
 
+def _nothing_missing(folder: Path) -> None:
+    """As in a folder that was never used."""
+
+
 class CliDoors(Record, frozen=True):
     """`serve`, `window` and `selftest` run until they end and give the exit code.
 
     `open_api` opens the store in a data folder and serves the local API for one command; used only when no program has
     that folder open. `portable_folder` is the data folder of a portable program, None for any other. `stored_slugs` and
     `stored_ids` (of requests, that begin with a text) say what a word of the line may become, with what it stands for.
+    `require_database` raises HooklineError for a folder whose database is gone.
     """
 
     serve: Callable[[ServeOptions], int]
@@ -41,3 +46,4 @@ class CliDoors(Record, frozen=True):
     portable_folder: Callable[[], Path | None] = _not_portable
     stored_slugs: Callable[[Path], list[tuple[str, str]]] = _nothing_stored
     stored_ids: Callable[[Path, str], list[tuple[str, str]]] = _nothing_stored
+    require_database: Callable[[Path], None] = _nothing_missing

@@ -50,6 +50,7 @@ async def _serving(folder: Path, doors: CliDoors, opened: AsyncExitStack, create
         if address is not None and await _answers(address):
             return address
         if not create and _has_no_data(folder):
+            doors.require_database(folder)
             raise CliError(
                 f"There is no Hookline data in {folder}. Check --data-dir and {FOLDER_VARIABLE}, or make an endpoint"
                 " first: hookline endpoint add NAME",

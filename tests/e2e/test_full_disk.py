@@ -33,14 +33,17 @@ SLUG = "full-disk"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A data folder on a tmpfs of its own."""
+    """A data folder on a tmpfs of its own, without a storage limit: half of the disk would never fill it."""
     here = tmp_path / "small"
     here.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", here]
     if subprocess.run(mount, check=False, capture_output=True).returncode:
         pytest.skip("no right to mount a small file system")
     try:
-        yield here / "data"
+        data = here / "data"
+        data.mkdir(mode=0o700)
+        (data / "settings.json").write_text('{"storage_limit": null}')
+        yield data
     finally:
         subprocess.run(["umount", "-l", here], check=True)
 
