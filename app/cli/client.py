@@ -138,6 +138,12 @@ class ApiClient:
         async for item in self._items("/refused", {}, count):
             yield cast(RefusalView, item)
 
+    async def refused_raw(self, refusal_id: int) -> AsyncGenerator[bytes, None]:
+        """What came of a refused request, its head included, piece by piece."""
+        async with self._answer("GET", _path("refused", str(refusal_id)) + "/raw") as answer:
+            async for piece in answer.aiter_raw():
+                yield piece
+
     async def account(self) -> AccountView:
         """The plan, and the endpoints it allows."""
         return cast(AccountView, await self._json("GET", "/account"))

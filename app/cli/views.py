@@ -131,6 +131,7 @@ class RetentionView(TypedDict):
 class RefusalView(TypedDict):
     """A request that was not captured, and why."""
 
+    id: int
     at: str
     source: SourceView
     status: int
@@ -161,15 +162,28 @@ class TotalsView(TypedDict):
     refused: int
 
 
+class StoredView(TypedDict):
+    """The bytes that all requests take, and their limit (None: none)."""
+
+    bytes: int
+    limit: int | None
+    limit_reached: bool
+    capturing_stopped: bool
+
+
 class StatusView(AccountView):
-    """How the program is doing; `capture_url` is None while nothing is captured. `storage` is `ok`, or the trouble."""
+    """How the program is doing; `capture_url` is None while nothing is captured. `storage` is `ok`, or the trouble;
+    `warnings` say what else is wrong. `database_bytes` is None while the database cannot be read.
+    """
 
     version: str
     capture_url: str | None
     base_url: str
     retention: RetentionView
     counts: TotalsView
-    database_bytes: int
+    database_bytes: int | None
+    stored: StoredView
     uptime_seconds: float
     pid: int
     storage: str
+    warnings: list[str]

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import aclosing
 from typing import Any
 
-from app.cli.argument_types import row_count
+from app.cli.argument_types import row_count, whole_number
+from app.cli.bytes_output import write_bytes
 from app.cli.call import Call
-from app.cli.errors import Exit
+from app.cli.errors import CliError, Exit
 from app.cli.output import RED, JsonList
 from app.cli.table import Column, Table
 from app.cli.text import when_text
 
 HELP = "list requests that were not captured, and why, newest first"
 DETAILS = f"{HELP}. The program keeps the newest 1,000 for as long as it runs."
-EXAMPLES = (("See why the last ones were not captured", "hookline refused -n 5"),)
+EXAMPLES = (
+    ("See why the last ones were not captured", "hookline refused -n 5"),
+    ("See what the third refused request was, as it came", "hookline refused --raw 3"),
+)
 COLUMNS = (
+    Column("ID"),
     Column("TIME", left_out=1),
     Column("STATUS"),
     Column("FROM", left_out=2),
@@ -30,10 +36,15 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("refused", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
     parser.set_defaults(run=list_refused)
     parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="how many at most (50)")
+    parser.add_argument(
+        "--raw", type=whole_number, metavar="ID", help="write what came of one of them, from its head on, up to 64 KiB"
+    )
 
 
 async def list_refused(call: Call) -> int:
-    """Print them; a program that does not run has none."""
+    """Print them, or what came of one; a program that does not run has none."""
+    if call.options.raw is not None:
+        return await _write_raw(call, call.options.raw)
     found = [refusal async for refusal in call.api.refused(call.options.count)]
     if call.out.as_json:
         array = JsonList(call.out)
@@ -44,15 +55,24 @@ async def list_refused(call: Call) -> int:
     with Table(call.out, COLUMNS) as table:
         for refusal in found:
             table.row(
+                str(refusal["id"]),
                 when_text(refusal["at"]),
                 str(refusal["status"]),
                 refusal["source"]["address"],
                 refusal["method"] or "-",
                 refusal["target"] or "-",
                 refusal["reason"],
-                codes=("", RED),
+                codes=("", "", RED),
             )
     if not found:
         runs = (await call.api.status())["capture_url"] is not None
         call.out.note("No request was refused." if runs else "Hookline is not running, so no request is refused.")
+    return Exit.DONE
+
+
+async def _write_raw(call: Call, refusal_id: int) -> int:
+    if call.out.as_json:
+        raise CliError("--raw writes bytes; leave out --json or --raw.", Exit.USAGE)
+    async with aclosing(call.api.refused_raw(refusal_id)) as pieces:
+        await write_bytes(call.out, pieces)
     return Exit.DONE

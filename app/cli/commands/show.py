@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import codecs
-import io
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
+from app.cli.bytes_output import is_text, write_bytes
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.output import Output
@@ -55,9 +54,9 @@ async def show(call: Call) -> int:
     elif part == "headers":
         _headers(call.out, request)
     elif part == "body":
-        await _bytes(call, request, b"")
+        await _write(call, request, b"")
     elif part == "raw":
-        await _bytes(call, request, head(request))
+        await _write(call, request, head(request))
     elif part == "curl":
         await _curl(call, request)
     else:
@@ -72,32 +71,9 @@ def head(request: RequestView) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-async def _bytes(call: Call, request: RequestView, before: bytes) -> None:
-    """`before` and the body: bytes into a file or pipe, readable text on a terminal."""
+async def _write(call: Call, request: RequestView, before: bytes) -> None:
     async with aclosing(call.api.body(request["id"])) as body:
-        if call.out.terminal:
-            await _on_terminal(call.out, before, body)
-            return
-        call.out.data(before)
-        async for piece in body:
-            call.out.data(piece)
-
-
-async def _on_terminal(out: Output, before: bytes, body: AsyncIterator[bytes]) -> None:
-    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("backslashreplace"), translate=True)
-    text, escaped = decoder.decode(before), False
-    async for piece in body:
-        out.foreign(text)
-        escaped = escaped or not _is_text(text)
-        text = decoder.decode(piece)
-    text += decoder.decode(b"", final=True)
-    out.foreign(text if text.endswith("\n") else text + "\n")
-    if escaped or not _is_text(text):
-        out.note("Not all of this is text; what is not is shown as \\xNN. Send it to a file for the bytes themselves.")
-
-
-def _is_text(text: str) -> bool:
-    return "\\x" not in text and all(ch.isprintable() or ch in "\n\t" for ch in text)
+        await write_bytes(call.out, body, before)
 
 
 async def _curl(call: Call, request: RequestView) -> None:
@@ -208,7 +184,7 @@ async def _preview(call: Call, request: RequestView) -> None:
     text = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(start[:PREVIEW], final=whole)
     text = text.replace("\r\n", "\n")
     rest = f"hookline show {request['id']} --body > FILE"
-    if not _is_text(text):
+    if not is_text(text):
         call.out.line(f"({size_text(request['size'])} that are not text. To have them: {rest})")
         return
     call.out.foreign(text if text.endswith("\n") else text + "\n")

@@ -9,7 +9,8 @@ from typing import Any
 from app.cli.call import Call
 from app.cli.commands.plan import endpoints_text
 from app.cli.errors import Exit
-from app.core.wording import size_text
+from app.cli.views import StoredView
+from app.core.wording import size_text, use_text
 
 HELP = "show whether Hookline runs, where it captures, and what is stored"
 EXAMPLES = (("Learn where a running Hookline captures", "hookline status --json | jq -r .capture_url"),)
@@ -40,6 +41,18 @@ async def show_status(call: Call) -> int:
     out.field("Plan", status["plan"])
     out.field("Endpoints", endpoints_text(status["endpoints"]))
     out.field("Requests", f"{counts['requests']:,}, {counts['unread']:,} unread")
-    out.field("Database", size_text(status["database_bytes"]))
+    out.field("Stored", stored_text(status["stored"]))
+    size = status["database_bytes"]
+    out.field("Database", "cannot be read" if size is None else size_text(size))
+    retention = status["retention"]
+    out.field("Retention", retention["state"] if retention["reason"] is None else f"waiting. {retention['reason']}")
     out.field("Storage", status["storage"])
+    for warning in status["warnings"]:
+        out.field("Warning", warning)
     return Exit.DONE
+
+
+def stored_text(stored: StoredView) -> str:
+    """`1.2 GB of 20 GB`, and what happens at the limit while it is reached."""
+    then = "senders get 503" if stored["capturing_stopped"] else "the oldest requests are being deleted"
+    return use_text(stored["bytes"], stored["limit"]) + (f": full, {then}" if stored["limit_reached"] else "")

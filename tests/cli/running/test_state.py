@@ -14,8 +14,9 @@ def test_status_tells_how_the_program_is_doing(program: Program, run: Run) -> No
     shown = run("status").out
     assert re.search(r"^Running: process \d+, version \S+, for \d+:\d\d:\d\d$", shown, re.MULTILINE)
     assert f"Captures at: {program.url}\n" in shown
-    assert "Plan: free\nEndpoints: 1 of 10\nRequests: 1, 1 unread\nDatabase: " in shown
-    assert shown.endswith("Storage: ok\n")
+    assert "Plan: free\nEndpoints: 1 of 10\nRequests: 1, 1 unread\nStored: " in shown
+    assert re.search(r"^Stored: 1\.\d \w+ of \d", shown, re.MULTILINE)
+    assert shown.endswith("Retention: running\nStorage: ok\n")
     told = run("status", "--json").json
     assert (told["capture_url"], told["pid"]) == (program.url, program.process.pid)
 
@@ -36,12 +37,15 @@ def test_refused_requests_are_listed_with_their_reason(program: Program, run: Ru
     post(program, "/catch/none/\x1b", b"", answer=b"HTTP/1.1 400")
     post(program, "/other", b"", answer=b"HTTP/1.1 404")
     newest, before = run("refused", "-n", "2").out.splitlines()
-    time_, status, source, method, target, reason = newest.split("\t")
+    number, time_, status, source, method, target, reason = newest.split("\t")
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", time_)
     assert (status, source, method, target) == ("404", "127.0.0.1", "POST", "/other")
     assert reason
     assert before.replace("\t", "").isprintable()
-    assert before.split("\t")[1] == "400"
+    assert before.split("\t")[2] == "400"
+    assert run("refused", "--raw", number).out.startswith("POST /other HTTP/1.1\r\nHost: x\r\n")
+    assert run("refused", "--raw", "9999").code == 1
+    assert run("refused", "--raw", "x").code == 2
     assert [one["target"] for one in run("refused", "-n", "1", "--json").json] == ["/other"]
 
 
