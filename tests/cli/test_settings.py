@@ -26,7 +26,7 @@ def test_lists_every_setting_with_what_it_means(run: Run) -> None:
 def test_the_first_start_decides_on_a_storage_limit_and_keeps_it(run: Run, folder: Path) -> None:
     assert run("settings").code == 3
     assert not folder.exists()
-    run("settings", "when_full", "stop_capturing")
+    run("endpoint", "add", "Orders")
     limit = run("settings", "storage_limit", "--json").json["storage_limit"]
     assert 0 < limit <= 20 * GIB
     assert json.loads((folder / "settings.json").read_text())["storage_limit"] == limit
@@ -34,6 +34,7 @@ def test_the_first_start_decides_on_a_storage_limit_and_keeps_it(run: Run, folde
     assert run("settings", "storage_limit").out == "none\n"
 
 
+@pytest.mark.usefixtures("empty_store")
 def test_a_setting_is_changed_saved_and_printed_as_it_is_typed(run: Run, folder: Path) -> None:
     for value, text in (("500 MB", "500 MB"), ("1.5gib", "1.5 GiB"), ("33554432", "32 MiB")):
         done = run("settings", "storage_limit", value)

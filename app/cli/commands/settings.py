@@ -29,17 +29,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("settings", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
     parser.set_defaults(run=settings)
     parser.add_argument("key", metavar="KEY", nargs="?", help=", ".join(scriptable()))
-    parser.add_argument("value", metavar="VALUE", nargs="?", action=_NewValue, help="the new value")
-
-
-class _NewValue(argparse.Action):
-    """A value may be set before the first start; reading one makes no data folder."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, options: argparse.Namespace, values: Any, flag: str | None = None
-    ) -> None:
-        """Take the value, if one was given."""
-        options.value, options.creates = values, values is not None
+    parser.add_argument("value", metavar="VALUE", nargs="?", help="the new value")
 
 
 async def settings(call: Call) -> int:

@@ -123,7 +123,7 @@ class ChunkedBody:
         if self._line:
             # Its CR may have come before: look at the line as a whole, which is short.
             grown = self._line + data[at : at + limit + 2 - len(self._line)]
-            end = grown.find(b"\r\n") + 2
+            end = grown.find(b"\r\n", len(self._line) - 1) + 2
             begun, line = len(self._line), grown[:end] if end > 1 else grown
         else:
             end = data.find(b"\r\n", at, at + limit + 2) + 2

@@ -24,6 +24,9 @@ from app.server.capture.head import MalformedError
 from app.server.capture.incoming import Break, Incoming
 from app.server.capture.reader import RequestReader, UnknownMethodError
 
+HEADER_BYTES = 450
+"""What one header takes in memory beside its bytes."""
+
 
 class Connection(BaseProtocol):
     """The protocol object that asyncio feeds. One task serves its requests, in order."""
@@ -42,7 +45,7 @@ class Connection(BaseProtocol):
         self._waited = 0.0
         self._stalled = 0.0
         self._counted = 0
-        self._slow_since = 0.0
+        self._slow_since = self._napping_since = 0.0
         self._served = False
         self._draining = False
         self._ended = False
@@ -157,7 +160,7 @@ class Connection(BaseProtocol):
         """Wait before answering; a stop of the server or of the sender ends it early."""
         if self._hurried:
             return
-        self._nap = self._loop.create_future()
+        self._nap, self._napping_since = self._loop.create_future(), self._loop.time()
         timer = self._loop.call_later(seconds, _wake, self._nap)
         try:
             await self._nap
@@ -184,6 +187,8 @@ class Connection(BaseProtocol):
     def waits_for(self) -> Waiting:
         """What is waited for from the sender, and since when."""
         deadline, request = self._deadline, self._request
+        if self._nap is not None and self.transport is not None:
+            return Stage.DELAYED, self._napping_since
         if deadline == math.inf or self.transport is None:
             return None
         if self._draining:
@@ -296,6 +301,9 @@ class Connection(BaseProtocol):
     def _leave(self, _: object = None) -> None:
         """Be counted out once the sender is gone and nothing is left to do, such as storing what came."""
         if self.transport is None and (self.task is None or self.task.done()):
+            # Connection, parser and payload refer to each other: what came would stay until garbage is looked for.
+            self._request, self._backlog = None, b""
+            self._reader.close()
             self._host.left(self)
 
     def _take_head(self, data: bytes) -> None:
@@ -321,6 +329,9 @@ class Connection(BaseProtocol):
             self.closing = True
         if request.fault is not None:
             self.break_off(Break.MALFORMED)
+        if not request.payload.is_eof():  # it may be long in coming, and its head is held as long
+            size = reader.head_size + HEADER_BYTES * len(message.raw_headers)
+            self._host.head_grew(self, size - self.head_held)
         _wake(self._waiter)
 
     def _take_end(self) -> None:

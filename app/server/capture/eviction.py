@@ -20,11 +20,13 @@ class Stage(IntEnum):
     """The next request: it was kept open after an answer."""
     ANSWERED = 1
     """That the sender closes, after its last answer."""
-    HEAD = 2
+    DELAYED = 2
+    """Nothing: its request is stored, and answered after the endpoint's delay, or at once to make room."""
+    HEAD = 3
     """The rest of a request's head, or its first byte."""
-    BODY = 3
+    BODY = 4
     """The rest of a body."""
-    UNREAD = 4
+    UNREAD = 5
     """That the sender reads its answer."""
 
 

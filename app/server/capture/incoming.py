@@ -44,10 +44,10 @@ class Incoming:
         "trailers",
     )
 
-    def __init__(self, message: RawRequestMessage, payload: StreamReader, raw: bytes) -> None:
+    def __init__(self, message: RawRequestMessage, payload: StreamReader) -> None:
         self.message = message
         self.payload = payload
-        self.raw = raw
+        self.raw = b""
         self.received_at = now_us()
         self._started = time.perf_counter()
         self.broken: Break | None = None

@@ -11,7 +11,7 @@ import asyncio
 
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.hdrs import CONTENT_LENGTH, TRANSFER_ENCODING
-from aiohttp.http import HttpRequestParser, HttpVersion10, RawRequestMessage
+from aiohttp.http import HttpRequestParser, HttpVersion10, HttpVersion11, RawRequestMessage
 from aiohttp.http_exceptions import BadHttpMethod
 from aiohttp.streams import StreamReader
 
@@ -37,6 +37,8 @@ class RequestReader:
         self._scan: HeadScan | None = None
         self._chunks: ChunkedBody | None = None
         self._left = 0
+        self.head_size = 0
+        """Bytes of the head that was read last."""
         self.head = b""
         """What has come of a head that is not complete, or was refused."""
         self.behind = b""
@@ -75,8 +77,10 @@ class RequestReader:
             if message.chunked and fed:
                 message, payload = self._parse_alone(data[:end])
         self.head, self._scan = b"", None
-        request = Incoming(message, payload, data[:REFUSED_RAW_MAX])
+        self.head_size = end
+        request = Incoming(message, payload)
         self.behind = self._begin_body(request, data, end, fed)
+        request.raw = data[: min(len(data) - len(self.behind), REFUSED_RAW_MAX)]  # not what follows it
         return request
 
     def _begin_body(self, request: Incoming, data: bytes, end: int, fed: bool) -> bytes:
@@ -124,6 +128,12 @@ class RequestReader:
             request.payload.feed_eof()
             self._parser = self._new_parser()  # the other one waits for chunks
         return behind
+
+    def close(self) -> None:
+        """Nothing more is read: let go of what came."""
+        self.head = self.behind = b""
+        self._scan = self._chunks = None
+        self._parser = None  # type: ignore[assignment]
 
     def pause(self) -> None:
         """The payload is full: let the parser keep what it has of the body until it is asked on."""
@@ -187,6 +197,8 @@ def _check_rarities(message: RawRequestMessage, head: bytes) -> None:
     if (CONTENT_LENGTH if message.chunked else TRANSFER_ENCODING) in message.headers:
         # An empty Transfer-Encoding is none to the parser, even beside Content-Length.
         raise MalformedError("Transfer-Encoding is not one that ends in chunked, with no Content-Length beside it")
+    if message.chunked and message.version < HttpVersion11:
+        raise MalformedError("HTTP/1.0 has no chunked bodies, so the body's end is in doubt")
     if message.version < HttpVersion10:  # whose first line may end with LF alone
         HeadScan().read(head)
 

@@ -143,11 +143,16 @@ class CaptureServer:
         """Count the bytes of long heads; above the limit the longest whose sender is waited for is given up."""
         connection.head_held += size
         self._heads += size
-        if self._heads > self.limits.head_memory:
+        self._relieve_heads()
+
+    def _relieve_heads(self) -> None:
+        while self._heads > self.limits.head_memory:
             longest = max(self._connections, key=lambda one: (one.waits_for() is not None, one.head_held), default=None)
             wait = longest.waits_for() if longest is not None and longest.head_held else None
-            if longest is not None and wait is not None:
-                self._give_up(longest, wait[0], "The heads of unfinished requests are too long together.")
+            if longest is None or wait is None:
+                return
+            if not self._give_up(longest, wait[0], "The heads of unfinished requests are too long together."):
+                return
 
     def left(self, connection: Connection) -> None:
         """Count a closed connection out."""
@@ -182,6 +187,8 @@ class CaptureServer:
             chosen.break_off(Break.CROWDED)
         elif stage is Stage.IDLE:
             chosen.close_idle()
+        elif stage is Stage.DELAYED:
+            chosen.finish_up()
         else:
             _abort(chosen)
         return True
@@ -227,6 +234,7 @@ class CaptureServer:
         while True:
             await asyncio.sleep(self.limits.sweep_s)
             now = loop.time()
+            self._relieve_heads()  # as many may be ended at once as spare connections are left
             for connection in self.connections:
                 try:
                     connection.expire(now)

@@ -251,3 +251,19 @@ async def test_the_list_names_time_source_and_reason(rig: Rig) -> None:
     assert (refusal.source_address, refusal.source_port) == sender.writer.get_extra_info("sockname")
     assert refusal.reason == "No endpoint has this path."
     assert refusal.at > 1_700_000_000_000_000
+
+
+async def test_what_is_kept_of_a_refused_request_ends_with_it(rig: Rig) -> None:
+    sender = await rig.connect()
+    stored = request(headers="Authorization: Bearer secret\r\n", body=b"kept")
+    await sender.send(request(path="/catch/nobodys", body=b"xx") + stored)
+    assert [(await sender.response()).status for _ in range(2)] == [404, 200]
+    assert rig.refused.raw(1) == request(path="/catch/nobodys", body=b"xx")
+
+
+async def test_a_chunked_body_of_http_1_0_is_malformed(rig: Rig) -> None:
+    """A proxy of that version does not know where it ends."""
+    head = b"POST /catch/orders HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n"
+    answer = await rig.ask(head + b"1\r\nx\r\n0\r\n\r\n")
+    assert answer.status == 400
+    assert not rig.sink.captures
