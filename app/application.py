@@ -81,7 +81,7 @@ class Application:
         try:
             if not new_database:
                 require_database(self.folder)
-            self._saved = settings_file.load_or_decide(self.folder)
+            self._saved = settings_file.load(self.folder)
             self.settings = msgspec.structs.replace(self._saved, **self._overrides)
             self.token = load_or_make(self.folder)
             self.store = await Store.open(
@@ -91,9 +91,11 @@ class Application:
                 identify=self.catalogue.identify,
                 disk_reserve=lambda: self.settings.disk_reserve,
             )
+            self._saved = settings_file.decide(self.folder, self._saved, self.store.limits.use().used)
+            self.settings = msgspec.structs.replace(self._saved, **self._overrides)
             self.store.limits.set_limit(self.settings.storage_limit, self.settings.when_full)
         except BaseException:
-            self.hold.release()
+            self.hold.release(unchecked=self.hold.was_left)
             raise
         self._opened = True
 

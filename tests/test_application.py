@@ -9,18 +9,20 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from app.application import Application
-from app.core.errors import FolderInUseError, InvalidFieldsError, PortInUseError
+from app.core.errors import DataFolderError, FolderInUseError, InvalidFieldsError, PortInUseError
 from app.core.events import DatabaseDamaged, FileTrouble, SettingsChanged, StorageTrouble
 from app.core.settings import Settings
 from app.db import integrity, settings_file
+from app.db.store import Store
 from tests.db.helpers import eventually
 from tests.e2e.senders import post
-from tests.factories import draft
+from tests.factories import capture, draft
 
 pytestmark = pytest.mark.smoke
 
@@ -211,3 +213,41 @@ async def test_damage_is_looked_for_after_an_unclean_stop_until_there_is_none(
     await run()
     await run()
     assert len(told) == 2
+
+
+async def test_the_first_storage_limit_deletes_nothing_that_an_older_version_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With little room beside it, as on a small or full disk."""
+    store = await Store.open(tmp_path, lambda _: None)
+    made = await store.endpoints.create(draft())
+    for _ in range(40):
+        body = bytes(1_000_000)
+        await store.captures.add(capture(body, seq=store.captures.new_seq(), endpoint_id=made.id), body)
+    await store.close()
+    monkeypatch.setattr(settings_file, "disk_usage", lambda _: SimpleNamespace(free=5_000_000))
+    application = Application(tmp_path, ANY_PORT)
+    await application.open()
+    limit = application.settings.storage_limit
+    assert limit is not None
+    assert limit > 42_000_000
+    assert settings_file.load(tmp_path).storage_limit == limit
+    await asyncio.sleep(0)
+    assert application.store.captures.counts(made.id).total == 40
+    assert application.store.limits.reached() == []
+    await application.close()
+
+
+async def test_a_start_that_fails_leaves_the_sign_of_an_unclean_stop(tmp_path: Path) -> None:
+    first = Application(tmp_path, ANY_PORT)
+    await first.open()
+    await first.close()
+    (tmp_path / "hookline.pid").write_text("1")
+    (tmp_path / "settings.json").write_text("{")
+    with pytest.raises(DataFolderError):
+        await Application(tmp_path, ANY_PORT).open()
+    (tmp_path / "settings.json").unlink()
+    again = Application(tmp_path, ANY_PORT)
+    await again.open()
+    assert again.hold.was_left
+    await again.close()

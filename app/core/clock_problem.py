@@ -43,6 +43,6 @@ class ClockProblem(Record, frozen=True):
             past = f": {count_of(self.expired, 'request')} {'is' if self.expired == 1 else 'are'} past their retention"
             past = past.replace("is past their", "is past its")
         return (
-            f"Nothing is deleted by age for now. If the clock is right, resume deleting{past}. If it is wrong, set it."
-            f" Deleting resumes by itself after {span_text(self.left_us)} of running on this clock."
+            f"Nothing is deleted by age for now. If the clock is right, resume deleting{past}. If it is wrong,"
+            f" correct it. Deleting resumes by itself after {span_text(self.left_us)} of running on this clock."
         )

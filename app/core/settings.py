@@ -98,11 +98,15 @@ def is_size(key: str) -> bool:
     return (meta(key).extra or {}).get("unit") == "bytes"
 
 
-def first_storage_limit(free: int) -> int:
+def first_storage_limit(free: int, used: int = 0) -> int:
     """The storage limit a first start decides on, with `free` bytes free on the disk: 20 GiB or half of them, rounded
-    down to whole GiB, or MiB below 1 GiB."""
-    half = min(free // 2, TOTAL_LIMIT_DEFAULT)
-    return max(TOTAL_LIMIT_MIN, half - half % (GIB if half >= GIB else MIB))
+    down to whole GiB, or MiB below 1 GiB.
+
+    What an older version stored, `used` bytes, stays, with an eighth more beside it: an update deletes nothing.
+    """
+    half = min((free + used) // 2, TOTAL_LIMIT_DEFAULT)
+    limit = half - half % (GIB if half >= GIB else MIB)
+    return max(TOTAL_LIMIT_MIN, limit, -(-(used + used // 8) // MIB) * MIB if used else 0)
 
 
 def check(settings: Settings) -> list[FieldError]:

@@ -49,7 +49,7 @@ def limit_text(endpoint: Endpoint | None, use: StorageUse) -> tuple[str, str]:
     """What happened at a storage limit, of one endpoint or of all (None), and what to do about it."""
     whose = "" if endpoint is None else f" of “{endpoint.name}”"
     if not use.reached:
-        return f"The storage limit{whose} is not reached any more.", ""
+        return f"The storage limit{whose} is no longer reached.", ""
     limit = f"The storage limit{whose} ({exact_size(use.limit or 0)}) is reached"
     more = "raise the limit in Settings" if endpoint is None else "raise the endpoint's limit"
     if use.capturing_stopped:

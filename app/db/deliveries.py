@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
 from peewee import SQL, ModelSelect, SqliteDatabase
 
-from app.core.errors import NotFoundError
+from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.events import Event, Mirrored
 from app.core.model import Delivery, MirrorState
 from app.db.bulk import encode_headers
@@ -22,6 +23,9 @@ _FINISH = """UPDATE delivery SET url = ?, state = ?, started_at = ?, ms = ?, sta
     response_size = ?, response_truncated = ?, error = ?, response_body = ? WHERE id = ? RETURNING capture_seq"""
 _BEFORE = "SELECT response_size + coalesce(length(response_headers), 0) FROM delivery WHERE id = ?"
 _LATEST = "SELECT state FROM delivery WHERE capture_seq = ? ORDER BY seq DESC LIMIT 1"
+
+SMALL = 4 * 1024
+"""Bytes of a response that are stored on a nearly full disk too."""
 
 
 class Deliveries:
@@ -56,7 +60,20 @@ class Deliveries:
         return {number for number in await self._readers.run(job) if number in self._tally}
 
     async def finish(self, delivery: Delivery, response_body: bytes) -> None:
-        """Store an outcome and publish Mirrored. Does nothing when the request was deleted meanwhile."""
+        """Store an outcome and publish Mirrored. Does nothing when the request was deleted meanwhile.
+
+        Where there is no room for a long response, its beginning is stored: an outcome that waited would hold up all
+        that is to be forwarded after it.
+        """
+        try:
+            await self._store(delivery, response_body)
+        except StorageUnavailableError:
+            if len(response_body) <= SMALL:
+                raise
+            short = replace(delivery, response_size=SMALL, response_truncated=True)
+            await self._store(short, response_body[:SMALL])
+
+    async def _store(self, delivery: Delivery, response_body: bytes) -> None:
         d = delivery
         headers = encode_headers(d.response_headers)
         columns = (
@@ -83,7 +100,7 @@ class Deliveries:
             if d.endpoint_id in self._tally:
                 self._publish(Mirrored(delivery=delivery, state=state))
 
-        await self._writer.run(job, after, cost=len(response_body))
+        await self._writer.run(job, after, cost=max(0, len(response_body) - SMALL))
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:
         """A request's deliveries, oldest first."""

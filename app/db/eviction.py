@@ -12,6 +12,7 @@ from functools import partial
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, Purged
 from app.core.model import PurgeReport
+from app.db.connection import is_damage
 from app.db.counts import Tally
 from app.db.jobs import Pace
 from app.db.readers import Readers
@@ -51,6 +52,7 @@ class Eviction:
         self._deleted: Counter[int] = Counter()
         self._freed = 0
         self._told_at = 0.0
+        self._damaged: set[int] = set()
         limits.on_excess = self.wake
 
     def wake(self) -> None:
@@ -73,7 +75,7 @@ class Eviction:
                 for endpoint_id in self._limits.passed():
                     await self._evict(endpoint_id)
         except StorageUnavailableError as error:
-            log.warning("deleting the oldest requests is put off: %s", error)  # the next request tries again
+            log.debug("deleting the oldest requests is put off: %s", error)  # the writer has logged why
         else:
             self._sweeper.wake()  # it gives the space back to the disk
         finally:
@@ -86,11 +88,21 @@ class Eviction:
         seqs: list[int] = []
         while (wanted := self._limits.excess(endpoint_id)) > 0:
             if not seqs:
-                seqs = await self._readers.run(partial(oldest, limit=TOGETHER, endpoint_id=endpoint_id))
+                found = await self._readers.run(partial(oldest, limit=TOGETHER, endpoint_id=endpoint_id))
+                seqs = [seq for seq in found if seq not in self._damaged]
                 if not seqs:
                     return
             job = partial(make_room, seqs=seqs, wanted=wanted)
-            made = await self._writer.between(job, self._rows, partial(self._made_room, endpoint_id))
+            try:
+                made = await self._writer.between(job, self._rows, partial(self._made_room, endpoint_id))
+            except StorageUnavailableError as error:
+                if not is_damage(error.__cause__):
+                    raise
+                if self._rows.rows > 1:
+                    self._rows.begin_small()
+                else:
+                    self._damaged.add(seqs.pop(0))  # a request on a damaged page keeps no other from being deleted
+                continue
             del seqs[: made.looked_at]
             if self._limits.waiting_to_go():
                 await self._sweeper.sweep()

@@ -34,8 +34,8 @@ class IntegrityCheck:
     It compares no contents: SQLite keeps no checksums. It finds pages that are torn, empty or another page's.
     """
 
-    def __init__(self, path: Path, publish: Callable[[Event], None]) -> None:
-        self._path, self._publish = path, publish
+    def __init__(self, path: Path, publish: Callable[[Event], None], has_room: Callable[[], bool]) -> None:
+        self._path, self._publish, self._has_room = path, publish, has_room
         self._loop = asyncio.get_running_loop()
         self._thread: Thread | None = None
         self._stopping = Flag()
@@ -105,7 +105,7 @@ class IntegrityCheck:
         log_file = companions(self._path)[0]
         while self._connection is not None and not self._stopping.wait(LOOK_S):
             with contextlib.suppress(OSError):
-                if log_file.stat().st_size > LONGEST_LOG:
+                if log_file.stat().st_size > LONGEST_LOG or not self._has_room():
                     self._interrupt()
 
     def _interrupt(self) -> None:

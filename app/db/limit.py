@@ -103,7 +103,8 @@ class Limit:
     def _has_room(self) -> bool:
         if self.limit is None:
             return True
-        return self.taken <= (self.stop_above if self.when_full == "stop_capturing" else self.limit * 9 // 10)
+        # Where the oldest go, one large request may take far more away than was too much: that is no end of it.
+        return self.taken <= (self.stop_above if self.when_full == "stop_capturing" else self.limit // 2)
 
     def _name(self) -> str:
         whose = f"Endpoint {self.endpoint.name}" if self.endpoint is not None else "All endpoints together"

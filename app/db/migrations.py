@@ -293,8 +293,13 @@ def _copy(connection: sqlite3.Connection, target: Path) -> None:
     half = target.with_name(target.name + ".part")
     half.unlink(missing_ok=True)
     os.close(os.open(half, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    with contextlib.closing(sqlite3.connect(half)) as copy:
-        connection.backup(copy)
+    try:
+        with contextlib.closing(sqlite3.connect(half)) as copy:
+            connection.backup(copy)
+    except sqlite3.Error:
+        for left in (half, half.with_name(half.name + "-journal")):
+            left.unlink(missing_ok=True)  # it would leave no room for anything else
+        raise
     with half.open("r+b") as file:
         os.fsync(file.fileno())
     half.replace(target)

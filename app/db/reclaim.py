@@ -29,6 +29,8 @@ class Reclaim:
         self._lock = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._again = False
+        self._owed = False
+        """Pages were given back, but the files could not shrink yet."""
 
     def soon(self) -> None:
         """Something was deleted."""
@@ -42,8 +44,9 @@ class Reclaim:
         async with self._lock:
             while step := await self._writer.between(vacuum, self._pages, whole=False):
                 freed += step
-            if freed:
-                await self._shrink()
+            self._owed = self._owed or bool(freed)
+            if self._owed:
+                self._owed = not await self._shrink()
         return freed
 
     async def stop(self) -> None:
@@ -60,12 +63,15 @@ class Reclaim:
                 await self.run()
             except StorageUnavailableError as error:
                 log.debug("giving space back is put off: %s", error)  # the writer has logged why
+            else:
+                self._again = self._again or self._owed
 
-    async def _shrink(self) -> None:
+    async def _shrink(self) -> bool:
         loop = asyncio.get_running_loop()
         end = loop.time() + PATIENCE_S
-        while not await self._writer.checkpoint() and loop.time() < end:  # noqa: ASYNC110 - no reader tells of its end
+        while not (done := await self._writer.checkpoint()) and loop.time() < end:  # noqa: ASYNC110 - no reader tells
             await asyncio.sleep(READER_S)
+        return done
 
 
 def vacuum(database: SqliteDatabase, pages: int) -> int:

@@ -140,7 +140,7 @@ class Retention:
             return
         self._announced = kind
         if problem is None:
-            log.warning("retention deletes again")
+            log.warning("retention resumed")
         else:
             log.warning("retention waits: %s %s (hookline retention resume)", problem.reason, problem.advice)
         self._publish(RetentionWaiting(problem=problem))
@@ -148,10 +148,17 @@ class Retention:
     async def _purge_all(self, now: int) -> dict[int, int]:
         """Delete all that is expired; how many requests of which endpoint."""
         deleted: dict[int, int] = {}
+        failed: StorageUnavailableError | None = None
         for endpoint in self._endpoints.all():
-            total = await self._purge_endpoint(endpoint, now)
+            try:
+                total = await self._purge_endpoint(endpoint, now)
+            except StorageUnavailableError as error:  # a damaged page of one endpoint keeps no other's requests
+                failed = error
+                continue
             if total:
                 deleted[endpoint.id] = total
+        if failed is not None:
+            raise failed
         await self._writer.run(partial(forget_misdated, now=now))
         return deleted
 

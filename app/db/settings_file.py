@@ -21,12 +21,14 @@ def load(folder: Path) -> Settings:
     return _settings(folder / FILE_NAME, _read(folder))
 
 
-def load_or_decide(folder: Path) -> Settings:
-    """The same, with the storage limit decided on and saved at the first start, when it is not in the file yet."""
-    given = _read(folder)
-    settings = _settings(folder / FILE_NAME, given)
-    if "storage_limit" not in given:
-        settings = msgspec.structs.replace(settings, storage_limit=first_storage_limit(disk_usage(folder).free))
+def decide(folder: Path, settings: Settings, used: int) -> Settings:
+    """The same, with the storage limit decided on and saved at the first start, when it is not in the file yet.
+
+    `used` is what the store takes already.
+    """
+    if "storage_limit" not in _read(folder):
+        limit = first_storage_limit(disk_usage(folder).free, used)
+        settings = msgspec.structs.replace(settings, storage_limit=limit)
         with contextlib.suppress(DataFolderError):  # what cannot be saved now is decided anew at the next start
             save(folder, settings)
     return settings

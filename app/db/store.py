@@ -85,7 +85,7 @@ class Store:
         self.captures = Captures(
             writer, readers, index, tally=tally, sweeper=sweeper, limits=limits, identifier=identifier, publish=told
         )
-        self.integrity = IntegrityCheck(path, publish)
+        self.integrity = IntegrityCheck(path, publish, self._reserve.has_plenty)
         self.activity = Activity(readers)
         self.senders = Senders(readers)
         self.deliveries = Deliveries(writer, readers, tally, limits, publish)

@@ -66,4 +66,6 @@ def test_a_first_start_takes_half_of_what_is_free_and_20_gib_at_most() -> None:
     assert first_storage_limit(GIB) == 512 * MIB
     assert first_storage_limit(0) == TOTAL_LIMIT_MIN
     assert check(Settings(storage_limit=first_storage_limit(0))) == []
+    assert first_storage_limit(GIB, 3 * GIB) >= 3 * GIB + 3 * GIB // 8
+    assert first_storage_limit(0, 30 * GIB) >= 30 * GIB + 30 * GIB // 8
     assert check(Settings(storage_limit=None)) == []

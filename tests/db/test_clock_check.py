@@ -113,7 +113,7 @@ async def test_the_message_says_how_many_requests_wait(machine: Machine) -> None
         assert problem.expired == 3
         assert problem.advice == (
             "Nothing is deleted by age for now. If the clock is right, resume deleting: 3 requests are past their"
-            " retention. If it is wrong, set it. Deleting resumes by itself after 1 day of running on this clock."
+            " retention. If it is wrong, correct it. Deleting resumes by itself after 1 day of running on this clock."
         )
         assert (await store.retention.size()).expired == 3
 

@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, StorageTrouble
-from app.core.model import PART_SIZE, Endpoint
+from app.core.model import PART_SIZE, Endpoint, MirrorState
 from app.core.sizes import GIB, MIB
 from app.db import disk_reserve, reclaim
 from app.db import writer as writer_module
@@ -89,9 +90,11 @@ async def test_captures_are_refused_below_the_reserve_and_all_else_goes_on(
         await store.captures.add_part(store.captures.new_seq(), 0, bytes(PART_SIZE))
     assert len(reasons(events)) == 1
     (queued,) = await store.deliveries.pending(endpoint.id)
-    with pytest.raises(StorageUnavailableError):
-        await store.deliveries.finish(queued, b"as long as the target likes")
-    await store.deliveries.finish(queued, b"")
+    long = msgspec.structs.replace(queued, state=MirrorState.DELIVERED, response_size=PART_SIZE)
+    await store.deliveries.finish(long, bytes(PART_SIZE))
+    (stored,) = await store.deliveries.of_capture(kept.id)
+    assert (stored.state, stored.response_size, stored.response_truncated) == (MirrorState.DELIVERED, 4096, True)
+    assert len(await store.deliveries.response_body(queued.id)) == 4096
     await store.captures.star([kept.id])
     await store.captures.set_note(kept.id, "still possible")
     await store.endpoints.update(endpoint.id, factories.draft(name="renamed"))

@@ -106,7 +106,7 @@ async def test_what_was_interrupted_is_checked_again(
 ) -> None:
     monkeypatch.setattr(integrity, "RETRY_S", 0.0)
     await add_many(store, endpoint.id, 30)
-    check, asked = IntegrityCheck(tmp_path / "hookline.db", lambda _: None), list[str]()
+    check, asked = IntegrityCheck(tmp_path / "hookline.db", lambda _: None, lambda: True), list[str]()
     with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection:
         connection.set_trace_callback(asked.append)
         connection.set_progress_handler(lambda: sum("quick_check(capture)" in one for one in asked) in (1, 2), 1)
@@ -116,6 +116,6 @@ async def test_what_was_interrupted_is_checked_again(
 
 
 async def test_twice_stopped_and_never_started(tmp_path: Path) -> None:
-    check = IntegrityCheck(tmp_path / "hookline.db", lambda _: None)
+    check = IntegrityCheck(tmp_path / "hookline.db", lambda _: None, lambda: True)
     await check.stop()
     await check.stop()

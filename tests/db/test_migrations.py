@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from peewee import IntegerField, SqliteDatabase
 
 from app.core.model import PART_SIZE
+from app.db import migrations
 from app.db.connection import open_writer
 from app.db.migrations import MIGRATIONS
 from app.db.raw import raw
@@ -125,3 +127,20 @@ async def test_what_an_older_file_holds_is_counted_once(tmp_path: Path) -> None:
     assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
     assert again.limits.use().used == sum(recount_bytes(tmp_path).values())
     await again.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limit on the size of a file")
+async def test_a_copy_that_has_no_room_leaves_nothing_behind(tmp_path: Path) -> None:
+    import resource  # not on Windows
+
+    await old_store(tmp_path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = set(files(tmp_path))
+    with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+        try:
+            with pytest.raises(sqlite3.Error):
+                migrations._copy(connection, tmp_path / "hookline.db.before-9")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert set(files(tmp_path)) - before <= {"hookline.db-wal", "hookline.db-shm"}

@@ -33,4 +33,4 @@ def test_capturing_stops_is_said_once_and_goes_on_with_room(tmp_path: Path) -> N
         assert "of 1 MiB: full, senders get 503" in shown
         assert hookline(tmp_path, "endpoint", "edit", slug, "--storage-limit", "none").returncode == 0
         assert post(url, b"").status == 200
-    assert program.errors == [told, "hookline: The storage limit of “Orders” is not reached any more.\n"]
+    assert program.errors == [told, "hookline: The storage limit of “Orders” is no longer reached.\n"]

@@ -65,6 +65,8 @@ class RequestFeed(QObject):
         self.paused = False
         """Whether what is new is only counted, wherever the reader is."""
         self._waiting: list[Summary] = []
+        self._check_late = False
+        """Whether those that wait may be deleted already."""
         self._throttle = Throttle(MERGE_MS, self)
         self._throttle.fired.connect(self._flush)
         self._ends: list[Callable[[], None]] = [
@@ -200,6 +202,9 @@ class RequestFeed(QObject):
         was_empty = not self.model.rowCount()
         crowded = self.model.rowCount() > FOLLOWED_ROWS + PAGE
         self.model.add_newer(waiting, FOLLOWED_ROWS if crowded else None)
+        if self._check_late:
+            self._check_late = False
+            self.pager.check()
         if was_empty:
             self.loaded.emit()
         elif self.query is not None:
@@ -250,5 +255,6 @@ class RequestFeed(QObject):
         lost = event.report.deleted
         if lost and (self.endpoint_id is None or self.endpoint_id in lost):
             self.pager.check()
+            self._check_late = bool(self._waiting)
             self._held.check(self.endpoint_id, self.model.newest_key())
             self._throttle.call()
