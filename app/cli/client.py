@@ -138,12 +138,6 @@ class ApiClient:
         async for item in self._items("/refused", {}, count):
             yield cast(RefusalView, item)
 
-    async def refused_raw(self, refusal_id: int) -> AsyncGenerator[bytes, None]:
-        """What came of a refused request, its head included, piece by piece."""
-        async with self._answer("GET", _path("refused", str(refusal_id)) + "/raw") as answer:
-            async for piece in answer.aiter_raw():
-                yield piece
-
     async def account(self) -> AccountView:
         """The plan, and the endpoints it allows."""
         return cast(AccountView, await self._json("GET", "/account"))
@@ -152,9 +146,9 @@ class ApiClient:
         """Change the plan, and give the account as it is now."""
         return cast(AccountView, await self._json("PATCH", "/account", {"plan": plan}))
 
-    async def body(self, request_id: str) -> AsyncGenerator[bytes, None]:
-        """A request's body as it was sent, piece by piece."""
-        async with self._answer("GET", _path("requests", request_id) + "/body") as answer:
+    async def bytes_of(self, *path: str) -> AsyncGenerator[bytes, None]:
+        """The bytes of `requests`, ID, `body`, or of `refused`, ID, `raw`: as they were sent, piece by piece."""
+        async with self._answer("GET", _path(*path)) as answer:
             # aiter_raw: a body sent in gzip stays in gzip
             async for piece in answer.aiter_raw():
                 yield piece
@@ -206,8 +200,8 @@ def _given(**params: str | None) -> dict[str, str]:
     return {name: value for name, value in params.items() if value}
 
 
-def _path(kind: str, key: str) -> str:
-    return f"/{kind}/{quote(key, safe='')}"
+def _path(*parts: str) -> str:
+    return "".join("/" + quote(part, safe="") for part in parts)
 
 
 def _refusal(answer: httpx.Response) -> CliError:

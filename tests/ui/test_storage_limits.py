@@ -16,8 +16,10 @@ from app.core.errors import StorageLimitError
 from app.core.model import Endpoint
 from app.core.settings import Settings
 from app.core.sizes import GIB, MIB
+from app.ui.forms.endpoint_dialog import EndpointDialog
 from app.ui.main_window import MainWindow
 from app.ui.settings.dialog import SettingsDialog
+from app.ui.widgets.question import Question
 from tests import factories
 from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.endpoint_form import errors_shown, open_dialog
@@ -181,5 +183,33 @@ class TestWindow:
                 assert (message.tone, message.advice) == ("info", "To keep more, raise the endpoint's limit.")
                 model = window.requests.feed.model
                 await until(lambda: 0 < model.rowCount() == desk.store.captures.counts(made.id).total < 12)
+
+        run(scene())
+
+
+class TestQuestion:
+    def test_a_limit_below_what_is_stored_is_asked_about_first(
+        self, run: Scene, window: QWidget, tmp_path: Path
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                made = await desk.endpoint()
+                await fill(desk, made)
+                dialog = EndpointDialog(desk.doors, desk.theme, desk.tasks, window, made)
+                dialog.open()
+                dialog.form.more_button.setChecked(True)
+                QTest.keyClicks(dialog.form.storage.limit, "1 MiB")
+                for agreed in (False, True):
+                    dialog.submit()
+                    await until(lambda: dialog.findChildren(Question))
+                    (question,) = dialog.findChildren(Question)
+                    assert "a limit of 1 MiB the oldest requests, 457 KiB or more of them" in question.text.text()
+                    assert desk.store.captures.counts(made.id).total == 15
+                    (question.confirm if agreed else question.cancel).click()
+                    if not agreed:
+                        await until(dialog.submit_button.isEnabled)
+                        assert dialog.isVisible()
+                        await until(lambda: not dialog.findChildren(Question))
+                await until(lambda: desk.store.captures.counts(made.id).total < 12)
 
         run(scene())

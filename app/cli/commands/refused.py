@@ -73,6 +73,6 @@ async def list_refused(call: Call) -> int:
 async def _write_raw(call: Call, refusal_id: int) -> int:
     if call.out.as_json:
         raise CliError("--raw writes bytes; leave out --json or --raw.", Exit.USAGE)
-    async with aclosing(call.api.refused_raw(refusal_id)) as pieces:
+    async with aclosing(call.api.bytes_of("refused", str(refusal_id), "raw")) as pieces:
         await write_bytes(call.out, pieces)
     return Exit.DONE

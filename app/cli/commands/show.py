@@ -72,7 +72,7 @@ def head(request: RequestView) -> bytes:
 
 
 async def _write(call: Call, request: RequestView, before: bytes) -> None:
-    async with aclosing(call.api.body(request["id"])) as body:
+    async with aclosing(call.api.bytes_of("requests", request["id"], "body")) as body:
         await write_bytes(call.out, body, before)
 
 
@@ -80,7 +80,7 @@ async def _curl(call: Call, request: RequestView) -> None:
     capture, status = _capture(request), await call.api.status()
     body = None
     if request["size"] <= PASTE_MAX:
-        body = b"".join([piece async for piece in call.api.body(request["id"])])
+        body = b"".join([piece async for piece in call.api.bytes_of("requests", request["id"], "body")])
     command = curl_command(capture, body, status["capture_url"] or status["base_url"]) + "\n"
     if call.out.terminal:
         call.out.foreign(command)
@@ -174,7 +174,7 @@ def _outcome(delivery: DeliveryView) -> str:
 async def _preview(call: Call, request: RequestView) -> None:
     """The body's beginning when it is text, else where to get it."""
     start = b""
-    async with aclosing(call.api.body(request["id"])) as body:
+    async with aclosing(call.api.bytes_of("requests", request["id"], "body")) as body:
         async for piece in body:
             start += piece
             if len(start) > PREVIEW:

@@ -12,6 +12,7 @@ from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, create_refusal, endpoint_errors
 from app.ui.forms.endpoint_form import EndpointForm
+from app.ui.limit_question import may_limit
 from app.ui.ports import Doors
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -109,6 +110,9 @@ class EndpointDialog(Dialog):
             if self._endpoint is None:
                 endpoint = await self._doors.endpoints.create(draft)
             else:
+                use = self._doors.limits.use_of(self._endpoint.id)
+                if not await may_limit(self, self.theme, use, draft.storage_limit, draft.when_full):
+                    return
                 endpoint = await self._doors.endpoints.update(self._endpoint.id, draft)
         except HooklineError as error:
             if not isValid(self):

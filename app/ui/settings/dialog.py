@@ -11,6 +11,7 @@ from app.core.errors import HooklineError, InvalidFieldsError, PortInUseError
 from app.core.settings import Settings, check
 from app.ui.about.dialog import AboutDialog
 from app.ui.desktop.presence import Desktop
+from app.ui.limit_question import may_limit
 from app.ui.ports import Doors
 from app.ui.settings.account import AccountSection
 from app.ui.settings.network import NetworkSection
@@ -94,6 +95,9 @@ class SettingsDialog(Dialog):
 
     async def _save(self, wanted: Settings) -> None:
         try:
+            use = self._doors.limits.use()
+            if not await may_limit(self, self.theme, use, wanted.storage_limit, wanted.when_full):
+                return
             await self._doors.apply_settings(wanted)
         except HooklineError as error:
             if not isValid(self):
