@@ -21,6 +21,7 @@ from app.server.capture.head import HEADERS_MAX, LINE_MAX, HeadScan, MalformedEr
 from app.server.capture.incoming import Incoming
 
 _READ_BUFFER = 256 * 1024
+_LENGTH_MAX = 2**63 - 1
 _HEAD_END = b"\r\n\r\n"
 
 
@@ -94,6 +95,9 @@ class RequestReader:
         if length is not None:
             # The parser lets digits alone through, but any number of zeros, of which int() takes only so many.
             request.length = int(length if len(length) < 20 else length.lstrip("0") or 0)
+            if request.length > _LENGTH_MAX:  # the parser takes some of these for no body at all
+                self.head = data
+                raise MalformedError("Content-Length is beyond all bounds")
         if not fed:
             self._left = request.length
             return data[end:] if request.payload.is_eof() else self.read_body(request, data[end:])

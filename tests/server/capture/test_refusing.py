@@ -267,3 +267,10 @@ async def test_a_chunked_body_of_http_1_0_is_malformed(rig: Rig) -> None:
     answer = await rig.ask(head + b"1\r\nx\r\n0\r\n\r\n")
     assert answer.status == 400
     assert not rig.sink.captures
+
+
+@pytest.mark.parametrize("length", [2**63, 2**64 - 1])
+async def test_a_length_beyond_all_bounds_is_malformed(rig: Rig, length: int) -> None:
+    """aiohttp's parser finds no body at all behind the largest of them."""
+    answer = await rig.ask(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % length)
+    assert (answer.status, answer.json()["reason"]) == (400, "Malformed HTTP: Content-Length is beyond all bounds.")
