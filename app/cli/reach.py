@@ -79,7 +79,7 @@ def find_running(folder: Path) -> ApiAddress | None:
 
 
 def _has_no_data(folder: Path) -> bool:
-    """Whether a program that opens `folder` would begin anew there; what cannot be looked at is for it to tell."""
+    """Whether `folder` holds no database; False where that cannot be looked up, so that opening it says why."""
     try:
         (folder / DATABASE).stat()
     except FileNotFoundError:

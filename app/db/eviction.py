@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 TOGETHER = 20_000
 """Numbers of the oldest requests read at once: of one endpoint's million that takes a reader 0.3 s."""
 TELL_S = 0.5
-"""While requests keep coming, deletions are told of so often."""
+"""Seconds between two `Purged` events while requests keep coming."""
 
 
 class Eviction:

@@ -49,7 +49,7 @@ class IntegrityCheck:
             self._thread.start()
 
     async def stop(self) -> None:
-        """End it where it is; the next start begins anew. Twice is harmless."""
+        """Stop at the current table; the next start begins again. Twice is harmless."""
         self._stopping.set()
         if self._thread is None:
             return

@@ -18,7 +18,7 @@ async def may_limit(parent: QWidget, theme: Theme, use: StorageUse, limit: int |
     binary = is_binary(limit)
     stored, over = (size_text(size, binary=binary) for size in (use.used, use.used - limit))
     text = (
-        f"{stored} is stored. With a limit of {exact_size(limit)} the oldest requests, {over} or more of them, are"
-        " deleted now, starred ones too. This cannot be undone."
+        f"A limit of {exact_size(limit)} deletes at least {over} of the {stored} stored: the oldest requests, starred"
+        " ones too. This cannot be undone."
     )
     return await ask(parent, theme, "Delete the oldest requests?", text, "Delete oldest requests")

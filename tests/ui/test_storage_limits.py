@@ -203,7 +203,7 @@ class TestQuestion:
                     dialog.submit()
                     await until(lambda: dialog.findChildren(Question))
                     (question,) = dialog.findChildren(Question)
-                    assert "a limit of 1 MiB the oldest requests, 457 KiB or more of them" in question.text.text()
+                    assert "A limit of 1 MiB deletes at least 457 KiB of the 1.4 MiB stored" in question.text.text()
                     assert desk.store.captures.counts(made.id).total == 15
                     (question.confirm if agreed else question.cancel).click()
                     if not agreed:

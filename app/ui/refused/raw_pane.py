@@ -23,10 +23,13 @@ class RawPane(Card):
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent, padding=1)
+        self.reason = label("", "strong", self, wrap=True)
         self.caption = label("", "muted", self)
         self.bytes = BodyPane(theme, tasks, self, "No bytes are kept of this request")
         top = QVBoxLayout()
         top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, 0)
+        top.setSpacing(2)
+        top.addWidget(self.reason)
         top.addWidget(self.caption)
         self.body.addLayout(top)
         self.body.addWidget(self.bytes, 1)
@@ -36,13 +39,14 @@ class RawPane(Card):
         data = raw or b""
         size = size_text(refusal.raw_size)
         if len(data) == REFUSED_RAW_MAX:
-            text = f"As it came: the first {size} of the request"
+            text = f"The first {size}, as received"
         elif data:
-            text = f"As it came: {size}, along with the request's head"
+            text = f"{size}, as received"
         elif refusal.raw_size:
-            text = f"The {size} that came made room for newer requests"
+            text = f"The {size} received were dropped to make room for newer requests"
         else:
-            text = "Nothing had come, or its body was being stored when it was refused"
+            text = "Nothing was received, or the body was being stored when the request was refused"
+        self.reason.setText(refusal.reason)
         self.caption.setText(text)
 
         async def read(offset: int, length: int) -> bytes:
