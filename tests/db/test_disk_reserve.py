@@ -151,6 +151,7 @@ async def test_room_that_the_log_holds_twice_is_found(store: Store, endpoint: En
     await add_many(store, endpoint.id, 300)
     disk.room = disk.room - disk.free() + 20 * MIB + 100_000
     await add(store, endpoint.id)
+    assert store.captures.counts(endpoint.id).total == 301
 
 
 async def test_the_file_is_kept_once_the_program_stays_and_emptied_for_a_start(

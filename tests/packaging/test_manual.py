@@ -121,12 +121,14 @@ def leaves(parser: argparse.ArgumentParser) -> list[Parser]:
 
 
 def test_every_example_is_a_command_line_that_can_be() -> None:
+    parsed = []
     for line in examples(manual_page()):
         inner, outer = re.findall(r"\$\((.*)\)", line), re.sub(r"\$\(.*\)", "ID", line)
         for command in re.split(r" \| | > ", " | ".join([outer, *inner])):
             words = shlex.split(command)
             if words[:1] == ["hookline"]:
-                parse(words[1:])
+                parsed.append(parse(words[1:]))
+    assert len(parsed) >= len(examples(manual_page()))
 
 
 @pytest.mark.skipif(os.name == "nt" or not shutil.which("curl"), reason="needs curl and a shell of POSIX")
