@@ -9,14 +9,16 @@ from app.core.wording import size_text
 
 
 def format_tail(summary: Summary, slug: str) -> str:
-    """Local time, slug, method, provider and event, target below the slug, size, content type; one printable line."""
+    """Local time, slug, method, provider, event or else gist, target below the slug, size, content type; one line."""
+    path = below_slug(summary.target)
+    title = summary.event or summary.gist or ""
     words = [
         local_seconds(summary.received_at)[11:],
         slug,
         f"{summary.method:<7}",
         summary.provider or "",
-        summary.event or "",
-        below_slug(summary.target),
+        "" if title == path else title,
+        path,
         size_text(summary.size),
         summary.content_type,
         "" if summary.complete else "(incomplete: the sender broke off)",

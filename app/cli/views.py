@@ -32,6 +32,7 @@ class EndpointView(TypedDict):
     """An endpoint. `last_request_at` is None while it holds no request."""
 
     slug: str
+    position: int
     name: str
     description: str
     retention_days: int
@@ -64,7 +65,7 @@ class SourceView(TypedDict):
 
 
 class SummaryView(TypedDict):
-    """A request as lists show it; `endpoint` is a slug."""
+    """A request as lists show it; `endpoint` is a slug, `gist` None where it is not known yet."""
 
     id: str
     endpoint: str
@@ -80,6 +81,7 @@ class SummaryView(TypedDict):
     note: str | None
     provider: str | None
     event: str | None
+    gist: str | None
 
 
 class DeliveryView(TypedDict):
@@ -138,6 +140,7 @@ class RefusalView(TypedDict):
     reason: str
     method: str
     target: str
+    endpoint: str | None
 
 
 class HeldView(TypedDict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from app.core.bodies.escape import escape
 from app.core.clock import DAY_US, EPOCH
@@ -11,6 +11,8 @@ from app.core.model import Endpoint, StorageUse
 from app.core.sizes import exact_size, is_binary
 
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+"""`%b` would follow the locale that Qt sets."""
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -101,6 +103,34 @@ def clock_time(at_us: int) -> str:
     return f"{moment:%H:%M:%S}.{at_us // 1000 % 1000:03d}"
 
 
+def day_text(at_us: int, now_us: int) -> str:
+    """The local day, as one names it at `now_us`: `Today`, `Yesterday`, `12 Nov`, in other years `12 Nov 2025`."""
+    day, today = _local(at_us).date(), _local(now_us).date()
+    if (today - day).days in (0, 1):
+        return "Yesterday" if today > day else "Today"
+    year = "" if day.year == today.year else f" {day.year}"
+    return f"{day.day} {MONTHS[day.month - 1]}{year}"
+
+
+def day_time(at_us: int, now_us: int) -> str:
+    """`Today 02:04:32.505`, `Yesterday 23:59:01.120`, `12 Nov 02:04:32.505`: local, to the millisecond."""
+    return f"{day_text(at_us, now_us)} {clock_time(at_us)}"
+
+
+def full_time(at_us: int) -> str:
+    """Two lines: the local time to the microsecond with the zone's offset and name, and the same in UTC."""
+    local = _local(at_us)
+    name = f" {local.tzname()}" if local.tzname() not in (None, "", "UTC") else ""
+    return f"{time_text(at_us, None)}{name}\n{time_text(at_us)}"
+
+
+def to_midnight_ms(now_us: int) -> int:
+    """Milliseconds until the local day ends, rounded up."""
+    now = _local(now_us)
+    midnight = datetime.combine(now.date() + timedelta(days=1), time()).astimezone()
+    return max(1, int((midnight - now) / timedelta(milliseconds=1)) + 1)
+
+
 def ago_text(at_us: int, now_us: int) -> str:
     """How long ago, in at most three characters up to a week (`now`, `9s`, `5m`, `3h`, `2d`), then the date in UTC."""
     passed = now_us - at_us
@@ -115,13 +145,17 @@ def ago_text(at_us: int, now_us: int) -> str:
     if passed < 7 * DAY_US:
         return f"{passed // DAY_US}d"
     moment = EPOCH + timedelta(microseconds=at_us)
-    return f"{moment.day} {moment:%b}"
+    return f"{moment.day} {MONTHS[moment.month - 1]}"
 
 
 def time_text(at_us: int, zone: tzinfo | None = UTC) -> str:
     """`2026-11-20 09:00:00.123456 UTC`, or with the offset of `zone`; None stands for this machine's own."""
     moment = (EPOCH + timedelta(microseconds=at_us)).astimezone(zone)
     return f"{moment:%Y-%m-%d %H:%M:%S.%f} {'UTC' if moment.tzinfo is UTC else _offset(moment)}"
+
+
+def _local(at_us: int) -> datetime:
+    return (EPOCH + timedelta(microseconds=at_us)).astimezone()
 
 
 def _offset(moment: datetime) -> str:

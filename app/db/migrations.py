@@ -158,6 +158,12 @@ def add_trailers(database: SqliteDatabase) -> None:
     raw(database).execute("ALTER TABLE capture ADD COLUMN trailers BLOB")
 
 
+def add_gist(database: SqliteDatabase) -> None:
+    """What lists say of a request whose event nobody knows. NULL: stored by an older version and not described yet; the
+    oldest row tells whether there are any, so that no index is needed (`gist_backlog.py`)."""
+    raw(database).execute("ALTER TABLE capture ADD COLUMN gist TEXT")
+
+
 _PARTS = "key BETWEEN NEW.seq * 4096 AND NEW.seq * 4096 + 4095"
 _STORAGE_USE = (
     f"""ALTER TABLE endpoint ADD COLUMN storage_limit INTEGER
@@ -236,6 +242,11 @@ def remember_clock(database: SqliteDatabase) -> None:
         raw(database).execute(statement)
 
 
+def add_endpoint_position(database: SqliteDatabase) -> None:
+    """Where the user put each endpoint in the list. NULL, as a new one has it, is behind all others."""
+    raw(database).execute("ALTER TABLE endpoint ADD COLUMN position INTEGER")
+
+
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0001_create_tables", create_tables),
     ("0002_add_senders", add_senders),
@@ -244,6 +255,8 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0005_add_trailers", add_trailers),
     ("0006_add_storage_limits", add_storage_limits),
     ("0007_remember_clock", remember_clock),
+    ("0008_gist", add_gist),
+    ("0009_endpoint_position", add_endpoint_position),
 )
 """In order of application. A name, once released, keeps its meaning for ever."""
 

@@ -51,7 +51,10 @@ class AccountRow(Model):
 
 
 class EndpointRow(Model):
-    """An endpoint; `removed` hides it while its requests are deleted in small steps."""
+    """An endpoint; `removed` hides it while its requests are deleted in small steps.
+
+    `position` orders the list, and is NULL until the user reorders it: those without one come last, oldest first.
+    """
 
     id = IntegerField(primary_key=True)
     slug = TextField()
@@ -67,6 +70,7 @@ class EndpointRow(Model):
     auth = TextField()
     created_at = IntegerField()
     removed = BooleanField(default=False)
+    position = IntegerField(null=True)
 
     class Meta:
         table_name = "endpoint"
@@ -107,6 +111,7 @@ class CaptureRow(Model):
     event = TextField(null=True)
     delivery_id = TextField(null=True)
     trailers = BlobField(null=True)
+    gist = TextField(null=True)
 
     class Meta:
         table_name = "capture"

@@ -56,6 +56,10 @@ def test_a_tail_line_names_what_arrived() -> None:
     summary = capture(b"x" * 2048, target="/catch/orders/new?x=1", method="PUT").summary()
     line = format_tail(summary, "orders")
     assert line[8:] == "  orders  PUT      /new?x=1  2.0 kB  application/json"
+    told = capture(b"x" * 2048, target="/catch/orders", method="PUT", gist="JSON · id").summary()
+    assert format_tail(told, "orders")[8:] == "  orders  PUT      JSON · id  /  2.0 kB  application/json"
+    known = capture(target="/catch/orders", provider="stripe", event="invoice.paid", gist="JSON · id").summary()
+    assert format_tail(known, "orders")[8:].startswith("  orders  POST     stripe  invoice.paid  /  ")
 
 
 def test_a_tail_line_tells_of_a_sender_that_broke_off_and_escapes_what_it_wrote() -> None:

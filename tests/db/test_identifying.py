@@ -1,4 +1,4 @@
-"""Who sent a request is stored with it, or found out behind the captures; what an older version stored, too."""
+"""Who sent a request and what came is stored with it, or found out later; what an older version stored, too."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from app.core.events import Event, RequestsIdentified
+import pytest
+
+from app.core.events import Event, RequestsDescribed, RequestsIdentified
 from app.core.model import PART_SIZE, Endpoint, Headers
 from app.core.providers.catalogue import Sender
+from app.db import gist_backlog
+from app.db.migrations import add_gist
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, add_many, eventually, of_kind, query
+from tests.db.helpers import add, add_many, eventually, of_kind, query, write
 
 BY_US: Headers = (("X-Us", "order.paid"),)
 
@@ -34,7 +38,7 @@ def unlooked(folder: Path) -> int:
 
 async def test_what_the_capture_knows_is_stored_and_listed(tmp_path: Path) -> None:
     store, endpoint = await opened(tmp_path, [])
-    stored = await add(store, endpoint.id, provider="us", event="order.paid", delivery_id="d-1")
+    stored = await add(store, endpoint.id, provider="us", event="order.paid", delivery_id="d-1", gist="JSON · id")
     assert await store.captures.get(stored.id) == stored
     (row,) = await store.captures.page(endpoint.id)
     assert (row.provider, row.event) == ("us", "order.paid")
@@ -89,6 +93,130 @@ async def test_an_older_versions_requests_are_identified_after_the_start(tmp_pat
     await eventually(lambda: sum(len(event.senders) for event in of_kind(events, RequestsIdentified)) == 300)
     assert {row.event for row in await store.captures.page(endpoint.id, limit=500)} == {"order.paid"}
     await store.close()
+
+
+def undescribed(folder: Path) -> int:
+    return int(query(folder, "SELECT count(*) FROM capture WHERE gist IS NULL")[0][0])
+
+
+async def test_a_gist_is_stored_and_listed(tmp_path: Path) -> None:
+    store, endpoint = await opened(tmp_path, [])
+    stored = await add(store, endpoint.id, gist="JSON · hello")
+    (row,) = await store.captures.page(endpoint.id)
+    assert (row.gist, row) == ("JSON · hello", stored.summary())
+    assert await store.captures.get(stored.id) == stored
+    await store.close()
+
+
+async def test_a_long_bodys_gist_says_more_once_all_of_it_was_read(tmp_path: Path) -> None:
+    events: list[Event] = []
+    store, endpoint = await opened(tmp_path, events)
+    body = b"[" + b",".join([b'{"id":1,"name":"x"}'] * 2_000) + b"]"
+    begun = await add(store, endpoint.id, body, gist="JSON array · id, name, …", identified=False)
+    told = await add(store, endpoint.id, b"hello", gist="JSON · hello", content_type="", identified=False)
+    await eventually(lambda: not unlooked(tmp_path))
+    await eventually(lambda: len([one for event in of_kind(events, RequestsDescribed) for one in event.gists]) == 2)
+    assert {row.id: row.gist for row in await store.captures.page(endpoint.id)} == {
+        begun.id: "JSON array · 2,000 × id, name",
+        told.id: "text · hello",
+    }
+    assert dict(one for event in of_kind(events, RequestsDescribed) for one in event.gists) == {
+        begun.id: "JSON array · 2,000 × id, name",
+        told.id: "text · hello",
+    }
+    await store.close()
+
+
+async def older(folder: Path, number: int) -> tuple[Endpoint, list[str]]:
+    """Requests stored by the version before gists, each identified; their ids, oldest first."""
+    store, endpoint = await opened(folder, [])
+    made = await add_many(store, endpoint.id, number)
+    await store.close()
+    with closing(sqlite3.connect(folder / "hookline.db")) as connection:
+        connection.execute("ALTER TABLE capture DROP COLUMN gist")
+        connection.execute("DELETE FROM migration WHERE name = '0008_gist'")
+        connection.commit()
+    return endpoint, [capture.id for capture in made]
+
+
+async def test_an_older_versions_requests_are_described_newest_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gist_backlog, "SPAN", 50)
+    endpoint, ids = await older(tmp_path, 300)
+    # Numbers without requests, as deleting leaves them, are passed at once.
+    write(tmp_path, "UPDATE capture_body SET key = key + 1000000 * 4096 WHERE key >= 2 * 4096")
+    write(tmp_path, "UPDATE capture SET seq = seq + 1000000 WHERE seq >= 2")
+    events: list[Event] = []
+    store, _ = await opened(tmp_path, events)
+    await eventually(lambda: sum(len(event.gists) for event in of_kind(events, RequestsDescribed)) == 300)
+    assert not undescribed(tmp_path)
+    told = [name for event in of_kind(events, RequestsDescribed) for name, _ in event.gists]
+    assert told == ids[::-1]
+    assert {row.gist for row in await store.captures.page(endpoint.id, limit=500)} == {"JSON · hello"}
+    assert {row.event for row in await store.captures.page(endpoint.id, limit=500)} == {None}
+    await store.close()
+
+
+async def test_what_a_stop_interrupts_goes_on_and_then_nothing_is_gone_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint, ids = await older(tmp_path, 200)
+    store, _ = await opened(tmp_path, [])
+    await add(store, endpoint.id, gist="JSON · hello")
+    await eventually(lambda: undescribed(tmp_path) < 200)
+    await store.close()
+    write(tmp_path, "UPDATE capture SET gist = NULL WHERE id <= ?", ids[20])  # as if it had been stopped there
+    store, _ = await opened(tmp_path, [])
+    await eventually(lambda: not undescribed(tmp_path))
+    await store.close()
+
+    def fail(*_: object) -> None:
+        raise AssertionError("all requests have a gist")
+
+    monkeypatch.setattr(gist_backlog, "describe", fail)
+    store, _ = await opened(tmp_path, [])
+    await eventually(lambda: store._identifier._below == 0)
+    await store.close()
+
+
+async def test_all_are_described_where_only_the_oldest_were_not_identified(tmp_path: Path) -> None:
+    """As a version before gists left them that was stopped while it identified, newest first."""
+    await older(tmp_path, 60)
+    write(tmp_path, "UPDATE capture SET provider = NULL WHERE seq <= 3")
+    store, _ = await opened(tmp_path, [])
+    await eventually(lambda: not undescribed(tmp_path))
+    assert not unlooked(tmp_path)
+    await store.close()
+
+
+async def test_a_nearly_full_disk_leaves_older_requests_as_they_are(tmp_path: Path) -> None:
+    await older(tmp_path, 3)
+    events: list[Event] = []
+    store = await Store.open(tmp_path, events.append, identify=identify, disk_reserve=lambda: 1 << 60)
+    await eventually(lambda: store._identifier._task is not None and store._identifier._task.done())
+    assert undescribed(tmp_path) == 3
+    await store.close()
+
+
+async def test_a_new_column_costs_no_look_at_any_row(tmp_path: Path) -> None:
+    """However many requests there are, the update to it takes as long as with none."""
+    endpoint, _ = await older(tmp_path, 50)
+    statements: list[str] = []
+    with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection:
+        connection.set_trace_callback(statements.append)
+        pages = connection.execute("PRAGMA page_count").fetchone()
+
+        class Bound:
+            def connection(self) -> sqlite3.Connection:
+                return connection
+
+        add_gist(Bound())  # type: ignore[arg-type]
+        assert connection.execute("PRAGMA page_count").fetchone() == pages
+    assert [text for text in statements if "capture" in text and "sqlite_" not in text] == [
+        "ALTER TABLE capture ADD COLUMN gist TEXT"
+    ]
+    assert endpoint.id
 
 
 async def test_without_a_catalogue_nothing_is_looked_at(tmp_path: Path) -> None:

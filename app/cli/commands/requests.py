@@ -23,9 +23,10 @@ from app.core.wording import size_text
 
 HELP = "list or search what was captured, newest first"
 DETAILS = (
-    f"{HELP}. MARK: * starred, + with a note. A size such as >12 kB: the sender broke off there. On a terminal the"
-    " table has the columns that fit, and of each id as much as tells it from its neighbours; elsewhere there is no"
-    " heading, nothing is cut, and tabs stand between the fields."
+    f"{HELP}. TITLE: the event, or what came in a few words where no event is known. MARK: * starred, + with a note."
+    " A size such as >12 kB: the sender broke off there. On a terminal the table has the columns that fit, and of each"
+    " id as much as tells it from its neighbours; elsewhere there is no heading, nothing is cut, and tabs stand between"
+    " the fields."
 )
 EXAMPLES = (
     ("See the last five requests of an endpoint", "hookline requests stripe -n 5"),
@@ -40,7 +41,7 @@ COLUMNS = (
     Column("MIRROR", left_out=4),
     Column("SIZE", left_out=3),
     Column("PROVIDER", least=8, left_out=7),
-    Column("EVENT", least=10, left_out=6),
+    Column("TITLE", least=16, left_out=2),
     Column("MARK", left_out=5),
     Column("TARGET", least=20),
 )
@@ -152,7 +153,7 @@ def _row(call: Call, table: Table, request: SummaryView, identity: str, of_all: 
         "-" if request["mirror"] == "none" else request["mirror"],
         ("" if request["complete"] else ">") + size_text(request["size"]),
         request["provider"] or "-",
-        request["event"] or "-",
+        request["event"] or request["gist"] or "-",
         ("*" if request["starred"] else "") + ("+" if request["note"] else "") or "-",
         below_slug(request["target"]) if call.out.terminal else request["target"],
         codes=("", "", "", *("" for _ in endpoint), call.out.status_code(reply)),

@@ -9,7 +9,17 @@ from pathlib import Path
 
 from app.core.model import Headers, Record
 from app.core.providers.contents import FORM, Contents, kind_of
-from app.core.providers.service import BESIDE, BODY, HEADER, RequestKind, Service, Source, read_folder, source
+from app.core.providers.service import (
+    BESIDE,
+    BODY,
+    HEADER,
+    ProviderMark,
+    RequestKind,
+    Service,
+    Source,
+    read_folder,
+    source,
+)
 
 HEAD = 256 * 1024
 """Bytes of a body that are looked at; a JSON body cut off there holds nothing."""
@@ -139,10 +149,11 @@ class _ByValue:
 
 
 class Catalogue:
-    """All services. `names` gives a service's name for people by its id."""
+    """All services. `names` gives a service's name for people by its id, `marks` its mark."""
 
     def __init__(self, services: Sequence[Service]) -> None:
         self.names: Mapping[str, str] = {service.id: service.name for service in services}
+        self.marks: Mapping[str, ProviderMark] = {service.id: service.mark for service in services}
         pairs = [(service, kind) for service in services for kind in service.requests]
         pairs.sort(key=lambda pair: _conditions(pair[1]), reverse=True)  # stable: of equals, the first by id
         pairs.sort(key=lambda pair: pair[0].general)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import msgspec
 from app.core.model import Record
 
 HEADER, BODY, FORM, BESIDE = "header", "body", "form", "beside"
+_COLOUR = re.compile(r"#[0-9a-f]{6}")
+MONOGRAM_MAX = 2
 FEWEST_KEYS = 2
 """A request without a header of its own is recognised by no fewer keys of its body."""
 
@@ -52,14 +55,38 @@ class RequestKind(Record, frozen=True):
     delivery_id: tuple[str, ...] = ()
 
 
+class ProviderMark(Record, frozen=True):
+    """How a service is marked in lists: one or two letters, white on a colour (`#rrggbb`)."""
+
+    monogram: str
+    colour: str
+
+
 class Service(Record, frozen=True):
-    """A service; `general` ones are formats that many services use, asked only after all others."""
+    """A service; `general` ones are formats that many services use, asked only after all others.
+
+    On its `colour` white letters are legible. `monogram` is needed where that of its name is another service's.
+    """
 
     id: str
     name: str
     documentation: str
+    colour: str
     requests: tuple[RequestKind, ...]
+    monogram: str = ""
     general: bool = False
+
+    @property
+    def mark(self) -> ProviderMark:
+        """Its own mark."""
+        return ProviderMark(monogram=self.monogram or monogram_of(self.name), colour=self.colour)
+
+
+def monogram_of(name: str) -> str:
+    """`AD` for `Azure DevOps`, `GH` for `GitHub`, `St` for `Stripe`."""
+    words = name.split()
+    letters = [word[0] for word in words] if len(words) > 1 else [letter for letter in name if letter.isupper()]
+    return "".join(letters[:MONOGRAM_MAX]) if len(letters) > 1 else name[:MONOGRAM_MAX]
 
 
 def read_folder(folder: Path) -> list[Service]:
@@ -77,6 +104,10 @@ def read_service(file: str, text: str) -> Service:
         service = msgspec.convert({**fields, "id": file.removesuffix(".toml")}, Service)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise CatalogueError(f"{file}: {error}") from error
+    if not _COLOUR.fullmatch(service.colour):
+        raise CatalogueError(f"{file}: colour: {service.colour!r} is not like #1a2b3c")
+    if len(service.monogram) > MONOGRAM_MAX:
+        raise CatalogueError(f"{file}: monogram: {service.monogram!r} has more than {MONOGRAM_MAX} letters")
     if not service.requests:
         raise CatalogueError(f"{file}: requests: there is none, so nothing is recognised")
     for number, request in enumerate(service.requests):

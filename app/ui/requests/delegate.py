@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPixmap
+from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QLinearGradient, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QStyle,
@@ -19,9 +19,12 @@ from PySide6.QtWidgets import (
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.model import MirrorState, Summary
-from app.core.targets import type_hint
-from app.core.wording import ago_text, exact_time, sender_line, size_text
+from app.core.providers.service import ProviderMark
+from app.core.wording import ago_text, exact_time, size_text
 from app.ui.requests.model import SUMMARY_ROLE
+from app.ui.requests.provider_marks import SIZE as PROVIDER_SIZE
+from app.ui.requests.provider_marks import ProviderMarks
+from app.ui.requests.row_text import STATE_WORDS, row_text
 from app.ui.requests.title import TitlePainter, title_of
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, ui_font
@@ -31,29 +34,34 @@ from app.ui.widgets.badge import METHOD_SIZE, paint_method
 from app.ui.widgets.labels import plain_tooltip
 
 ROW = 32
-TIME_WIDTH, SIZE_WIDTH, HINT_WIDTH, STATE_WIDTH, MARK_WIDTH = 46, 60, 62, 22, 24
+TIME_WIDTH, SIZE_WIDTH, STATE_WIDTH, MARK_WIDTH = 42, 56, 22, 24
 MARGIN = 12
-HINT_FROM = 480
-"""Narrower lists leave the content type's column out."""
+BADGE_LEFT, PROVIDER_LEFT, TITLE_LEFT = 20, 80, 106
+"""Where method, provider's mark and title begin. The mark's place stays empty where nobody known sent a request: titles
+stand below each other."""
+NAME_MAX = 120
+TITLE_GAP = 8
+FADE = 20
 
 STATES = {
-    MirrorState.QUEUED: ("queued", "warning", "waiting to be mirrored"),
-    MirrorState.DELIVERED: ("check-circle", "success", "mirrored"),
-    MirrorState.FAILED: ("failed", "danger", "mirroring failed"),
+    MirrorState.QUEUED: ("queued", "warning"),
+    MirrorState.DELIVERED: ("check-circle", "success"),
+    MirrorState.FAILED: ("failed", "danger"),
 }
 Index = QModelIndex | QPersistentModelIndex
 
 
 class RequestDelegate(QStyledItemDelegate):
-    """Draws `Summary`s. `names` gives an endpoint's name where the list shows those of all, `providers` a service's;
-    `marked` finds what is marked.
+    """Draws `Summary`s. `names` gives an endpoint's name where the list shows those of all; `marked` finds what is
+    marked.
     """
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.names: dict[int, str] | None = None
-        self.providers: Mapping[str, str] = {}
         self.marked: re.Pattern[str] | None = None
+        self._providers: Mapping[str, str] = {}
+        self._provider_marks = ProviderMarks({})
         self._theme = theme
         self._pixmaps: dict[tuple[str, str], QPixmap] = {}
         self._title_painter = TitlePainter()
@@ -61,22 +69,29 @@ class RequestDelegate(QStyledItemDelegate):
         self._small_metrics = QFontMetrics(self._small)
         theme.changed.connect(self._recolour)
 
+    def show_providers(self, names: Mapping[str, str], marks: Mapping[str, ProviderMark]) -> None:
+        """Call and mark services so, by their ids."""
+        self._providers, self._provider_marks = names, ProviderMarks(marks)
+
+    def in_words(self, summary: Summary) -> str:
+        """All that a row shows."""
+        return row_text(summary, self._providers, self.names)
+
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """One height for all rows."""
         return QSize(200, ROW)
 
     def time_rect(self, row: QRect) -> QRect:
         """Where a row tells its age."""
-        return QRect(row.right() - MARGIN - STATE_WIDTH - TIME_WIDTH, row.top(), TIME_WIDTH, row.height())
+        return QRect(row.right() - MARGIN - TIME_WIDTH, row.top(), TIME_WIDTH, row.height())
 
     def star_rect(self, row: QRect) -> QRect:
-        """Where a row has its star."""
-        hint = HINT_WIDTH if row.width() >= HINT_FROM else 0
-        right = row.right() - MARGIN - STATE_WIDTH - TIME_WIDTH - SIZE_WIDTH - hint
-        return QRect(right - MARK_WIDTH, row.top(), MARK_WIDTH, row.height())
+        """Where a row has its star: on it if it has one; on any row that is selected or under the mouse."""
+        left = self._size_rect(row).left() - STATE_WIDTH - MARK_WIDTH
+        return QRect(left, row.top(), MARK_WIDTH, row.height())
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Ground, dot, method, title, type, size, age, mirror state."""
+        """Ground, dot, method, provider, title, star, note, forwarding, size, age."""
         summary: Summary = index.data(SUMMARY_ROLE)
         tokens, rect = self._theme.tokens, option.rect
         painter.save()
@@ -85,16 +100,22 @@ class RequestDelegate(QStyledItemDelegate):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(tokens.accent))
-            painter.drawEllipse(QRectF(rect.left() + 9, rect.center().y() - 2, 6, 6))
-        badge = QRectF(rect.left() + 22, rect.top() + (ROW - METHOD_SIZE.height()) / 2, 52, METHOD_SIZE.height())
+            painter.drawEllipse(QRectF(rect.left() + 8, rect.center().y() - 2, 6, 6))
+        badge = QRectF(rect.left() + BADGE_LEFT, rect.top() + (ROW - METHOD_SIZE.height()) / 2, *METHOD_SIZE.toTuple())
         paint_method(painter, badge, escape(summary.method[:20]), tokens, ground)
+        left = rect.left() + self._name(painter, rect, summary, tokens)
+        if summary.provider:
+            place = QPoint(left + PROVIDER_LEFT, rect.top() + (ROW - PROVIDER_SIZE) // 2)
+            ratio = painter.device().devicePixelRatio()
+            painter.drawPixmap(place, self._provider_marks.pixmap(summary.provider, tokens, ratio))
         self._right_side(painter, rect, summary, tokens)
-        right = self._marks(painter, rect, summary)
-        self._title(painter, QRect(rect.left() + 84, rect.top(), right - rect.left() - 96, ROW), summary, tokens)
-        if not summary.starred and option.state & QStyle.StateFlag.State_MouseOver:
-            # A star can be given here; the title's end makes way without being laid out anew.
-            painter.fillRect(self.star_rect(rect).adjusted(0, 0, 0, -1), QColor(ground))
-            self._icon(painter, self.star_rect(rect), "star", "text_faint")
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        right = self._marks(painter, rect, summary, offer_star=selected)
+        title = title_of(summary, self._providers)
+        room = QRect(left + TITLE_LEFT, rect.top(), right - left - TITLE_LEFT - TITLE_GAP, ROW)
+        self._title_painter.paint(painter, room, title, bold=not summary.read, tokens=tokens, marked=self.marked)
+        if option.state & QStyle.StateFlag.State_MouseOver and not summary.starred and not selected:
+            self._star_over_title(painter, rect, ground)
         painter.restore()
 
     def _ground(self, painter: QPainter, option: QStyleOptionViewItem, tokens: Tokens) -> str:
@@ -110,50 +131,47 @@ class RequestDelegate(QStyledItemDelegate):
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         return colour
 
+    def _size_rect(self, row: QRect) -> QRect:
+        return QRect(self.time_rect(row).left() - SIZE_WIDTH, row.top(), SIZE_WIDTH, row.height())
+
     def _right_side(self, painter: QPainter, rect: QRect, summary: Summary, tokens: Tokens) -> None:
-        """Draw from the right edge inwards."""
-        right = rect.right() - MARGIN
-        self._state(painter, QRect(right - STATE_WIDTH, rect.top(), STATE_WIDTH, ROW), summary.mirror, tokens)
         painter.setFont(self._small)
         painter.setPen(QColor(tokens.text_muted))
         flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(self.time_rect(rect).adjusted(0, 0, -4, 0), flags, ago_text(summary.received_at, now_us()))
-        right -= STATE_WIDTH + TIME_WIDTH
-        size = QRect(right - SIZE_WIDTH, rect.top(), SIZE_WIDTH, ROW)
-        if summary.complete:
-            painter.drawText(size, flags, size_text(summary.size))
-        else:
+        painter.drawText(self.time_rect(rect), flags, ago_text(summary.received_at, now_us()))
+        size = size_text(summary.size)
+        if not summary.complete:
             painter.setPen(QColor(tokens.warning))
-            painter.drawText(size, flags, "cut off")
-        right -= SIZE_WIDTH
-        if rect.width() >= HINT_FROM:
-            painter.setPen(QColor(tokens.text_faint))
-            hint = QRect(right - HINT_WIDTH, rect.top(), HINT_WIDTH, ROW)
-            text = escape(type_hint(summary.content_type[:80]))
-            text = self._small_metrics.elidedText(text, Qt.TextElideMode.ElideRight, HINT_WIDTH)
-            painter.drawText(hint, flags, text)
+            size = "cut off"
+        painter.drawText(self._size_rect(rect), flags, size)
 
-    def _marks(self, painter: QPainter, rect: QRect, summary: Summary) -> int:
-        """Star and note; where the title must end."""
-        place = self.star_rect(rect)
-        right = place.right()
-        if summary.starred:
-            self._icon(painter, place, "starred", "warning_fill")
-            right = place.left()
+    def _marks(self, painter: QPainter, rect: QRect, summary: Summary, *, offer_star: bool) -> int:
+        """Forwarding, star and note; where the title must end."""
+        right = self._size_rect(rect).left()
+        if summary.mirror in STATES:
+            name, colour = STATES[summary.mirror]
+            right -= STATE_WIDTH
+            self._icon(painter, QRect(right, rect.top(), STATE_WIDTH, ROW), name, colour)
+        star = self.star_rect(rect)
+        if summary.starred or offer_star:
+            self._icon(painter, star, *(("starred", "warning_fill") if summary.starred else ("star", "text_faint")))
+            right = star.left()
         if summary.note:
-            place = place.translated(-MARK_WIDTH, 0)
+            place = star.translated(-MARK_WIDTH, 0)
             self._icon(painter, place, "note", "text_muted")
             right = place.left()
         return right
 
-    def _state(self, painter: QPainter, rect: QRect, state: MirrorState, tokens: Tokens) -> None:
-        if state is MirrorState.NONE:
-            painter.setPen(QColor(tokens.text_faint))
-            painter.setFont(self._small)
-            painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, "\N{EN DASH}")
-            return
-        name, colour, _ = STATES[state]
-        self._icon(painter, rect, name, colour)
+    def _star_over_title(self, painter: QPainter, rect: QRect, ground: str) -> None:
+        """A star that can be given: the title fades out behind it, without being laid out anew."""
+        star = self.star_rect(rect)
+        fade = QLinearGradient(star.left() - FADE, 0, star.left(), 0)
+        clear = QColor(ground)
+        clear.setAlpha(0)
+        fade.setColorAt(0, clear)
+        fade.setColorAt(1, QColor(ground))
+        painter.fillRect(star.adjusted(-FADE, 0, 0, -1), fade)
+        self._icon(painter, star, "star", "text_muted")
 
     def _icon(self, painter: QPainter, rect: QRect, name: str, colour: str) -> None:
         pixmap = self._pixmaps.get((name, colour))
@@ -163,23 +181,27 @@ class RequestDelegate(QStyledItemDelegate):
             self._pixmaps[name, colour] = pixmap
         painter.drawPixmap(rect.center() - QPoint(metrics.ICON // 2 - 1, metrics.ICON // 2 - 1), pixmap)
 
-    def _title(self, painter: QPainter, rect: QRect, summary: Summary, tokens: Tokens) -> None:
+    def _name(self, painter: QPainter, row: QRect, summary: Summary, tokens: Tokens) -> int:
+        """The endpoint's name where those of several are listed; how much further right the rest begins for it."""
+        if self.names is None:
+            return 0
+        width = min(NAME_MAX, (self._size_rect(row).left() - row.left() - TITLE_LEFT) // 3)
+        name = self.names.get(summary.endpoint_id, "")
+        painter.setFont(self._small)
+        painter.setPen(QColor(tokens.text_muted))
+        rect = QRect(row.left() + PROVIDER_LEFT, row.top(), width, ROW)
         flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-        if self.names is not None:
-            name = self.names.get(summary.endpoint_id, "")
-            width = min(120, rect.width() // 3)
-            name = self._small_metrics.elidedText(name, Qt.TextElideMode.ElideRight, width)
-            painter.setFont(self._small)
-            painter.setPen(QColor(tokens.text_muted))
-            painter.drawText(rect, flags, name)
-            rect = rect.adjusted(width + 12, 0, 0, 0)
-        title = title_of(summary, self.providers)
-        self._title_painter.paint(painter, rect, title, bold=not summary.read, tokens=tokens, marked=self.marked)
+        painter.drawText(rect, flags, self._small_metrics.elidedText(name, Qt.TextElideMode.ElideRight, width))
+        return width + 12
 
     def helpEvent(self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index) -> bool:
-        """The exact time and the whole target, as plain text; made only when asked for."""
+        """What the star does, or else the exact time and the whole target, as plain text; made only when asked for."""
         if index.isValid():
-            QToolTip.showText(event.globalPos(), plain_tooltip(tooltip(index.data(SUMMARY_ROLE), self.providers)), view)
+            summary: Summary = index.data(SUMMARY_ROLE)
+            text = tooltip(summary, self._providers)
+            if self.star_rect(option.rect).contains(event.pos()):
+                text = "Remove star (S)" if summary.starred else "Star (S)"
+            QToolTip.showText(event.globalPos(), plain_tooltip(text), view)
         return True
 
     @Slot()
@@ -189,11 +211,11 @@ class RequestDelegate(QStyledItemDelegate):
 
 def tooltip(summary: Summary, providers: Mapping[str, str]) -> str:
     """What the row has no room for."""
-    lines = [f"{escape(summary.method)} {escape(summary.target[:600])}", exact_time(summary.received_at)]
-    if sender := sender_line(summary.provider, summary.event, providers):
-        lines.insert(0, sender)
-    if summary.mirror in STATES:
-        lines.append(STATES[summary.mirror][2].capitalize())
+    title = title_of(summary, providers)
+    lines = [f"{title.main} · {title.sender}" if title.sender else title.main]
+    lines += [f"{escape(summary.method)} {escape(summary.target[:600])}", exact_time(summary.received_at)]
+    if summary.mirror in STATE_WORDS:
+        lines.append(STATE_WORDS[summary.mirror].capitalize())
     if summary.note:
         first, *more = (escape(line) for line in summary.note.split("\n"))
         lines += [f"Note: {first}", *more]

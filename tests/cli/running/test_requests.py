@@ -33,7 +33,7 @@ def test_the_running_program_answers_and_goes_on(program: Program, run: Run) -> 
     identity, _, method, reply, mirror, size, *rest, target = done.out.rstrip("\n").split("\t")
     assert re.fullmatch(r"[0-9a-f-]{36}", identity)
     assert (method, reply, mirror, size, target) == ("POST", "200", "-", f"{len(BODY)} B", "/catch/orders/new?x=1")
-    assert rest == ["-", "-", "-"]
+    assert rest == ["-", "JSON · name, total", "-"]
     assert program.process.poll() is None
 
 
@@ -110,6 +110,9 @@ def test_show_has_the_trailers(program: Program, run: Run) -> None:
     post(program, "/catch/orders", b"1\r\na\r\n0\r\nX-Sum: \x9b1\r\nhost: y\r\n\r\n", b"", chunked=True)
     assert "\n\nTrailers, sent behind the body:\nX-Sum: \\x9b1\nhost: y\n\na\n" in run("show", newest(run)).out
     assert run("show", newest(run), "--json").json["trailers"] == [["X-Sum", "\x9b1"], ["host", "y"]]
+    show = command("show", newest(run), "--raw", "--data-dir", str(program.folder))
+    shown = subprocess.run(show, capture_output=True, check=True, cwd=ROOT).stdout
+    assert shown.endswith(b"\r\n\r\na\r\nX-Sum: \x9b1\r\nhost: y\r\n\r\n")
 
 
 @pytest.mark.parametrize("part", ["--body", "--raw"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.core.model import Headers
 from app.core.providers.catalogue import VALUE_MAX, Catalogue, Sender, _Rule
-from app.core.providers.service import CatalogueError, RequestKind, Service, read_folder, read_service
+from app.core.providers.service import CatalogueError, RequestKind, Service, monogram_of, read_folder, read_service
 from tests.core.providers.examples import CATALOGUE, EXAMPLES, Example
 
 JSON = "application/json"
@@ -145,14 +145,16 @@ def test_an_update_is_named_by_the_key_beside_its_number_wherever_that_stands() 
 
 
 def test_no_number_of_spellings_fills_the_memory() -> None:
-    catalogue = Catalogue([Service(id="x", name="X", documentation="", requests=(RequestKind(headers=("X-A",)),))])
+    catalogue = Catalogue(
+        [Service(id="x", name="X", documentation="", colour="#112233", requests=(RequestKind(headers=("X-A",)),))]
+    )
     for number in range(10_000):
         catalogue.identify(((f"X-{number}", ""),), "", b"")
     assert sys.getsizeof(catalogue._spelled) < 1_000_000
     assert catalogue.identify((("x-a", ""),), "", b"") == Sender(provider="x")
 
 
-VALID = 'name = "X"\ndocumentation = "https://example.com"\n[[requests]]\nheaders = ["X-A"]\n'
+VALID = 'name = "X"\ndocumentation = "https://example.com"\ncolour = "#112233"\n[[requests]]\nheaders = ["X-A"]\n'
 
 
 @pytest.mark.parametrize(
@@ -160,14 +162,16 @@ VALID = 'name = "X"\ndocumentation = "https://example.com"\n[[requests]]\nheader
     [
         ("name = ", "x.toml: Invalid value"),
         ('name = "X"', "x.toml: Object missing required field `documentation`"),
-        (VALID + "colour = 1", "colour"),
+        (VALID + "color = 1", "color"),
+        (VALID.replace("#112233", "navy"), "x.toml: colour: 'navy' is not like #1a2b3c"),
+        (VALID.replace("[[", 'monogram = "ABC"\n[['), "monogram: 'ABC' has more than 2 letters"),
         (VALID + "event = 1", "$.requests[0].event"),
         (VALID + 'event = ["type"]', "requests[0].event: 'type' is none of"),
         (VALID + 'delivery_id = ["cookie:a"]', "requests[0].delivery_id: 'cookie:a'"),
         (VALID.replace('headers = ["X-A"]', 'body = ["type"]'), "requests[0].headers: without any, at least 2"),
         (VALID + 'form = ["a"]\nbody = ["b"]', "requests[0].form"),
         (VALID + 'form_text = "a=?"\nbody_any = ["b"]', "requests[0].form"),
-        ('name = "X"\ndocumentation = ""\nrequests = []', "requests: there is none"),
+        ('name = "X"\ndocumentation = ""\ncolour = "#112233"\nrequests = []', "requests: there is none"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_key(text: str, told: str) -> None:
@@ -187,3 +191,28 @@ def test_the_shipped_files_name_their_documentation() -> None:
         assert service.documentation.startswith("https://"), service.id
         assert service.name.strip() == service.name
         assert service.id == service.id.lower()
+
+
+def luminance(colour: str) -> float:
+    """As WCAG 2 defines it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_each_service_has_a_mark_that_can_be_read_and_told_from_the_others(folder: Path) -> None:
+    services = read_folder(folder)
+    for service in services:
+        assert 1.05 / (luminance(service.colour) + 0.05) >= 4.5, f"{service.id}: white letters on {service.colour}"
+        assert 1 <= len(service.mark.monogram) <= 2
+    monograms = [service.mark.monogram for service in services]
+    assert len(set(monograms)) == len(monograms)
+    assert set(CATALOGUE.marks) == set(CATALOGUE.names)
+
+
+@pytest.mark.parametrize(
+    ("name", "monogram"),
+    [("Stripe", "St"), ("GitHub", "GH"), ("Azure DevOps", "AD"), ("X", "X"), ("Auth0", "Au"), ("One Two Three", "OT")],
+)
+def test_a_monogram_is_made_of_the_name(name: str, monogram: str) -> None:
+    assert monogram_of(name) == monogram

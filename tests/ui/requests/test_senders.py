@@ -1,4 +1,4 @@
-"""Rows and detail say who sent a request and which event it is, as plain text, and as soon as that is known."""
+"""Rows and detail say who sent a request and which event it is, or what came, as plain text and as soon as known."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QPainter, QPixmap
 
 from app.core.events import RequestsIdentified
+from app.core.gist.gist import gist
 from app.ui.requests.delegate import tooltip
 from app.ui.requests.title import Title, TitlePainter, title_of
 from app.ui.theme.tokens import LIGHT
+from tests.core.gist.kinds import KINDS, Kind
 from tests.factories import capture
 from tests.ui.requests.page_desk import open_page
 from tests.ui.waiting import until
@@ -21,23 +24,45 @@ Run = Callable[[Coroutine[Any, Any, Any]], Any]
 NAMES = {"stripe": "Stripe"}
 
 
-def test_a_row_is_called_by_its_event_and_its_sender() -> None:
+def test_a_row_is_called_by_its_event_or_by_what_came() -> None:
     def title(target: str, **fields: object) -> Title:
-        return title_of(capture(target=target, **fields).summary(), NAMES)
+        return title_of(capture(target=target, gist="JSON · a", **fields).summary(), NAMES)
 
-    assert title("/catch/x") == Title(main="/", sender="", path="")
-    assert title("/catch/x/a") == Title(main="/a", sender="", path="")
-    assert title("/catch/x", provider="stripe") == Title(main="Stripe", sender="", path="")
-    assert title("/catch/x/a", provider="stripe") == Title(main="Stripe", sender="", path="/a")
+    assert title("/catch/x") == Title(main="JSON · a", sender="", path="")
+    assert title("/catch/x/") == Title(main="JSON · a", sender="", path="")
+    assert title("/catch/x/a") == Title(main="JSON · a", sender="", path="/a")
+    assert title("/catch/x?q=1") == Title(main="JSON · a", sender="", path="?q=1")
+    assert title("/catch/x", provider="stripe") == Title(main="JSON · a", sender="Stripe", path="")
+    assert title("/catch/x/a", provider="stripe") == Title(main="JSON · a", sender="Stripe", path="/a")
     known = {"provider": "stripe", "event": "invoice.paid"}
-    assert title("/catch/x", **known) == Title(main="invoice.paid", sender="Stripe", path="")
-    assert title("/catch/x/a", **known) == Title(main="invoice.paid", sender="Stripe", path="/a")
-    assert title("/catch/x", provider="gone-from-the-catalogue").main == "gone-from-the-catalogue"
+    assert title("/catch/x", **known) == Title(main="invoice.paid", sender="Stripe", path="", is_event=True)
+    assert title("/catch/x/a", **known) == Title(main="invoice.paid", sender="Stripe", path="/a", is_event=True)
+    assert title("/catch/x", provider="gone-from-the-catalogue").sender == "gone-from-the-catalogue"
+    only_path = capture(target="/catch/x/orders/7", gist="/orders/7").summary()
+    assert title_of(only_path, NAMES) == Title(main="/orders/7", sender="", path="")
+
+
+def test_what_an_older_version_stored_is_called_by_its_type_until_it_is_read() -> None:
+    assert title_of(capture(target="/catch/x").summary(), NAMES).main == "JSON · 17 B"
+    assert title_of(capture(b"", target="/catch/x?a=1").summary(), NAMES).main == "query · a"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.gist)
+def test_no_row_is_called_a_slash(kind: Kind) -> None:
+    """Whatever came, and whether its body was read yet or not."""
+    fields = {"method": kind.method, "target": kind.target, "content_type": kind.type}
+    told = gist(kind.method, kind.target, kind.all_headers, kind.type, kind.body, size=len(kind.body))
+    for known in (told, None):
+        title = title_of(capture(kind.body, gist=known, **fields).summary(), {})
+        assert title.main not in ("", "/")
+        assert title.path != "/"
 
 
 def test_what_senders_call_their_events_is_plain_text() -> None:
     summary = capture(provider="stripe", event="<b>\x1b[31m\u202egpj").summary()
     assert title_of(summary, NAMES).main == "<b>\\x1b[31m\\u202egpj"
+    hostile = capture(gist="a\u202eb").summary()
+    assert title_of(hostile, NAMES).main == "a\\u202eb"
     assert tooltip(summary, NAMES).split("\n")[0] == "<b>\\x1b[31m\\u202egpj · Stripe"
 
 
@@ -100,7 +125,7 @@ def test_what_is_found_out_later_appears_in_list_and_detail(run: Run, tmp_path: 
             await store._writer.run(note)
             shown.desk.bus.publish(RequestsIdentified(senders=((later.id, "stripe", "invoice.paid"),)))
             assert shown.model.summary(0).event == "invoice.paid"
-            assert "invoice.paid from stripe" in shown.model.data(shown.model.index(0))
+            assert "invoice.paid from Stripe" in shown.model.data(shown.model.index(0))
             await until(lambda: shown.detail.head.told_by.text() == "invoice.paid · Stripe")
 
     run(check())

@@ -1,0 +1,111 @@
+"""Bytes that are no text: archives, documents and wire formats, each by what its first bytes tell."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from app.core.bodies.protobuf_wire import END, START, VARINT, ShortError, WireError, head, varint
+from app.core.gist.pictures import picture_gist
+from app.core.gist.words import joined, names
+from app.core.targets import type_hint
+from app.core.wording import count_of, size_text
+
+ENTRIES_MAX = 4
+FIELDS_READ = 64
+GRPC_HEAD = 5
+
+_map = msgspec.msgpack.Decoder(dict[str, msgspec.Raw])
+_array = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_WRONG = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError)
+_PDF = re.compile(rb"%PDF-(\d\.\d)")
+
+
+def known_bytes(data: bytes, size: int) -> str | None:
+    """What the first bytes alone tell for sure, whatever the type says; `size` is of the whole body as sent."""
+    picture = picture_gist(data)
+    if picture is not None:
+        return picture
+    if pdf := _PDF.match(data):
+        return f"PDF {pdf[1].decode()} · {size_text(size)}"
+    if data.startswith(b"PK\x03\x04"):
+        return joined("ZIP", names(zip_entries(data), more=True))
+    return None
+
+
+def zip_entries(data: bytes) -> list[str]:
+    """The first names in an archive, as far as its local headers tell where the next one begins."""
+    found: list[str] = []
+    at = 0
+    while len(found) < ENTRIES_MAX and data.startswith(b"PK\x03\x04", at) and at + 30 <= len(data):
+        length, extra = (int.from_bytes(data[at + place : at + place + 2], "little") for place in (26, 28))
+        name = data[at + 30 : at + 30 + length]
+        found.append(name.decode("utf-8", "replace"))
+        packed = int.from_bytes(data[at + 18 : at + 22], "little")
+        if data[at + 6] & 8 or packed == 0xFFFFFFFF:
+            break  # how long it is stands behind it
+        at += 30 + length + extra + packed
+    return found
+
+
+def msgpack_gist(data: bytes, size: int, *, sure: bool) -> str | None:
+    """Of a whole MessagePack map or array; unless `sure` that it is one, None for anything else."""
+    try:
+        keys = list(_map.decode(data))
+        return joined("MessagePack", names(keys)) if keys or sure else None
+    except _WRONG:
+        pass
+    if not sure:
+        return None
+    try:
+        items = _array.decode(data)
+    except _WRONG:
+        return f"MessagePack · {size_text(size)}"
+    return f"MessagePack · {count_of(len(items), 'item')}"
+
+
+def protobuf_gist(data: bytes, size: int) -> str:
+    """Of a message without its schema: the numbers of its first fields."""
+    numbers = ", ".join(map(str, _numbers(data)))
+    return f"Protobuf · fields {numbers}" if numbers else f"Protobuf · {size_text(size)}"
+
+
+def grpc_gist(data: bytes, size: int) -> str:
+    """Of gRPC's messages, each behind its length: the fields of the first, unless that is compressed."""
+    numbers = ""
+    if len(data) > GRPC_HEAD and data[0] == 0:
+        numbers = ", ".join(map(str, _numbers(data[GRPC_HEAD : GRPC_HEAD + int.from_bytes(data[1:5])])))
+    return f"gRPC · fields {numbers}" if numbers else f"gRPC · {size_text(size)}"
+
+
+def unknown_bytes(media_type: str, size: int) -> str:
+    """What is left to say: what the type claims, and how much it is."""
+    family, _, subtype = media_type.partition("/")
+    if family in ("image", "audio", "video", "font") and subtype:
+        label = f"{subtype.rpartition('.')[2].removeprefix('x-')[:12].upper()} {family}"
+    else:
+        hint = type_hint(media_type)
+        label = "binary" if hint in ("", "Binary", "Form", "Text", "octet-stre") else hint
+    return f"{label} · {size_text(size)}"
+
+
+def _numbers(data: bytes) -> list[int]:
+    """Field numbers in order, each once; none where the bytes are no message."""
+    found: dict[int, None] = {}
+    at = 0
+    for _ in range(FIELDS_READ):
+        if at >= len(data):
+            break
+        try:
+            number, wire, at, size = head(data, at)
+            if wire == VARINT:
+                at = varint(data, at)[1]
+        except ShortError:
+            break
+        except WireError:
+            return []
+        if wire not in (START, END):
+            at += size
+        found[number] = None
+    return list(found)[:12]

@@ -1,0 +1,225 @@
+"""What came, in a few words: decides what a body is, by its first bytes before its type, and has that described.
+
+Bounded whatever is sent: at most a first part (1 MiB) is looked at, unpacked at most `UNPACKED_MAX` bytes.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from functools import lru_cache
+
+from app.core.bodies.charset import detect, media_type
+from app.core.bodies.decoding import Unpacker, codings, refusal
+from app.core.gist import binary, forms, markup, tables, text
+from app.core.gist.json_gist import json_gist, object_gist
+from app.core.gist.words import finished, joined, names
+from app.core.model import Headers
+from app.core.targets import below_slug, type_hint
+from app.core.wording import size_text
+
+log = logging.getLogger(__name__)
+
+UNPACKED_MAX = 64 * 1024
+TEXT_MAX = 64 * 1024
+HEAD = 1_024
+"""Characters that tell whether bytes are text."""
+PATH_MAX = 400
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c\x1d\x1f\x7f]")
+_ODD = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c\x1d\x1f\x7f-\x9f]")
+_MARKED = (b"\xef\xbb", b"\xff\xfe", b"\xfe\xff")
+"""How byte order marks begin."""
+_TYPES = {
+    "application/x-www-form-urlencoded": "form",
+    "application/graphql": "graphql",
+    "application/x-ndjson": "ndjson",
+    "application/ndjson": "ndjson",
+    "application/jsonl": "ndjson",
+    "application/x-jsonlines": "ndjson",
+    "application/json-seq": "ndjson",
+    "text/csv": "csv",
+    "text/tab-separated-values": "tsv",
+    "text/html": "html",
+    "message/rfc822": "mail",
+    "application/yaml": "yaml",
+    "application/x-yaml": "yaml",
+    "text/yaml": "yaml",
+    "application/msgpack": "msgpack",
+    "application/x-msgpack": "msgpack",
+    "application/vnd.msgpack": "msgpack",
+    "application/protobuf": "protobuf",
+    "application/x-protobuf": "protobuf",
+}
+
+
+@lru_cache(maxsize=256)
+def _kind(content_type: str) -> str:
+    """What a content type says a body is; empty where that is nothing described apart."""
+    kind = media_type(content_type[:200])
+    if kind in _TYPES:
+        return _TYPES[kind]
+    if kind.endswith(("/json", "+json")):
+        return "json"
+    if kind.endswith(("/xml", "+xml")):
+        return "xml"
+    if kind.startswith("application/grpc"):
+        return "grpc"
+    return "multipart" if kind.startswith("multipart/") else ""
+
+
+def is_counted(content_type: str) -> bool:
+    """Whether more is told of a body by looking at all of it: how many items, lines or parts it has."""
+    return _kind(content_type) in ("json", "ndjson", "multipart")
+
+
+def gist(
+    method: str, target: str, headers: Headers, content_type: str, data: bytes, *, size: int, complete: bool = True
+) -> str:
+    """At most 120 characters on one line, nothing hidden in them, never empty.
+
+    `data` is the beginning of the body as sent, or all of its `size` bytes. Never raises.
+    """
+    try:
+        if not size:
+            return finished(_without_body(method, target, headers))
+        if data[:1] == b"{" and len(data) == size and _kind(content_type) == "json":
+            try:
+                return object_gist(data)  # nearly all requests end here, after a few microseconds
+            except (ValueError, RecursionError):
+                pass
+        return finished(_of_body(headers, content_type, data, size, whole=complete and len(data) == size))
+    except Exception:  # a mistake here must lose no request
+        log.exception("a request could not be described")
+        return f"binary · {size_text(size)}"
+
+
+def _without_body(method: str, target: str, headers: Headers) -> str:
+    if method == "OPTIONS":
+        asked = next((value for name, value in headers if name.lower() == "access-control-request-method"), None)
+        if asked:
+            return f"CORS preflight · {asked[:20]}"
+    path, _, query = below_slug(target[: 8 * PATH_MAX]).partition("?")
+    found = names(forms.field_names(query)) if query else ""
+    if found:
+        return joined("query", found)
+    return path[:PATH_MAX] if path not in ("", "/") else "no body"
+
+
+def _of_body(headers: Headers, content_type: str, data: bytes, size: int, *, whole: bool) -> str:
+    packed = codings(headers)
+    if packed and data:
+        plain, ended = _unpacked(packed, data)
+        if not plain:
+            return f"{packed[-1][:20]} · {size_text(size)}"
+        data, whole = plain, whole and ended
+    told = binary.known_bytes(data, size) or _by_type(_kind(content_type), content_type, data, size, whole=whole)
+    return told or _guessed(content_type, data, size, whole=whole)
+
+
+def _unpacked(names_of_codings: tuple[str, ...], data: bytes) -> tuple[bytes, bool]:
+    """The beginning of a packed body, and whether that is all; nothing where it cannot be unpacked."""
+    if refusal(names_of_codings):
+        return b"", False
+    unpacker, plain = Unpacker(names_of_codings), bytearray()
+    unpacker.feed(data)
+    while len(plain) < UNPACKED_MAX and not unpacker.hungry:
+        plain += unpacker.take(UNPACKED_MAX - len(plain))
+    return bytes(plain), unpacker.hungry and unpacker.finish() is None
+
+
+def _by_type(kind: str, content_type: str, data: bytes, size: int, *, whole: bool) -> str | None:
+    """As the type says; None where the body is nothing of the kind."""
+    if not data:
+        return joined(type_hint(content_type[:80]) or "binary", size_text(size))
+    if kind == "multipart":
+        return forms.multipart_gist(content_type, data, whole=whole)
+    if kind == "msgpack":
+        return binary.msgpack_gist(data, size, sure=True)
+    if kind == "protobuf":
+        return binary.protobuf_gist(data, size)
+    if kind == "grpc":
+        return binary.grpc_gist(data, size)
+    if not kind:
+        return None
+    utf8 = _in_utf8(content_type, data, whole=whole)
+    if kind == "json":
+        return None if utf8 is None else json_gist(utf8, whole=whole)
+    if kind == "ndjson":
+        return tables.ndjson_gist(data, whole=whole)
+    return None if utf8 is None else _by_text_type(kind, utf8.decode("utf-8", "replace"), whole=whole)
+
+
+def _by_text_type(kind: str, words: str, *, whole: bool) -> str | None:
+    if kind == "form":
+        # curl calls anything a form that it is not told the type of.
+        return None if words[:1] in '{[<"' else forms.form_gist(words, whole=whole)
+    if kind == "xml":
+        return markup.xml_gist(words)
+    if kind in ("csv", "tsv"):
+        return tables.csv_gist(words, tabs=kind == "tsv")
+    describe = {
+        "html": markup.html_gist,
+        "mail": text.mail_gist,
+        "yaml": text.yaml_gist,
+        "graphql": text.graphql_gist,
+    }
+    return describe[kind](words)
+
+
+def _guessed(content_type: str, data: bytes, size: int, *, whole: bool) -> str:
+    """By the body alone."""
+    kind = media_type(content_type[:200])
+    if data.startswith(b"\x1f\x8b"):
+        plain, ended = _unpacked(("gzip",), data)
+        inside = _guessed("", plain, size, whole=whole and ended) if plain and plain[:2] != b"\x1f\x8b" else ""
+        return joined("gzip", inside or size_text(size))
+    utf8 = _in_utf8(content_type, data, whole=whole)
+    if utf8 is None:
+        told = binary.msgpack_gist(data, size, sure=False) if whole else None
+        return told or binary.unknown_bytes(kind, size)
+    start = utf8[:64].lstrip()[:1]
+    if start and start in b"{[" and (told := json_gist(utf8, whole=whole)) and (whole or told.count("·")):
+        return told
+    words = utf8.decode("utf-8", "replace")
+    beginning = words[:1_024].lstrip("\ufeff \t\r\n").lower()
+    if beginning.startswith(("<!doctype html", "<html")):
+        return markup.html_gist(words)
+    if start == b"<" and (told := markup.xml_gist(words)):
+        return told
+    return text.token_gist(words) or text.text_gist(words, _label(kind))
+
+
+def _label(kind: str) -> str:
+    hint = type_hint(kind)
+    return "text" if hint in ("", "Text", "Form", "Binary", "JSON", "XML", "octet-stre") else hint
+
+
+@lru_cache(maxsize=256)
+def _says_utf8(content_type: str) -> bool:
+    """Whether a type names no charset but UTF-8."""
+    text = content_type[:500].lower()
+    return "charset" not in text or "utf-8" in text or "utf8" in text
+
+
+def _in_utf8(content_type: str, data: bytes, *, whole: bool) -> bytes | None:
+    """A text as UTF-8 without its mark, read by its charset; None for what is no text."""
+    start = data[:TEXT_MAX]
+    if _says_utf8(content_type) and start[:2] not in _MARKED:
+        if start[:1] in (b"{", b"[") and start[1:2] != b"\0":
+            return data  # what is wrong in it is seen where it is read
+        try:
+            words = start.decode("utf-8")
+        except UnicodeDecodeError:
+            words = "\0"
+        if _is_text(words):
+            return data
+    charset = detect(content_type, start, whole and len(data) <= TEXT_MAX)
+    words = charset.decoder().decode(start[charset.skip :])
+    if charset.known_by == "guessed" and _ODD.search(words, 0, HEAD):
+        return None  # Latin-1 reads any bytes; what no text has in it tells those that are none
+    return words.encode("utf-8", "replace") if _is_text(words) else None
+
+
+def _is_text(words: str) -> bool:
+    found = _CONTROL.findall(words, 0, HEAD)
+    return "\0" not in found and len(found) * 20 <= min(len(words), HEAD)

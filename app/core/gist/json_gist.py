@@ -1,0 +1,198 @@
+"""JSON by its shape: the top-level names of an object, length and names of a list, and what says more than its names.
+
+Values are never built: a whole body is opened one level deep, of one that is cut or broken the beginning is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from app.core.bodies.escape import escape
+from app.core.gist.words import (
+    NAME_MAX,
+    NAMES_MAX,
+    WORDS_MAX,
+    finished,
+    first_words,
+    joined,
+    names,
+    shortened,
+)
+from app.core.wording import count_of
+
+SCAN = 64 * 1024
+"""Bytes that are read of a body that is not whole."""
+EVENT_NAMES = ("event", "event_type", "eventType", "event_name", "eventName", "type", "action", "topic")
+"""What senders call what happened. The first of these with a value like `order.paid` shows it."""
+
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_decode_object = _object.decode
+_list = msgspec.json.Decoder(list[msgspec.Raw])
+_text = msgspec.json.Decoder(str)
+_WRONG = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError)
+
+WORD_MAX = 60
+_WORD = re.compile(rb'"[A-Za-z0-9][A-Za-z0-9_.:/#-]{0,59}"')
+_OPERATION = re.compile(r"\s*(query|mutation|subscription)\b\s*(\w{0,60})")
+# A string that is not closed ends with the data: no quote within it is tried as the beginning of another one.
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*\\?(?:"|\Z)|[{}\[\]]|,', re.DOTALL)
+_COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
+_SCALAR = re.compile(rb'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*|true|false|null)[ \t\r\n]*\Z', re.DOTALL)
+
+
+class _Plan(NamedTuple):
+    """What to say of objects with these names. The value of `key` says more; an event's goes into `text` at `at`."""
+
+    text: str
+    key: str = ""
+    how: Literal["", "event", "method", "graphql"] = ""
+    at: int = 0
+
+
+@lru_cache(maxsize=256)
+def _plan(keys: tuple[str, ...]) -> _Plan:
+    """By the first names of an object; the same ones come again and again."""
+    if "jsonrpc" in keys:
+        return _Plan("JSON-RPC", "method", "method") if "method" in keys else _Plan("JSON-RPC · response")
+    if "specversion" in keys and "type" in keys:
+        return _Plan("CloudEvent", "type", "method")
+    plain = finished(joined("JSON", names(keys))) if keys else "JSON · {}"
+    if "query" in keys and {"variables", "operationName", "extensions"}.intersection(keys):
+        return _Plan(plain, "query", "graphql")
+    shown = keys[:NAMES_MAX]
+    key = next((name for name in EVENT_NAMES if name in shown), "")
+    if not key:
+        return _Plan(plain)
+    before = escape(joined("JSON", names(shown[: shown.index(key) + 1])))
+    return _Plan(plain, key, "event", len(before)) if plain.startswith(before) else _Plan(plain)
+
+
+def object_gist(data: bytes) -> str:
+    """Of a whole object in UTF-8, `finished`; a ValueError when it is none."""
+    level = _decode_object(data)
+    plan = _plan(tuple(level) if len(level) <= NAMES_MAX else tuple(islice(level, NAMES_MAX + 1)))
+    text, key, how, at = plan
+    if not how:
+        return text
+    value = level.get(key)
+    if value is None:  # beyond the names that are looked at
+        return text
+    word = bytes(value)
+    if how != "event":
+        return finished(_named(plan, word, level))
+    return text if len(word) > WORD_MAX + 2 else _with_event(text, at, word)
+
+
+@lru_cache(maxsize=512)
+def _with_event(text: str, at: int, word: bytes) -> str:
+    """The same events of the same shape come again and again."""
+    return finished(f"{text[:at]}: {word[1:-1].decode()}{text[at:]}") if _WORD.fullmatch(word) else text
+
+
+def json_gist(data: bytes, *, whole: bool) -> str | None:
+    """Of JSON in UTF-8; None where it is none. Unless `whole`, or where it breaks, only what comes before counts."""
+    start = data[:64].lstrip(b" \t\r\n")[:1]
+    try:
+        if whole and start == b"{":
+            return object_gist(data)
+        if whole and start == b"[":
+            return _list_gist(_list.decode(data))
+    except _WRONG:
+        pass
+    if start in (b"{", b"["):
+        return _scanned(data[:SCAN], whole=whole)
+    scalar = _SCALAR.match(data) if whole and len(data) < SCAN else None
+    return joined("JSON", first_words(scalar[1].decode("utf-8", "replace"))) if scalar else None
+
+
+def keys_of(data: bytes) -> list[str]:
+    """The first names of an object that may be cut or broken."""
+    return _Scan(data[:SCAN]).keys
+
+
+def _named(plan: _Plan, value: bytes, level: dict[str, msgspec.Raw]) -> str:
+    try:
+        text = _text.decode(value)
+    except _WRONG:
+        return plan.text
+    if plan.how != "graphql":
+        return joined(plan.text, shortened(text, WORDS_MAX))
+    operation = _OPERATION.match(text)
+    kind, name = (operation[1], operation[2]) if operation else ("query", "")
+    if not operation and not text.lstrip().startswith("{"):
+        return plan.text
+    given = level.get("operationName")
+    if given is not None and (quoted := _WORD.fullmatch(bytes(given))):
+        name = quoted[0][1:-1].decode()
+    return f"GraphQL · {kind} {name}".rstrip()
+
+
+def _list_gist(items: Sequence[msgspec.Raw]) -> str:
+    if not items:
+        return "JSON · []"
+    try:
+        keys = list(_object.decode(items[0]))
+    except _WRONG:
+        keys = []
+    if keys:
+        return f"JSON array · {len(items):,} × {names(keys)}"
+    return f"JSON · {count_of(len(items), 'item')}"
+
+
+def _scanned(data: bytes, *, whole: bool) -> str | None:
+    """Of what begins like an object or list and is cut or broken; `whole`: nothing more comes, so it is broken."""
+    scan = _Scan(data)
+    label = "JSON array" if scan.is_list else "JSON"
+    if whole:
+        label = f"invalid {label}"
+    if scan.keys:
+        return joined(label, names(scan.keys, more=True))
+    # Brackets begin many a text that is no JSON.
+    return None if whole else label
+
+
+class _Scan:
+    """The names of an object, or of the first object of a list, as far as they stand in `data`."""
+
+    def __init__(self, data: bytes) -> None:
+        start = data[:64].lstrip(b" \t\r\n")[:1]
+        self.is_list = start == b"["
+        self.keys: list[str] = []
+        self._read(data, 2 if self.is_list else 1)
+
+    def _read(self, data: bytes, wanted: int) -> None:
+        depth, fresh = 0, False
+        for match in _TOKEN.finditer(data):
+            token = match[0]
+            first = token[:1]
+            if first == b'"':
+                if depth == wanted and fresh and _COLON.match(data, match.end()):
+                    self.keys.append(_name(token))
+                    if len(self.keys) > NAMES_MAX:
+                        return
+                fresh = False
+            elif first in b"{[":
+                depth += 1
+                fresh = depth == wanted and first == b"{"
+                if depth == wanted and not fresh and self.is_list:
+                    return  # a list of lists
+            elif first in b"}]":
+                depth -= 1
+                fresh = False
+                if depth < wanted and self.keys:
+                    return
+            else:
+                fresh = depth == wanted and bool(self.keys)
+
+
+def _name(token: bytes) -> str:
+    try:
+        return _text.decode(token)
+    except _WRONG:
+        return token[1 : 1 + 4 * NAME_MAX].rstrip(b'"').decode("utf-8", "replace")

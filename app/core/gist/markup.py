@@ -1,0 +1,102 @@
+"""XML by its root element and that one's first children, HTML by its title, a drawing by its size."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from app.core.gist.words import NAMES_MAX, first_words, joined, names
+
+SCAN = 64 * 1024
+CHILDREN_MAX = 4
+ELEMENTS_MAX = 2_000
+"""Elements that are passed while children are looked for."""
+
+_NAME = re.compile(r"[^\W\d][\w:.-]{0,200}")
+_BEGINS = re.compile(r"<(?:[!?]|/?[^\W\d])")
+"""How a tag begins, or what is passed over. What else stands behind a `<` is text."""
+_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,400})", re.IGNORECASE)
+_HIDDEN_TEXT = re.compile(r"<(script|style)\b.*?</\1[^<>]*>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+_SIZE = re.compile(r"""(?:^|\s)(width|height)\s*=\s*["']\s*(\d{1,6}(?:\.\d{1,4})?)(?:px)?\s*["']""")
+_VIEW = re.compile(r"""(?:^|\s)viewBox\s*=\s*["'][-\d.]+[\s,]+[-\d.]+[\s,]+([\d.]{1,10})[\s,]+([\d.]{1,10})""")
+_SKIPPED = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
+
+
+def html_gist(text: str) -> str:
+    """Of a page: its title, or else the first words on it."""
+    text = text[:SCAN]
+    title = _TITLE.search(text)
+    if title is None:
+        shown = _TAG.sub(" ", _HIDDEN_TEXT.sub(" ", text[:4_096]))
+        return joined("HTML", first_words(html.unescape(shown)))
+    return joined("HTML", first_words(html.unescape(title[1])))
+
+
+def xml_gist(text: str) -> str | None:
+    """Of XML, well-formed or not; None where no element begins it."""
+    elements = _elements(text[:SCAN])
+    root = next(elements, None)
+    if root is None or root[0] == "close":
+        return None
+    name = _local(root[1])
+    if name == "svg":
+        return f"SVG {drawing_size(root[2])}".rstrip()
+    if name == "Envelope":
+        return joined("SOAP", names(_children(elements, within="Body")))
+    return joined("XML", joined(name, names(_children(elements)) if root[0] == "open" else ""))
+
+
+def drawing_size(attributes: str) -> str:
+    """`24×24` of an <svg> element's attributes, empty where it has no size of its own."""
+    given = {found[1]: found[2] for found in _SIZE.finditer(attributes[:4_096])}
+    view = _VIEW.search(attributes[:4_096])
+    width, height = given.get("width"), given.get("height")
+    if (width is None or height is None) and view:
+        width, height = view[1], view[2]
+    return f"{width}×{height}" if width and height else ""
+
+
+def _children(elements: Iterator[tuple[str, str, str]], within: str | None = None) -> list[str]:
+    """The names of the elements right below the root, each once, or below the one that is called `within`."""
+    found: dict[str, None] = {}
+    depth, wanted, inside = 1, 1 if within is None else 2, within is None
+    for kind, name, _ in islice(elements, ELEMENTS_MAX):
+        if kind == "close":
+            depth -= 1
+            if depth < wanted and (inside or depth < 1):
+                break
+            continue
+        if depth == wanted and inside:
+            found[_local(name)] = None
+            if len(found) > min(CHILDREN_MAX, NAMES_MAX):
+                break
+        if kind == "open":
+            depth += 1
+            inside = inside or (depth == 2 and _local(name) == within)
+    shown = list(found)
+    return [*shown[:CHILDREN_MAX], "…"] if len(shown) > CHILDREN_MAX else shown
+
+
+def _elements(text: str) -> Iterator[tuple[str, str, str]]:
+    """What each tag does (open, close, empty), its name and attributes, in order; each place is looked at once."""
+    at = 0
+    while at >= 0 and (begins := _BEGINS.search(text, at)) is not None:
+        at = begins.start()
+        skipped = next(((start, end) for start, end in _SKIPPED if text.startswith(start, at)), None)
+        if skipped is not None:
+            at = text.find(skipped[1], at + len(skipped[0]))
+            continue
+        closing = text.startswith("</", at)
+        name, end = _NAME.match(text, at + 1 + closing), text.find(">", at)
+        if name is None or end < 0:
+            return
+        kind = "close" if closing else "empty" if text[end - 1] == "/" else "open"
+        yield kind, name[0], text[name.end() : end]
+        at = end
+
+
+def _local(name: str) -> str:
+    return name.rpartition(":")[2]

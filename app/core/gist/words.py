@@ -1,0 +1,57 @@
+"""How a gist is put together: names shortened and joined, nothing hidden in it, never longer than a row can use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import islice
+
+from app.core.bodies.escape import escape
+
+GIST_MAX = 120
+"""Characters of a gist, the mark of what was left out included."""
+NAMES_MAX = 12
+"""Names that are looked at: more never fit."""
+NAME_MAX = 40
+WORDS_MAX = 80
+"""Characters of a text's first words."""
+DOT, MORE = " · ", "…"
+
+_SPACE = re.compile(r"[\s\x00]+")
+
+
+def joined(label: str, detail: str) -> str:
+    """`JSON · id, type`; the label alone where there is nothing to add."""
+    return f"{label}{DOT}{detail}" if detail else label
+
+
+def names(found: Iterable[str], *, more: bool = False) -> str:
+    """`id, type, data`; ends in `…` where there are `more`, or more than are looked at."""
+    texts = list(islice(found, NAMES_MAX + 1))
+    shown = [shortened(text, NAME_MAX) for text in texts[:NAMES_MAX]]
+    return ", ".join([*shown, MORE] if shown and (more or len(texts) > NAMES_MAX) else shown)
+
+
+def shortened(text: str, most: int) -> str:
+    """At most so many characters."""
+    return text if len(text) <= most else text[: most - 1] + MORE
+
+
+def first_words(text: str) -> str:
+    """The beginning of a text on one line."""
+    return shortened(_SPACE.sub(" ", text[: 4 * WORDS_MAX].lstrip()).strip(), WORDS_MAX)
+
+
+def finished(gist: str) -> str:
+    """The gist on one line with nothing hidden in it. An escape is never cut in two."""
+    text = escape(gist)
+    if len(text) <= GIST_MAX:
+        return text
+    kept, room = [], GIST_MAX - 1
+    for character in gist:
+        shown = escape(character)
+        room -= len(shown)
+        if room < 0:
+            break
+        kept.append(shown)
+    return "".join(kept).rstrip(" ,·") + MORE

@@ -1,0 +1,70 @@
+"""Requests that an older version stored have no gist: they get one in the background, the newest first.
+
+New requests have theirs from the beginning, so those without one are the oldest. While the very oldest has one there is
+nothing to do; else the file is gone through once, from the newest down.
+"""
+
+from __future__ import annotations
+
+import time
+
+from peewee import SqliteDatabase
+
+from app.core.gist.gist import gist
+from app.core.model import Record
+from app.db.bulk import decode_headers
+from app.db.raw import raw
+from app.db.schema import PARTS_PER_BODY
+
+LOOK_S = 0.008
+"""Seconds one look may take: Python works on one thread at a time, so that a longer one would hold up the window."""
+SPAN = 4_096
+"""Numbers of requests that one look passes at most: rows that have a gist have to be read to see that."""
+
+_OLDEST = "SELECT gist IS NULL FROM capture ORDER BY seq LIMIT 1"
+_LACKING = (
+    "SELECT c.seq, c.id, c.method, c.target, c.headers, c.content_type, c.size, c.complete, b.data FROM capture c"
+    " LEFT JOIN capture_body b ON b.key = c.seq * ? WHERE c.gist IS NULL AND c.seq > ? AND c.seq < ?"
+    " ORDER BY c.seq DESC LIMIT ?"
+)
+
+
+class Described(Record, frozen=True):
+    """Gists found: number, id and gist of each request. All from `below` on were looked at."""
+
+    gists: list[tuple[int, str, str]]
+    below: int
+
+
+def begin(database: SqliteDatabase) -> int:
+    """The number below which requests may lack a gist; 0 when none do. To be asked before any is identified, which
+    describes it too: the oldest may be the first."""
+    connection = raw(database)
+    oldest = connection.execute(_OLDEST).fetchone()
+    if oldest is None or not oldest[0]:
+        return 0
+    (newest,) = connection.execute("SELECT max(seq) FROM capture").fetchone()
+    return int(newest) + 1
+
+
+def describe(database: SqliteDatabase, below: int, limit: int) -> Described:
+    """The newest that lack a gist among those below, described: at most `limit`, fewer when that takes long."""
+    end, found = time.perf_counter() + LOOK_S, []
+    lowest = max(0, below - SPAN - 1)
+    with database.atomic():
+        rows = raw(database).execute(_LACKING, (PARTS_PER_BODY, lowest, below, limit))
+        for seq, name, method, target, headers, content_type, size, complete, body in rows:
+            told = gist(
+                method, target, decode_headers(headers), content_type, body or b"", size=size, complete=bool(complete)
+            )
+            found.append((seq, name, told))
+            if len(found) == limit or time.perf_counter() > end:
+                return Described(gists=found, below=seq)
+        (rest,) = raw(database).execute("SELECT max(seq) FROM capture WHERE seq <= ?", (lowest,)).fetchone()
+    return Described(gists=found, below=0 if rest is None else rest + 1)
+
+
+def note(database: SqliteDatabase, _: int, *, gists: list[tuple[int, str, str]]) -> None:
+    """Store them, as far as the requests are still there."""
+    values = [(told, seq) for seq, _, told in gists]
+    raw(database).executemany("UPDATE capture SET gist = ? WHERE seq = ? AND gist IS NULL", values)
