@@ -8,8 +8,10 @@ from typing import Literal
 
 from app.core.bodies import (
     code_view,
+    csv_rows,
     form_view,
     hex_view,
+    html_clean,
     html_view,
     image_kind,
     json_tree,
@@ -19,6 +21,7 @@ from app.core.bodies import (
     multipart_view,
     ndjson_view,
     protobuf_view,
+    svg_clean,
     text_view,
     xml_view,
 )
@@ -26,7 +29,7 @@ from app.core.bodies.charset import media_type
 from app.core.bodies.formatter import Formatter
 from app.core.bodies.languages import LANGUAGES, Language
 
-Group = Literal["pretty", "tree", "text", "hex", "preview"]
+Group = Literal["pretty", "table", "tree", "text", "hex", "preview"]
 
 HEAD = 4_096
 """Bytes of a body (unpacked) that the views are shown to judge by."""
@@ -69,7 +72,7 @@ def _form(content_type: str) -> Formatter:
 
 
 def _multipart(content_type: str) -> Formatter:
-    return multipart_view.MultipartFormatter(content_type, ranked)
+    return multipart_view.MultipartFormatter(content_type, _of_lines)
 
 
 def _text(content_type: str) -> Formatter:
@@ -111,14 +114,34 @@ MSGPACK = View("msgpack", "MessagePack", "pretty", _msgpack_fit, _msgpack, of_by
 PROTOBUF = View("protobuf", "Protobuf", "pretty", _protobuf_fit, _protobuf, of_bytes=True)
 XML = View("xml", "XML", "pretty", xml_view.fit, _xml)
 HTML = View("html", "HTML", "pretty", html_view.fit, _html)
+FORM_TABLE = View("form-table", "Form", "table", form_view.fit, None)
+CSV_TABLE = View("csv-table", "CSV", "table", csv_rows.fit, None)
 FORM = View("form", "Form", "pretty", form_view.fit, _form)
 MULTIPART = View("multipart", "Multipart", "pretty", multipart_view.fit, _multipart, of_bytes=True)
 TEXT = View("text", "Text", "text", text_view.fit, _text)
 HEX = View("hex", "Hex", "hex", hex_view.fit, None)
 IMAGE = View("image", "Image", "preview", image_kind.fit, None)
+PAGE = View("page", "HTML", "preview", html_clean.fit, None)
+DRAWING = View("drawing", "SVG", "preview", svg_clean.fit, None)
 
 VIEWS = (
-    *(NDJSON, JSON, TREE, XML, HTML, FORM, MULTIPART, JWT, MSGPACK, PROTOBUF, IMAGE),
+    *(
+        NDJSON,
+        JSON,
+        TREE,
+        XML,
+        HTML,
+        FORM_TABLE,
+        FORM,
+        CSV_TABLE,
+        MULTIPART,
+        JWT,
+        MSGPACK,
+        PROTOBUF,
+        IMAGE,
+        DRAWING,
+        PAGE,
+    ),
     *map(_code, LANGUAGES),
     *(TEXT, HEX),
 )
@@ -128,6 +151,11 @@ def ranked(kind: str, head: bytes) -> list[View]:
     """The views that can show a body of this media type, best first; text and hex always can."""
     fits = {view.name: view.fit(kind, head[:HEAD]) for view in VIEWS}
     return sorted((view for view in VIEWS if fits[view.name] > 0), key=lambda view: -fits[view.name])
+
+
+def _of_lines(kind: str, head: bytes) -> list[View]:
+    """The same for a body among the lines of another, where no table has room."""
+    return [view for view in ranked(kind, head) if view.group != "table"]
 
 
 def best_in(group: Group, views: list[View]) -> View | None:

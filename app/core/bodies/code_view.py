@@ -32,6 +32,10 @@ class CodeFormatter:
         self._waits = True
         self._spent = 0.0
 
+    def anew(self) -> CodeFormatter:
+        """Another for the same language."""
+        return CodeFormatter(self._language, self._seconds)
+
     @property
     def hungry(self) -> bool:
         """Whether all that was fed has been given."""

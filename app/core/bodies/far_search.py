@@ -1,54 +1,56 @@
-"""Looks for a text in the bytes of a body of any size, piece by piece: nothing is laid out, nothing is kept."""
+"""Finds a text in the unpacked bytes of a body of any size, piece by piece: nothing is laid out, nothing is kept."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from app.core.bodies.decoding import Unpacker
 from app.core.search.spellings import Written, spellings
 
-STEP = 256 * 1024
-"""Bytes that are unpacked and looked through at once."""
+SPACES_MAX = 64
+"""White space of the body that one space in a search for formatted JSON may stand for, as far as pieces are joined."""
+_BESIDE = frozenset(':,{}[]"')
 
 
 class FarSearch:
-    """Finds `wanted`, letter case aside and however it is `written`, from the byte `begin` on. While `hungry`,
-    `feed` the next bytes; then `look`.
+    """Finds `wanted`, letter case aside and however it is `written`, in the pieces given to `look` in their order, the
+    first of which begins at the byte `begin`.
 
-    A body without `codings` is fed from `begin`, a packed one from its beginning: places count in what was unpacked.
+    In an `indented` view a space beside punctuation may be more or less white space in the bytes.
     """
 
     def __init__(
-        self, codings: tuple[str, ...], charset: str, wanted: str, begin: int, written: Sequence[Written] = ()
+        self, charset: str, wanted: str, begin: int = 0, written: Sequence[Written] = (), *, indented: bool = False
     ) -> None:
-        self._unpacker = Unpacker(codings)
-        self._begin, self._at = begin, 0 if codings else begin
+        self._at = begin
         self._kept = b""
-        encoded = [_spellings(character, charset, written) for character in wanted]
-        self._pattern = re.compile(b"".join(b"(?:%s)" % b"|".join(map(re.escape, ways)) for ways in encoded))
-        self._longest = sum(max(map(len, ways), default=0) for ways in encoded)
+        self._unit = 4 if charset.startswith("utf-32") else 2 if charset.startswith("utf-16") else 1
+        parts, self._longest = [], 0
         # A character that the charset lacks stands nowhere.
-        self.possible = all(encoded) and bool(wanted)
+        self.possible = bool(wanted)
+        for number, character in enumerate(wanted):
+            if indented and character == " " and _BESIDE & {*wanted[max(0, number - 1) : number + 2]}:
+                parts.append(rb"[ \t\r\n\x00]*")
+                self._longest += SPACES_MAX
+                continue
+            ways = _spellings(character, charset, written)
+            self.possible = self.possible and bool(ways)
+            parts.append(b"(?:%s)" % b"|".join(map(re.escape, ways)))
+            self._longest += max(map(len, ways), default=0)
+        self._pattern = re.compile(b"".join(parts) if self.possible else b"(?!)")
 
-    @property
-    def hungry(self) -> bool:
-        """Whether all that was fed was looked through."""
-        return self._unpacker.hungry
-
-    def feed(self, data: bytes) -> None:
-        """The next bytes as sent."""
-        self._unpacker.feed(data)
-
-    def look(self) -> int | None:
-        """Look through one more piece; where the text begins if it is there."""
-        data = self._kept + self._unpacker.take(STEP)
-        match = self._pattern.search(data, max(0, self._begin - self._at)) if self.possible else None
-        if match is not None:
-            return self._at + match.start()
-        self._kept = data[max(0, len(data) - self._longest) :]
-        self._at += len(data) - len(self._kept)
-        return None
+    def look(self, piece: bytes) -> list[int]:
+        """At which bytes of the body the text begins, as far as it ends within this piece."""
+        data = self._kept + piece
+        found, done = [], 0
+        for match in self._pattern.finditer(data):
+            if match.end() > match.start() and (self._at + match.start()) % self._unit == 0:
+                found.append(self._at + match.start())
+                done = match.end()
+        keep = max(done, len(data) - max(0, self._longest - 1))
+        self._kept = data[keep:]
+        self._at += keep
+        return found
 
 
 def _spellings(character: str, charset: str, written: Sequence[Written]) -> list[bytes]:

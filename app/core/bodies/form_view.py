@@ -28,9 +28,7 @@ class FormFormatter:
     notes: tuple[str, ...] = ()
 
     def __init__(self, content_type: str) -> None:
-        codec = declared_codec(content_type)
-        # A charset whose letters are no ASCII cannot be what the escapes stand for.
-        self._codec = codec if codec and b"a".decode(codec, "replace") == "a" else "utf-8"
+        self._codec = escape_codec(content_type)
         self._lines = LineBuilder()
         self._text, self._at = "", 0
         self._final = self._ended = False
@@ -97,7 +95,7 @@ class FormFormatter:
         name, equals, value = field.partition("=")
         self._write("key", name)
         if equals and not self._json(value):
-            runs = list(self._decoded("string", value))
+            runs = list(_decoded(self._codec, "string", value))
             if any("\n" in text for _, text in runs):
                 self._lines.add("punctuation", " =")
                 self._lines.end_line(INDENT)
@@ -108,7 +106,7 @@ class FormFormatter:
 
     def _json(self, value: str) -> bool:
         """Lay the value out if it is JSON, and not a number or the like, which would gain nothing."""
-        text = "".join(text for _, text in self._decoded("string", value))
+        text = "".join(text for _, text in _decoded(self._codec, "string", value))
         if not text.lstrip().startswith(("{", "[")):
             return False
         nested = JsonFormatter()
@@ -137,7 +135,7 @@ class FormFormatter:
                 else:
                     self._lines.end_line(INDENT)
         if self._nested is not None:
-            self._nested.feed("".join(text for _, text in self._decoded("string", piece)), last)
+            self._nested.feed("".join(text for _, text in _decoded(self._codec, "string", piece)), last)
         elif self._in_value:
             self._write("string", piece)
         if last:
@@ -153,25 +151,38 @@ class FormFormatter:
             self._lines.end_line()
 
     def _write(self, kind: Kind, raw: str) -> None:
-        for found, text in self._decoded(kind, raw):
+        for found, text in _decoded(self._codec, kind, raw):
             for at, part in enumerate(text.split("\n") if kind == "string" else [text]):
                 if at:
                     self._lines.end_line(INDENT)
                 self._lines.add(found, part.removesuffix("\r") if kind == "string" else part)
 
-    def _decoded(self, kind: Kind, raw: str) -> Iterator[tuple[Kind, str]]:
-        """As (kind, text); what stands for no character is `control`."""
-        for number, part in enumerate(_ESCAPES.split(raw.replace("+", " "))):
-            if not number % 2:
-                yield kind, part
-                continue
-            digits = part.replace("%", "")
-            for stray, text in enumerate(_STRAY.split(bytes.fromhex(digits).decode(self._codec, "surrogateescape"))):
-                if not stray % 2:
-                    yield kind, text
-                else:
-                    shown = "".join(f"%{ord(ch) - 0xDC00:02X}" for ch in text)
-                    yield "control", shown.lower() if digits.lower() == digits else shown
+
+def escape_codec(content_type: str) -> str:
+    """What the escapes of a form of this type stand for."""
+    codec = declared_codec(content_type)
+    # A charset whose letters are no ASCII cannot be that.
+    return codec if codec and b"a".decode(codec, "replace") == "a" else "utf-8"
+
+
+def decoded_text(raw: str, codec: str) -> str:
+    """A name or value; what stands for no character in it stays as it was sent."""
+    return "".join(text for _, text in _decoded(codec, "text", raw)) if "%" in raw else raw.replace("+", " ")
+
+
+def _decoded(codec: str, kind: Kind, raw: str) -> Iterator[tuple[Kind, str]]:
+    """As (kind, text); what stands for no character is `control`."""
+    for number, part in enumerate(_ESCAPES.split(raw.replace("+", " "))):
+        if not number % 2:
+            yield kind, part
+            continue
+        digits = part.replace("%", "")
+        for stray, text in enumerate(_STRAY.split(bytes.fromhex(digits).decode(codec, "surrogateescape"))):
+            if not stray % 2:
+                yield kind, text
+            else:
+                shown = "".join(f"%{ord(ch) - 0xDC00:02X}" for ch in text)
+                yield "control", shown.lower() if digits.lower() == digits else shown
 
 
 def fit(media_type: str, head: bytes) -> float:

@@ -40,7 +40,8 @@ _HTML = Dialect(
         "option": _names("option"),
     },
 )
-_BEGINS = re.compile(rb"(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+# A comment ends at its first end: if it could go on to a later one, n comments would be tried in 2^n ways.
+_BEGINS = re.compile(rb"(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 
 
 def formatter() -> MarkupFormatter:

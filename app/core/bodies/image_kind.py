@@ -1,4 +1,4 @@
-"""Which kind of picture bytes are, by their first ones; a drawing made of markup (SVG) is text and never drawn."""
+"""Which kind of picture bytes are, by their first ones; a drawing made of markup is `svg_clean.py`'s."""
 
 from __future__ import annotations
 

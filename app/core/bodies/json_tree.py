@@ -71,6 +71,15 @@ class JsonTree:
         start, end = self._spans[node]
         return self._text[start:end]
 
+    def length(self, node: int) -> int:
+        """Characters of `value`."""
+        return self._spans[node][1] - self._spans[node][0]
+
+    def beginning(self, node: int, most: int) -> str:
+        """At most so many characters of `value`."""
+        start, end = self._spans[node]
+        return self._text[start : min(end, start + most)]
+
     def name(self, node: int) -> str:
         """What it is called in its parent: a name as it was written, without quotes, or its number."""
         name = self._names[node]
@@ -93,6 +102,15 @@ class JsonTree:
         """What one would paste: a string without quotes and escapes, anything else as it was written."""
         text = self.value(node)
         return str(json.loads(text)) if text.startswith('"') else text
+
+    def find(self, pattern: re.Pattern[str]) -> list[int]:
+        """The nodes whose name, or value if it is a plain one, holds what the pattern finds."""
+        text, search = self._text, pattern.search
+        return [
+            node
+            for node, name in enumerate(self._names)
+            if (name is not None and search(name)) or (node not in self._children and search(text, *self._spans[node]))
+        ]
 
     def path(self, node: int) -> str:
         """The way from the root: `data.items[0]["odd name"]`."""

@@ -39,6 +39,15 @@ class JsonFormatter:
         # White space just passed: it belongs to what is shown as it stands.
         self._gap = ""
         self._raw: TextFormatter | None = None
+        self._resumed = False
+
+    def resume(self, stack: str, within: Kind | None) -> None:
+        """Begin in the middle of a text: after a comma with these brackets open, or `within` a name or string."""
+        self._stack = list(stack)
+        self._open, self._resumed = within, True
+        self._expect = Expect.KEY if stack.endswith("{") else Expect.VALUE
+        if within is None:
+            self._lines.begin_line(self._indent())
 
     @property
     def hungry(self) -> bool:
@@ -197,8 +206,10 @@ class JsonFormatter:
 
     def _fail(self, why: str) -> bool:
         """Remember what is wrong, and let the rest through as text on the line begun."""
-        self.place = (self._line, self._column)
-        self.error = f"Not valid JSON at line {self._line:,}, column {self._column:,}: {why}."
+        # Of a text that was begun in its middle nobody knows the line.
+        self.place = None if self._resumed else (self._line, self._column)
+        place = "" if self._resumed else f" at line {self._line:,}, column {self._column:,}"
+        self.error = f"Not valid JSON{place}: {why}."
         self._raw = TextFormatter(self._lines)
         self._raw.feed(self._gap + self._text[self._at :], self._final)
         self._text = ""

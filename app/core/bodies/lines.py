@@ -88,6 +88,10 @@ class LineBuilder:
     def end_line(self, indent: int = 0) -> None:
         """Finish the line; the next begins with `indent` spaces."""
         self._finish(folded=False)
+        self.begin_line(indent)
+
+    def begin_line(self, indent: int) -> None:
+        """Begin a line with `indent` spaces."""
         if indent:
             self._put("text", " " * indent)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from app.core.bodies.lines import Kind, LineBuilder
@@ -40,6 +41,13 @@ class Flow:
         self._blank = True
         # Whether the text met a line break, which is written once something follows.
         self._broken = False
+
+    def resume(self, names: Sequence[str]) -> None:
+        """These elements are open, and begin on lines that are not written here."""
+        for name in names:
+            self._stack.append(_Open(name, -1, False))
+            self._counts[name] += 1
+        self.lines.begin_line(INDENT * min(len(names), DEEPEST_INDENT))
 
     @property
     def depth(self) -> int:

@@ -19,6 +19,8 @@ class Scanner:
         self._first_fault = ""
         self.place: Place | None = None
         self._faults = 0
+        self.resumed = False
+        """Whether reading began in the middle: then nobody knows the lines."""
 
     @property
     def notes(self) -> list[str]:
@@ -50,8 +52,9 @@ class Scanner:
         if self._faults == 1:
             line = self._line + before.count("\n")
             column = len(before) - before.rfind("\n") if "\n" in before else self._column + len(before)
-            self.place = (line, column)
-            self._first_fault = f"Not well-formed at line {line:,}, column {column:,}: {why}"
+            self.place = None if self.resumed else (line, column)
+            place = "" if self.resumed else f" at line {line:,}, column {column:,}"
+            self._first_fault = f"Not well-formed{place}: {why}"
 
     def _sure(self, keep: int) -> int:
         """Where what is there may be cut, if the end of something `keep` characters long may be coming."""

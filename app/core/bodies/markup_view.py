@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from app.core.bodies.lines import Kind, Line
 from app.core.bodies.markup_dialect import Dialect
@@ -36,6 +37,16 @@ class MarkupFormatter(SpanScanner):
         self._running = self._rooted = False
         self._name, self._closing = "", False
         self._space = self._equals = self._bare = False
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether names of open elements are all there is to know in the middle of a text."""
+        return self._dialect.strict
+
+    def resume(self, names: Sequence[str]) -> None:
+        """Begin in the middle of a text, at a start tag within these elements."""
+        self._rooted = self.resumed = True
+        self._flow.resume(names)
 
     @property
     def hungry(self) -> bool:

@@ -7,6 +7,7 @@ from app.core.bodies.charset import BYTES, Charset, detect, in_single_bytes, med
 from app.core.bodies.choice import Group, View
 from app.core.bodies.formatter import Formatter, Place, Placed
 from app.core.bodies.lines import Line
+from app.core.bodies.resume import Resume, Skipper, skipper_for
 from app.core.model import Headers
 
 CHUNK = 256 * 1024
@@ -19,7 +20,8 @@ class BodyReader:
     `view` is what is shown once the first lines were taken, `views` all that could be; without `wanted` the best is
     chosen, and the next best if the body turns out not to be what it looked like. `codings` are what was undone,
     `unpacked` counts the bytes that came of it so far, `picture` is the kind of picture it is, if any,
-    `notes` tell what else to know about it.
+    `notes` tell what else to know about it. Where the beginning was left out, `begins_at` is the unpacked byte that the
+    lines begin at, and `first_line` the number of the first, if that is known.
     """
 
     def __init__(self, headers: Headers, content_type: str, wanted: Group | None = None) -> None:
@@ -40,6 +42,27 @@ class BodyReader:
         self.views: list[View] = []
         self.unpacked = 0
         self.picture: str | None = None
+        self.begins_at = 0
+        self.first_line: int | None = 1
+        self._skip = 0
+
+    def skipper(self) -> Skipper | None:
+        """What finds out where these lines can begin further on; None where only reading up to there does."""
+        return skipper_for(self._formatter, self._charset)
+
+    def resume(self, point: Resume) -> None:
+        """Go on with the lines at a place further on: feed the body from there, or a packed one from its beginning."""
+        assert self._charset is not None
+        self._formatter, self._decoder = point.formatter(), self._charset.decoder()
+        self._unpacker = decoding.Unpacker(self.codings)
+        self._skip = point.offset if self.codings else 0
+        self.unpacked = 0 if self.codings else point.offset
+        self.begins_at, self.first_line = point.offset, point.line
+        self._final = False
+
+    def passed(self, lines: int) -> None:
+        """So many numbered lines were left out: what is shown begins about where reading has come to."""
+        self.begins_at, self.first_line = self.unpacked, lines + 1
 
     @property
     def charset(self) -> str:
@@ -147,9 +170,17 @@ class BodyReader:
         return self._decoder.decode(data, final), final
 
     def _next_bytes(self) -> bytes:
+        data = self._taken()
+        while self._skip and data:
+            passed = min(self._skip, len(data))
+            self._skip -= passed
+            data = data[passed:] or self._taken()
+        self._broken = self._unpacker.finish() if self._at_end() else self._unpacker.error
+        return data
+
+    def _taken(self) -> bytes:
         data = self._unpacker.take(CHUNK)
         self.unpacked += len(data)
-        self._broken = self._unpacker.finish() if self._at_end() else self._unpacker.error
         return data
 
     def _at_end(self) -> bool:

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 
 from app.core.errors import NotFoundError
+from app.core.forward_target import mirror_target
 from app.core.model import PART_SIZE, Capture
 from app.server.forward.headers import mirror_headers
 from app.server.forward.ports import CaptureReader
-from app.server.forward.target import mirror_target
 
 
 class StoredBody(httpx.AsyncByteStream):

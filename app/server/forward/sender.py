@@ -9,12 +9,12 @@ import time
 import httpx
 
 from app.core.clock import now_us
+from app.core.forward_target import leaves_path, sub_path
 from app.core.model import Capture, Delivery
 from app.server.forward.failure import failure_text
 from app.server.forward.outcome import Answer, concluded
 from app.server.forward.ports import CaptureReader
 from app.server.forward.request import StoredBody, build_request
-from app.server.forward.target import leaves_path, sub_path
 from app.server.forward.tls import trust
 
 # A target may close an idle connection at any moment; one reused just then would lose a request that must not be

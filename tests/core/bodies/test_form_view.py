@@ -80,11 +80,11 @@ def test_a_field_of_any_length_is_shown_as_it_comes() -> None:
 @pytest.mark.parametrize(
     ("content_type", "body", "name"),
     [
-        ("application/x-www-form-urlencoded", b"a=1", "form"),
-        ("application/x-www-form-urlencoded; charset=utf-8", b"payload=%7B%7D", "form"),
+        ("application/x-www-form-urlencoded", b"a=1", "form-table"),
+        ("application/x-www-form-urlencoded; charset=utf-8", b"payload=%7B%7D", "form-table"),
         ("application/x-www-form-urlencoded", b"hello", "text"),
         ("application/x-www-form-urlencoded", b'{"a": "b=c"}', "json"),
-        ("", b"a=1&b=2", "form"),
+        ("", b"a=1&b=2", "form-table"),
         ("text/plain", b"a=1 and b=2", "text"),
     ],
 )

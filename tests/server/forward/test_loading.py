@@ -18,9 +18,9 @@ async def main():
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
     await load("app.server.probe")
     before = set(sys.modules)
-    from app.server.probe import send_test_request
+    from app.server.probe import ProbeRequest, send_test_request
     try:
-        await send_test_request("http://127.0.0.1:%d/" % server.sockets[0].getsockname()[1])
+        await send_test_request("http://127.0.0.1:%d/" % server.sockets[0].getsockname()[1], ProbeRequest())
     except HooklineError:
         print(*(set(sys.modules) - before))
 

@@ -27,6 +27,17 @@ def mirror_target(forward_url: str, captured: str) -> str:
     return (_ascii(own_path, "utf-8") + _ascii(below, "latin-1") or "/") + mark + "&".join(queries)
 
 
+def forwarded_url(forward_url: str, captured: str) -> str:
+    """The URL that a capture is sent to: the forward URL with what `mirror_target` makes of both.
+
+    The forward URL alone where `leaves_path` forbids that anything is sent.
+    """
+    if leaves_path(captured):
+        return forward_url
+    own = urlsplit(forward_url)
+    return f"{own.scheme}://{own.netloc}{mirror_target(forward_url, captured)}"
+
+
 def sub_path(captured: str) -> str:
     """What follows `/catch/{slug}` in a raw target, without the query."""
     return _below_slug(_AUTHORITY.sub("", captured, count=1).partition("?")[0])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.server.forward.target import leaves_path, mirror_target
+from app.core.forward_target import forwarded_url, leaves_path, mirror_target
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,19 @@ from app.server.forward.target import leaves_path, mirror_target
 )
 def test_target(forward_url: str, captured: str, sent: str) -> None:
     assert mirror_target(forward_url, captured) == sent
+
+
+@pytest.mark.parametrize(
+    ("forward_url", "captured", "url"),
+    [
+        ("http://t:3000", "/catch/s", "http://t:3000/"),
+        ("https://t/h?own=1#part", "/catch/s/a%2Fb?x=1", "https://t/h/a%2Fb?own=1&x=1"),
+        ("http://[::1]:3000/h", "http://proxy.example/catch/s/a?b", "http://[::1]:3000/h/a?b"),
+        ("http://t/h", "/catch/s/../admin", "http://t/h"),
+    ],
+)
+def test_the_url_that_is_requested(forward_url: str, captured: str, url: str) -> None:
+    assert forwarded_url(forward_url, captured) == url
 
 
 @given(

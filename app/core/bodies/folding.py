@@ -1,0 +1,146 @@
+"""Which lines of an indented text can be folded under the line they begin with, and which are."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from app.core.bodies.lines import Line
+from app.core.wording import count_of
+
+_CLOSERS = ("}", "]", ")", "</")
+_ITEMS = {"{": "key", "[": "item"}
+
+
+class Region(NamedTuple):
+    """The lines up to `end` are folded under the one before them. It holds so many `items`, and `opener` is the sign it
+    begins with; `closed` tells that the last of its lines ends it."""
+
+    end: int
+    items: int
+    opener: str
+    closed: bool
+
+
+class Folds:
+    """`add` takes lines in order; they are numbered from 0. Rows are what is left of them.
+
+    A line begins a region when the next one is indented deeper; the region is known once its end was told.
+    """
+
+    def __init__(self) -> None:
+        self.regions: dict[int, Region] = {}
+        self.folded: set[int] = set()
+        self._open: list[list[int]] = []  # line, indent, indent of what is in it, how many
+        self._openers: dict[int, str] = {}
+        self._count = 0
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._hidden: list[int] = []
+
+    def add(self, lines: Iterable[Line]) -> None:
+        """Append these lines."""
+        for number, line in enumerate(lines, self._count):
+            self._count = number + 1
+            text = line.text.lstrip(" \t")
+            if line.folded or not text:
+                continue
+            indent, closes = len(line.text) - len(text), text.startswith(_CLOSERS)
+            while self._open and self._open[-1][1] >= indent:
+                self._close(self._open.pop(), number, indent if closes else -1)
+            if self._open:
+                above = self._open[-1]
+                above[2] = above[2] if above[3] else indent
+                above[3] += indent == above[2] and not closes
+            self._open.append([number, indent, 0, 0])
+            last = line.text[-1]
+            self._openers[number] = last if last in _ITEMS else ""
+
+    def finish(self) -> None:
+        """No more lines come."""
+        while self._open:
+            self._close(self._open.pop(), self._count, -1)
+
+    def fold(self, starts: Iterable[int]) -> None:
+        """Fold the regions that begin at these lines."""
+        self.folded.update(start for start in starts if start in self.regions)
+        self._settle()
+
+    def unfold(self, starts: Iterable[int]) -> None:
+        """Show what is folded under these lines."""
+        self.folded.difference_update(starts)
+        self._settle()
+
+    def row_of(self, line: int) -> int:
+        """The row that shows the line, or that it is folded under."""
+        at = bisect_right(self._starts, line) - 1
+        if at < 0:
+            return line
+        if line <= self._ends[at]:
+            return self._starts[at] - (self._hidden[at - 1] if at else 0)
+        return line - self._hidden[at]
+
+    def line_of(self, row: int) -> int:
+        """The line that the row shows."""
+        low, high = 0, len(self._starts)
+        while low < high:
+            middle = (low + high) // 2
+            if self._starts[middle] - (self._hidden[middle - 1] if middle else 0) < row:
+                low = middle + 1
+            else:
+                high = middle
+        return row + (self._hidden[low - 1] if low else 0)
+
+    def hidden_by(self, line: int) -> int | None:
+        """Under which line, the outermost, it is folded away; None if it is shown."""
+        at = bisect_left(self._starts, line) - 1
+        return self._starts[at] if at >= 0 and line <= self._ends[at] else None
+
+    def around(self, line: int) -> int | None:
+        """The innermost region that begins at the line or holds it."""
+        return max((start for start, region in self.regions.items() if start <= line <= region.end), default=None)
+
+    def outside(self, start: int) -> int | None:
+        """The innermost region that holds the one that begins at this line."""
+        return max((one for one, region in self.regions.items() if one < start <= region.end), default=None)
+
+    def shown(self, first: int, last: int) -> Iterator[int]:
+        """The lines from `first` to `last` that are not folded away under one of them."""
+        line = first
+        while line <= last:
+            yield line
+            line = self.regions[line].end + 1 if line in self.folded else line + 1
+
+    def inner(self) -> list[int]:
+        """All regions but the outermost."""
+        found, end = [], -1
+        for start in sorted(self.regions):
+            if start <= end:
+                found.append(start)
+            else:
+                end = self.regions[start].end
+        return found
+
+    def label(self, start: int, lines: Sequence[Line]) -> tuple[str, str]:
+        """What stands for the lines folded under this one, and what ends it: ` 12 keys ` and `},`."""
+        region = self.regions[start]
+        what = count_of(region.items, _ITEMS[region.opener]) if region.opener else "…"
+        return f" {what} ", lines[region.end].text.strip()[:40] if region.closed else ""
+
+    def _close(self, opened: list[int], line: int, closing_indent: int) -> None:
+        start, indent, _, items = opened
+        opener = self._openers.pop(start)
+        closed = closing_indent == indent
+        end = line if closed else line - 1
+        if items and end > start:
+            self.regions[start] = Region(end, items, opener, closed)
+
+    def _settle(self) -> None:
+        self._starts, self._ends, self._hidden = [], [], []
+        for start in sorted(self.folded):
+            if not self._ends or start > self._ends[-1]:
+                end = self.regions[start].end
+                self._starts.append(start)
+                self._ends.append(end)
+                self._hidden.append((self._hidden[-1] if self._hidden else 0) + end - start)

@@ -1,0 +1,52 @@
+"""Bytes of a request as text with nothing hidden: what is neither UTF-8 nor printable is shown as `\\xe9`."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from app.core.bodies.lines import Kind, Line, LineBuilder
+from app.core.bodies.text_view import TextFormatter
+
+_NO_TEXT = re.compile("[\udc80-\udcff]+")
+"""What `surrogateescape` makes of bytes that are no UTF-8."""
+
+
+class RawFormatter:
+    """The names of the `head`'s fields are coloured; all else of the request is fed. Lines end at LF or CR LF."""
+
+    def __init__(self, head: bytes) -> None:
+        self._builder = _ByteLines()
+        self._text = TextFormatter(self._builder)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        line, *fields = head.decode("utf-8", "surrogateescape").split("\r\n")[:-1]
+        self._builder.add("text", line)
+        self._builder.end_line()
+        for field in fields:
+            name, mark, value = field.partition(":")
+            self._builder.add("key", name)
+            self._builder.add("text", mark + value)
+            self._builder.end_line()
+
+    @property
+    def hungry(self) -> bool:
+        """Whether all that was fed has been given."""
+        return self._text.hungry
+
+    def feed(self, data: bytes, final: bool) -> None:
+        """More of what follows the head; `final` with the last of it (which may be empty)."""
+        self._text.feed(self._decoder.decode(data, final), final)
+
+    def take(self, limit: int) -> list[Line]:
+        """The next lines, at most `limit`."""
+        return self._text.take(limit)
+
+
+class _ByteLines(LineBuilder):
+    def add(self, kind: Kind, text: str) -> None:
+        at = 0
+        for match in _NO_TEXT.finditer(text):
+            super().add(kind, text[at : match.start()])
+            super().add("control", "".join(f"\\x{ord(char) - 0xDC00:02x}" for char in match.group()))
+            at = match.end()
+        super().add(kind, text[at:])

@@ -1,0 +1,228 @@
+"""Where a view of a large body can begin in its middle, so that a place far on is shown without what precedes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, NamedTuple, Protocol
+
+from app.core.bodies.charset import Charset
+from app.core.bodies.code_view import CodeFormatter
+from app.core.bodies.formatter import Formatter
+from app.core.bodies.json_skip import STRING_REST, JsonSkip, JsonState
+from app.core.bodies.json_view import JsonFormatter
+from app.core.bodies.markup_view import MarkupFormatter
+from app.core.bodies.ndjson_view import NdjsonFormatter
+from app.core.bodies.text_view import TextFormatter
+from app.core.bodies.xml_skip import XmlSkip
+from app.core.bodies.xml_view import formatter as xml_formatter
+
+BEFORE = 32 * 1024
+"""Bytes that are shown before the place that is looked for."""
+KEPT_EVERY = 1024 * 1024
+"""Bytes after which a state is kept, to begin from on the way back."""
+_COMMA = re.compile(rb'(?:[^",]|"[^"\\]*(?:\\.[^"\\]*)*")*?,', re.DOTALL)
+_WHOLE_STRINGS = re.compile(rb'(?:[^"]|"[^"\\]*(?:\\.[^"\\]*)*")*', re.DOTALL)
+_BETWEEN_TAGS = re.compile(rb">[ \t\r\n]*(?=<[A-Za-z_:])")
+_TRIES = 40
+"""Tags that are tried as a beginning: the first ones may stand within a comment."""
+
+
+class Resume(NamedTuple):
+    """Lines begin at byte `offset` of the unpacked body, with number `line` (None: not known); `folded` tells that
+    the first goes on with a line that begins before. `formatter` makes what goes on from there."""
+
+    offset: int
+    line: int | None
+    folded: bool
+    formatter: Callable[[], Formatter]
+
+
+class Skipper(Protocol):
+    """Takes bytes from `offset` on. `point` is where lines can begin, given those bytes; None if nowhere in them."""
+
+    @property
+    def offset(self) -> int:
+        """Of the bytes to come next."""
+        ...
+
+    def back_to(self, place: int) -> None:
+        """Go back to a state before `place`, if it lies before what was read."""
+        ...
+
+    def feed(self, data: bytes) -> None:
+        """The next bytes."""
+        ...
+
+    def point(self, following: bytes) -> Resume | None:
+        """The first place within `following` where a view can begin."""
+        ...
+
+
+def skipper_for(formatter: Formatter | None, charset: Charset | None) -> Skipper | None:
+    """For the lines of this view; None where only reading all that precedes tells how they look."""
+    if formatter is None or charset is None or formatter.error:
+        return None
+    ascii_within = not charset.name.startswith(("utf-16", "utf-32", "utf_16", "utf_32"))
+    if isinstance(formatter, JsonFormatter):
+        return _JsonSkipper(many=isinstance(formatter, NdjsonFormatter)) if ascii_within else None
+    if isinstance(formatter, MarkupFormatter):
+        return _XmlSkipper() if formatter.can_resume and ascii_within else None
+    if isinstance(formatter, CodeFormatter):
+        return _TextSkipper(charset, formatter.anew)
+    return _TextSkipper(charset, TextFormatter) if type(formatter) is TextFormatter else None
+
+
+class _TextSkipper:
+    def __init__(self, charset: Charset, formatter: Callable[[], Formatter]) -> None:
+        self._break = "\n".encode(charset.name)
+        self._unit = len(self._break)
+        self._utf8 = charset.name in ("utf-8", "utf8")
+        self._formatter = formatter
+        self.offset = 0
+        self._line = 1
+        self._states = [(0, 1)]
+
+    def back_to(self, place: int) -> None:
+        if place < self.offset:
+            self.offset, self._line = max(state for state in self._states if state[0] <= place)
+
+    def feed(self, data: bytes) -> None:
+        self.offset += len(data)
+        self._line += self._breaks(data)
+        if self.offset >= self._states[-1][0] + KEPT_EVERY:
+            self._states.append((self.offset, self._line))
+
+    def point(self, following: bytes) -> Resume | None:
+        at = self._find(following)
+        if at >= 0:
+            end = at + self._unit
+            return Resume(self.offset + end, self._line + 1, False, self._formatter)
+        # One line without an end: within it, between two characters.
+        at = -self.offset % self._unit
+        while self._utf8 and at < len(following) and 0x80 <= following[at] < 0xC0:
+            at += 1
+        return Resume(self.offset + at, self._line, True, self._formatter) if at < len(following) else None
+
+    def _breaks(self, data: bytes) -> int:
+        return data.count(self._break)
+
+    def _find(self, data: bytes) -> int:
+        at = data.find(self._break)
+        while at >= 0 and (self.offset + at) % self._unit:
+            at = data.find(self._break, at + 1)
+        return at
+
+
+class _JsonSkipper:
+    def __init__(self, *, many: bool) -> None:
+        self._many = many
+        self._skip = JsonSkip()
+        self._states = [JsonState()]
+
+    @property
+    def offset(self) -> int:
+        return self._skip.state.offset + len(self._skip.waiting)
+
+    def back_to(self, place: int) -> None:
+        if place < self.offset or self._skip.broken:
+            self._skip = JsonSkip(max(state for state in self._states if state.offset <= place))
+
+    def feed(self, data: bytes) -> None:
+        self._skip.feed(data)
+        state = self._skip.state
+        if state.offset >= self._states[-1].offset + KEPT_EVERY and not (self._skip.waiting or self._skip.broken):
+            self._states.append(state)
+
+    def point(self, following: bytes) -> Resume | None:
+        if self._skip.broken:
+            return None
+        state, start = self._skip.state, 0
+        following = self._skip.waiting + following
+        if state.in_string:
+            start = _end_of_string(following)
+            if start < 0:
+                return self._in_string(state, following, 0)
+        comma = _COMMA.match(following, start)
+        if comma is not None:
+            return self._after_comma(self._after(following[: comma.end()]), comma.end())
+        rest = _WHOLE_STRINGS.match(following, start)
+        opened = rest.end() + 1 if rest else len(following)
+        return self._in_string(self._after(following[:opened]), following, opened)
+
+    def _after(self, data: bytes) -> JsonState:
+        skip = JsonSkip(self._skip.state)
+        skip.feed(data)
+        return JsonState() if skip.broken else skip.state
+
+    def _after_comma(self, state: JsonState, at: int) -> Resume | None:
+        if state.in_string or not state.stack or state.last[-1:] != b",":
+            return None
+        return self._resume(state, at, None)
+
+    def _in_string(self, state: JsonState, following: bytes, begin: int) -> Resume | None:
+        at = _between_characters(following, begin)
+        if not state.in_string or at is None:
+            return None
+        return self._resume(state, at, "key" if state.stack[-1:] == b"{" and state.last[-1:] in b"{," else "string")
+
+    def _resume(self, state: JsonState, at: int, within: Literal["key", "string"] | None) -> Resume:
+        line = None if self._many else state.line
+        stack = state.stack.decode("ascii")
+
+        def formatter() -> Formatter:
+            made = NdjsonFormatter() if self._many else JsonFormatter()
+            made.resume(stack, within)
+            return made
+
+        return Resume(self._skip.state.offset + at, line, within is not None, formatter)
+
+
+class _XmlSkipper:
+    def __init__(self) -> None:
+        self._skip = XmlSkip()
+        self._states: list[tuple[int, tuple[bytes, ...]]] = [(0, ())]
+
+    @property
+    def offset(self) -> int:
+        return self._skip.offset + len(self._skip.waiting)
+
+    def back_to(self, place: int) -> None:
+        if place < self.offset or self._skip.broken:
+            self._skip = XmlSkip(*max(state for state in self._states if state[0] <= place))
+
+    def feed(self, data: bytes) -> None:
+        self._skip.feed(data)
+        if self._skip.offset >= self._states[-1][0] + KEPT_EVERY and not self._skip.broken:
+            self._states.append((self._skip.offset, self._skip.stack))
+
+    def point(self, following: bytes) -> Resume | None:
+        data = self._skip.waiting + following
+        for _, tag in zip(range(_TRIES), _BETWEEN_TAGS.finditer(data), strict=False):
+            skip = XmlSkip(self._skip.offset, self._skip.stack)
+            skip.feed(data[: tag.end()])
+            if not (self._skip.broken or skip.broken or skip.waiting) and skip.stack:
+                return Resume(skip.offset, None, False, partial(_xml_within, skip.stack))
+        return None
+
+
+def _xml_within(stack: tuple[bytes, ...]) -> Formatter:
+    made = xml_formatter()
+    made.resume([name.decode("utf-8", "replace") for name in stack])
+    return made
+
+
+def _end_of_string(data: bytes) -> int:
+    """After the quote that ends the string open at its beginning; -1 where there is none."""
+    match = STRING_REST.match(data)
+    end = match.end() if match else 0
+    return end + 1 if data[end : end + 1] == b'"' else -1
+
+
+def _between_characters(data: bytes, begin: int) -> int | None:
+    """Where a string that goes on to the end of `data` can be cut: in no character of several bytes."""
+    at = begin
+    while at < len(data) and 0x80 <= data[at] < 0xC0:
+        at += 1
+    return at if at < len(data) else None
