@@ -25,12 +25,17 @@ from app.qt_libraries import speak_utf8, tell_on_desktop, why_no_qt
 if TYPE_CHECKING:
     from app.windowed import Ready
 
+DRAW = "--draw"
+"""What the packaged window starts itself with to have something drawn: not for people."""
 FIRST_ENDPOINT = "My first endpoint"
 """What a start without a window makes sure there is, so that its URL can be shown at once."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is the process's."""
+    given = sys.argv[1:] if argv is None else argv
+    if list(given) == [DRAW]:
+        return _draw()
     children.set_them_free()
     doors = CliDoors(
         serve=_serve,
@@ -42,7 +47,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         stored_ids=_stored_ids,
         require_database=_require_database,
     )
-    return run_command_line(sys.argv[1:] if argv is None else argv, doors)
+    return run_command_line(given, doors)
+
+
+def _draw() -> int:
+    from app.ui.detail.drawing_process import main as draw  # start-up time, and Qt: for this process alone
+
+    return draw()
 
 
 def _require_database(folder: Path) -> None:

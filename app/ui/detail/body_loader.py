@@ -10,12 +10,16 @@ from PySide6.QtCore import QObject, Signal
 from app.core.bodies.choice import Group
 from app.core.bodies.lines import Line
 from app.core.bodies.reading import CHUNK, BodyReader
+from app.core.bodies.resume import BEFORE, Resume, Skipper
 from app.ui.detail.latest import Latest
 from app.ui.detail.source import BodySource
+from app.ui.detail.whole import plain_pieces
 from app.ui.tasks import Tasks
 
-LINES = 3_000
+LINES = 5_000
 """Lines of one step."""
+STEP = 64 * 1024
+"""Bytes of a body that are read for one step; few enough that their lines are mostly given in it, too."""
 
 
 class BodyLoader(QObject):
@@ -35,11 +39,8 @@ class BodyLoader(QObject):
         self._reader: BodyReader | None = None
         self._offset = 0
         self._loading = False
-
-    @property
-    def read_bytes(self) -> int:
-        """How much of the body as sent was read."""
-        return self._offset
+        self._upto = 0
+        self._skipper: tuple[BodySource, str, Skipper] | None = None
 
     @property
     def loading(self) -> bool:
@@ -60,32 +61,95 @@ class BodyLoader(QObject):
         """Read this body from its beginning; what was being read is given up."""
         self._latest.run(partial(self._begin, source, wanted))
 
-    def more(self) -> None:
-        """Read on, unless that is being done."""
+    def start_at(self, source: BodySource, wanted: Group | None, place: int) -> None:
+        """The same from a little before the unpacked byte `place`, so that what is there is soon shown."""
+        self._latest.run(partial(self._begin_at, source, wanted, place))
+
+    def more(self, size: int = 0) -> None:
+        """Read on, unless that is being done: one step, or this many more unpacked bytes, step by step."""
         if not self._loading and self._reader is not None and not self._reader.done:
             self._loading = True
+            self._upto = self._reader.unpacked + size if size else 0
             self._latest.run(self._go_on)
+
+    def enough(self) -> None:
+        """Read no further than the step that is being done."""
+        self._upto = 0
 
     def stop(self) -> None:
         """Give up."""
         self._latest.stop()
 
     async def _begin(self, source: BodySource, wanted: Group | None) -> None:
+        reader, lines = await self._first(source, wanted)
+        self._begun(reader, lines)
+
+    async def _begin_at(self, source: BodySource, wanted: Group | None, place: int) -> None:
+        reader, lines = await self._first(source, wanted)
+        if reader.view is not None and reader.view.formatter is not None and place > reader.unpacked - STEP // 2:
+            self._loading = True
+            point = await self._point(source, reader, place)
+            if self._latest.superseded:
+                return
+            if point is not None:
+                reader.resume(point)
+                self._offset = 0 if reader.codings else point.offset
+            else:
+                await self._pass_by(source, reader, place, lines)
+            lines = await self._read(source, reader)
+            if point is not None and point.folded and lines:
+                lines[0] = lines[0]._replace(folded=True)
+        self._begun(reader, lines)
+
+    async def _first(self, source: BodySource, wanted: Group | None) -> tuple[BodyReader, list[Line]]:
         # No reader until the first lines are there: `more` must not append to the body shown before.
-        self._source, self._reader, self._offset, self._loading = source, None, 0, True
+        self._source, self._reader, self._offset, self._loading, self._upto = source, None, 0, True, 0
         reader = BodyReader(source.headers, source.content_type, wanted)
-        lines = await self._read(source, reader)
+        return reader, await self._read(source, reader)
+
+    def _begun(self, reader: BodyReader, lines: list[Line]) -> None:
         self._reader = reader
         if not self._latest.superseded:
             self.begun.emit(reader, lines)
 
+    async def _point(self, source: BodySource, reader: BodyReader, place: int) -> Resume | None:
+        """Where the lines around `place` can begin, if that can be told without formatting all that precedes."""
+        name = reader.view.name if reader.view else ""
+        if self._skipper is None or self._skipper[:2] != (source, name):
+            found = reader.skipper()
+            self._skipper = (source, name, found) if found is not None else None
+        if self._skipper is None:
+            return None
+        skipper, loop = self._skipper[2], asyncio.get_running_loop()
+        wanted = max(0, place - BEFORE)
+        skipper.back_to(wanted)
+        following = b""
+        async for piece, _ in plain_pieces(source, reader.codings, skipper.offset, self._latest):
+            room = max(0, wanted - skipper.offset)
+            if room:
+                await loop.run_in_executor(None, skipper.feed, piece[:room])
+            following += piece[room:]
+            if skipper.offset + len(following) >= place:
+                break
+        following = following[: max(0, place - skipper.offset)]
+        return await loop.run_in_executor(None, skipper.point, following) if following else None
+
+    async def _pass_by(self, source: BodySource, reader: BodyReader, place: int, lines: list[Line]) -> None:
+        """Format what precedes and let it go."""
+        passed = sum(not line.folded for line in lines)
+        while not (reader.done or self._latest.superseded) and (reader.unpacked + CHUNK <= place or reader.behind):
+            passed += sum(not line.folded for line in await self._step(source, reader))
+        reader.passed(passed)
+
     async def _go_on(self) -> None:
         source, reader = self._source, self._reader
-        if source is None or reader is None:
-            return
-        lines = await self._read(source, reader)
-        if not self._latest.superseded:
-            self.continued.emit(lines)
+        while source is not None and reader is not None and not (reader.done or self._latest.superseded):
+            self._loading = True
+            lines = await self._read(source, reader)
+            if not self._latest.superseded:
+                self.continued.emit(lines)
+            if not self._upto or (reader.unpacked >= self._upto and not reader.behind):
+                break
 
     async def _read(self, source: BodySource, reader: BodyReader) -> list[Line]:
         try:
@@ -104,7 +168,7 @@ class BodyLoader(QObject):
         lines: list[Line] = []
         while not (lines or reader.done or self._latest.superseded):
             if reader.hungry:
-                data = await source.read(self._offset, CHUNK)
+                data = await source.read(self._offset, STEP)
                 self._offset += len(data)
                 # A body that is shorter than it said has ended too.
                 reader.feed(data, self._offset >= source.size or not data)

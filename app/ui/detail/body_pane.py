@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies import image_kind
 from app.core.bodies.charset import media_type
@@ -13,24 +13,25 @@ from app.core.bodies.choice import Group, best_in
 from app.core.bodies.escape import escape
 from app.core.bodies.lines import Line
 from app.core.bodies.reading import BodyReader
-from app.core.search.spellings import written_in
 from app.core.targets import type_hint
 from app.core.wording import size_text
+from app.ui.detail.body_find import BodyFind
 from app.ui.detail.body_loader import BodyLoader
 from app.ui.detail.code_view import SHOWN_MAX, CodeView
 from app.ui.detail.copying import BodyCopy
 from app.ui.detail.fault import FaultPlace
-from app.ui.detail.find_bar import FindBar
-from app.ui.detail.find_beyond import FindBeyond
 from app.ui.detail.hex_widget import HexWidget
 from app.ui.detail.image_view import ImageView
 from app.ui.detail.notes_bar import NotesBar
 from app.ui.detail.parts_dialog import PartsDialog
-from app.ui.detail.rest_bar import RestBar
+from app.ui.detail.rest_bar import RestBar, RestOfBody
 from app.ui.detail.saving import save_as
 from app.ui.detail.segmented import Segmented
 from app.ui.detail.source import BodySource
 from app.ui.detail.tree_view import TreeView
+from app.ui.detail.value_decoder import ValueDecoder
+from app.ui.detail.whole_views import WholeViews
+from app.ui.detail.wrap_button import WrapButton
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -39,10 +40,17 @@ from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.toast import Toast
 
-VIEWS = (("pretty", "Pretty"), ("tree", "Tree"), ("text", "Text"), ("hex", "Hex"), ("preview", "Preview"))
+VIEWS = (
+    *(("pretty", "Pretty"), ("table", "Table"), ("tree", "Tree")),
+    *(("text", "Text"), ("hex", "Hex"), ("preview", "Preview")),
+)
+RARE: tuple[Group, ...] = ("table", "tree", "preview")
+"""Those that are there only for a body that has them."""
 
 EMPTY_WIDTH = 280
 """Pixels of the lines in empty states: the detail may be made narrow."""
+KIND_LEAST = 1
+"""Pixels that the buttons leave of what is told of the body where there is no more room."""
 
 
 class BodyPane(QWidget):
@@ -55,10 +63,12 @@ class BodyPane(QWidget):
         self._taken: dict[str, Group] = {}
         self.loader = BodyLoader(tasks, self)
         self.views = Segmented(VIEWS, theme, self)
-        for rare in ("tree", "preview"):
+        for rare in RARE:
             self.views.set_shown(rare, False)
         self.kind = ElidedLabel("", "small", self)
+        self.kind.setMinimumWidth(KIND_LEAST)
         self.search = IconButton("search", "Find in body (Ctrl+F)", theme, self)
+        self.wrap = WrapButton(theme, self)
         self.parts = Button("Parts…", theme, self, kind="link")
         self.parts.setToolTip("Look at each part, copy or save it")
         self.parts.hide()
@@ -69,28 +79,34 @@ class BodyPane(QWidget):
         self.hex = HexWidget(theme, tasks, self)
         self.image = ImageView(theme, tasks, self)
         self.tree = TreeView(theme, tasks, self)
-        self.find_bar = FindBar(self.code, theme, self)
+        self.finding = BodyFind(theme, tasks, self.loader, self, code=self.code, hexes=self.hex, tree=self.tree)
+        self.find_bar = self.finding.bar
         self.nothing = EmptyState("body", empty, "", theme, self)
-        self.nothing.text.setFixedWidth(EMPTY_WIDTH)
+        self.nothing.set_text_width(EMPTY_WIDTH)
         self.unread = EmptyState("body", "The body could not be read", "", theme, self, action="Try again")
-        self.unread.text.setFixedWidth(EMPTY_WIDTH)
+        self.unread.set_text_width(EMPTY_WIDTH)
         self.rest = RestBar(theme, self)
-        self.stack = QStackedWidget(self)
+        self.split = QSplitter(Qt.Orientation.Vertical, self)
+        self.stack = QStackedWidget(self.split)
         self._toast = Toast(theme, self)
         self._build_layout()
         self._connect()
         self._copying = BodyCopy(self.copy, self.loader, tasks, self._toast, source=self._shown, saves=self._save)
         self.fault = FaultPlace(self.code, self.loader, self.notes)
-        self.beyond = FindBeyond(self.find_bar, self.code, self.hex, self.loader, tasks)
+        self.values = ValueDecoder(self.code, self.split, theme, tasks, self._toast)
+        made = {"image": self.image, "drawing": self.image, "tree": self.tree}
+        self.whole = WholeViews(made, self.stack, self.values, tasks)
+        self.find_bar.words_changed.connect(self.whole.mark)
+        self.parts_shown = RestOfBody(self.rest, self.loader, self.code)
 
     def show_source(self, source: BodySource) -> None:
         """Show this body; what was being loaded is given up."""
         self._source = source
-        self.beyond.stop()
         self.fault.forget()
+        self.parts_shown.forget()
         self._clear_whole()
-        self.find_bar.hide()
-        for widget in (self.views, self.search, self.copy, self.save):
+        self.find_bar.put_away()
+        for widget in (self.views, self.search, self.wrap, self.copy, self.save):
             widget.setVisible(bool(source.size))
         if not source.size:
             self.loader.stop()
@@ -100,16 +116,19 @@ class BodyPane(QWidget):
 
     def stop(self) -> None:
         """Give up loading."""
-        self.beyond.stop()
+        self.finding.stop()
         self.loader.stop()
         self._clear_whole()
 
     @Slot()
     def open_find(self) -> None:
-        """Open the search; only lines have one, so text is shown for it."""
+        """Open the search; where the view has none, text is shown for it."""
         if self._source is None or not self._source.size:
             return
-        if self.stack.currentWidget() in (self.hex, self.image, self.tree):
+        if self.views.taken() == "table":
+            self.views.take("pretty")
+            self.loader.start(self._source, "pretty")  # once: the view chosen for bodies of this type stays
+        elif not self.finding.can_search(self.stack.currentWidget()):
             self.views.take("text")
             self._take("text")
         self.find_bar.start()
@@ -126,9 +145,9 @@ class BodyPane(QWidget):
         top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2)
         top.setSpacing(metrics.SPACE_1)
         top.addWidget(self.views)
-        top.addSpacing(metrics.SPACE_2)
+        top.addSpacing(metrics.SPACE_1)
         top.addWidget(self.kind, 1)
-        for button in (self.parts, self.search, self.copy, self.save):
+        for button in (self.parts, self.wrap, self.search, self.copy, self.save):
             top.addWidget(button)
         for page in (self.code, self.hex, self.image, self.tree, self.nothing, self.unread):
             self.stack.addWidget(page)
@@ -138,7 +157,7 @@ class BodyPane(QWidget):
         column.addLayout(top)
         for widget in (self.notes, self.find_bar):
             column.addWidget(widget)
-        column.addWidget(self.stack, 1)
+        column.addWidget(self.split, 1)
         column.addWidget(self.rest)
 
     def _connect(self) -> None:
@@ -146,7 +165,6 @@ class BodyPane(QWidget):
         self.search.clicked.connect(self.open_find)
         self.parts.clicked.connect(self._open_parts)
         self.save.clicked.connect(self._save)
-        self.rest.more.clicked.connect(self.loader.more)
         self.rest.save.clicked.connect(self._save)
         self.code.end_near.connect(self._end_near)
         self.loader.begun.connect(self._begun)
@@ -167,8 +185,8 @@ class BodyPane(QWidget):
 
     def _clear_whole(self) -> None:
         """Let go of what was read as a whole."""
-        self.image.clear()
-        self.tree.clear()
+        self.whole.clear()
+        self.values.forget()
 
     @Slot()
     def _start(self) -> None:
@@ -199,53 +217,43 @@ class BodyPane(QWidget):
         pretty = best_in("pretty", reader.views)
         self.views.set_enabled("pretty", pretty is not None)
         self.parts.setVisible(pretty is not None and pretty.name == "multipart")
-        preview = best_in("preview", reader.views)
-        self.views.set_shown("preview", preview is not None)
-        self.views.set_shown("tree", best_in("tree", reader.views) is not None)
-        self.views.set_shown("pretty", pretty is not None or preview is None)
+        for rare in RARE:
+            self.views.set_shown(rare, best_in(rare, reader.views) is not None)
+        self.views.set_shown("pretty", pretty is not None or best_in("preview", reader.views) is None)
         chosen = media_type(source.content_type) in self._taken
         what = _named(reader, source.content_type)
         charset = reader.text_charset
-        rare = [escape(charset.told)] if charset is not None and charset.name != "utf-8" else []
-        facts = [what, size_text(source.size), *rare, *reader.codings, *([] if chosen else ["auto"])]
+        coded = [escape(charset.told)] if charset is not None and charset.name != "utf-8" else []
+        facts = [what, size_text(source.size), *coded, *reader.codings, *([] if chosen else ["auto"])]
         self.kind.setText(" · ".join(facts))
         self._clear_whole()
-        if reader.view.group in ("preview", "tree"):
-            page = self.image if reader.view.group == "preview" else self.tree
-            page.show_source(source)
-            self.stack.setCurrentWidget(page)
+        page: QWidget = self.code
+        if reader.view.group in RARE:
+            page = self.whole.show(reader.view, source)
         elif reader.view.formatter is None:
+            page = self.hex
             self.hex.show_source(source)
-            self.stack.setCurrentWidget(self.hex)
         else:
-            self.code.set_lines(lines)
-            self.find_bar.written = written_in(source.content_type, (view.name for view in reader.views))
-            self.find_bar.mark_words()
-            self.stack.setCurrentWidget(self.code)
+            self.code.set_lines(lines, reader.first_line, folding=reader.view.group == "pretty")
+        self.stack.setCurrentWidget(page)
+        self.wrap.setVisible(page is self.code)
         self._tell(reader)
+        self.finding.view_shown(page, reader, source.content_type)
 
     @Slot(object)
     def _continued(self, lines: list[Line]) -> None:
         self.code.add_lines(lines)
         if self.loader.reader is not None:
             self._tell(self.loader.reader)
-        self.find_bar.look_again()
+        self.finding.extended()
 
     def _tell(self, reader: BodyReader) -> None:
         wrong = _not_as_sent(reader, self._source.content_type) if self._source else []
         notes, place = self.fault.told(reader)
         self.notes.say([*wrong, *notes], place=place)
-        self.find_bar.whole = reader.done
-        textual = reader.view is not None and reader.view.formatter is not None
-        if self._source is None or not textual or reader.done:
-            self.rest.hide()
-            return
-        full = self.code.length() >= SHOWN_MAX
-        if reader.codings:
-            lines = self.code.line_count() if reader.behind else None
-            self.rest.say_unpacked(reader.unpacked, self._source.size, lines, full)
-        else:
-            self.rest.say(self.loader.read_bytes, self._source.size, full)
+        if reader.done:
+            self.code.end_lines()
+        self.parts_shown.tell(reader, self._source.size if self._source else 0)
 
     @Slot()
     def _end_near(self) -> None:
@@ -277,7 +285,8 @@ def _named(reader: BodyReader, content_type: str) -> str:
     group = reader.view.group if reader.view else None
     if reader.picture is not None and group in ("preview", "hex"):
         return image_kind.title(reader.picture)
-    return reader.view.title if reader.view and group == "pretty" else type_hint(content_type) or "No type"
+    titled = reader.view is not None and group in ("pretty", "table", "preview")
+    return reader.view.title if reader.view and titled else type_hint(content_type) or "No type"
 
 
 def _not_as_sent(reader: BodyReader, content_type: str) -> list[str]:

@@ -12,9 +12,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu
 from shiboken6 import isValid
 
-from app.core.bodies.choice import best_in
 from app.ui.detail.body_loader import BodyLoader
-from app.ui.detail.saving import COPY_MAX, TOO_LARGE, copy_picture, copy_text
+from app.ui.detail.saving import COPY_MAX, copy_picture, copy_text, too_large
 from app.ui.detail.source import BodySource
 from app.ui.tasks import Tasks
 from app.ui.widgets.buttons import IconButton
@@ -22,19 +21,25 @@ from app.ui.widgets.toast import Toast
 
 
 class BodyCopy(QObject):
-    """Of the body that `source` gives and `loader` reads. `saves` is the way out for what no clipboard can hold."""
+    """Of the body that `source` gives and `loader` reads. `saves` is the way out for what no clipboard can hold.
+
+    Without a loader it is something else, named by `what`, and no picture; its bytes are copied as `mime_type` too.
+    """
 
     def __init__(
         self,
         button: IconButton,
-        loader: BodyLoader,
+        loader: BodyLoader | None,
         tasks: Tasks,
         toast: Toast,
         *,
         source: Callable[[], BodySource | None],
         saves: Callable[[], None],
+        what: str = "body",
+        mime_type: str | None = None,
     ) -> None:
         super().__init__(button)
+        self._what, self._mime_type = what, mime_type
         self._button, self._loader, self._source, self._saves = button, loader, source, saves
         self._tasks, self._toast = tasks, toast
         button.clicked.connect(self._copy)
@@ -46,9 +51,11 @@ class BodyCopy(QObject):
             self._tasks.start(self._copy_and_tell(source), "body: copy")
 
     async def _copy_and_tell(self, source: BodySource) -> None:
-        reader = self._loader.reader
-        is_picture = reader is not None and best_in("preview", reader.views) is not None
-        told = await (copy_picture if is_picture else copy_text)(source)
+        reader = self._loader.reader if self._loader is not None else None
+        if reader is not None and reader.picture is not None:
+            told: str | None = await copy_picture(source)
+        else:
+            told = await copy_text(source, self._what, self._mime_type)
         if told is not None:
             self._toast.say(told)
         elif source is self._source() and isValid(self._button):
@@ -57,14 +64,14 @@ class BodyCopy(QObject):
     def _offer(self, source: BodySource) -> None:
         """It is binary: as text it would be something else."""
         menu = QMenu(self._button)
-        menu.setAccessibleName("This body is binary")
+        menu.setAccessibleName(f"This {self._what} is binary")
         menu.aboutToHide.connect(menu.deleteLater)
-        menu.addAction("This body is binary").setEnabled(False)
+        menu.addAction(f"This {self._what} is binary").setEnabled(False)
         menu.addSeparator()
         for text, form in (("Copy as Base64", _base64), ("Copy as hex", bytes.hex)):
             menu.addAction(text).triggered.connect(partial(self._copy_bytes, source, text, form))
         menu.addSeparator()
-        menu.addAction("Save body as…").triggered.connect(self._saves)
+        menu.addAction(f"Save {self._what} as…").triggered.connect(self._saves)
         menu.popup(self._button.mapToGlobal(QPoint(0, self._button.height())))
 
     def _copy_bytes(self, source: BodySource, text: str, form: Callable[[bytes], str], checked: bool = False) -> None:
@@ -72,11 +79,11 @@ class BodyCopy(QObject):
 
     async def _copy_as(self, source: BodySource, text: str, form: Callable[[bytes], str]) -> None:
         if source.size > COPY_MAX:
-            self._toast.say(TOO_LARGE)
+            self._toast.say(too_large(self._what))
             return
         data = await source.read(0, COPY_MAX)
         QGuiApplication.clipboard().setText(await asyncio.get_running_loop().run_in_executor(None, form, data))
-        self._toast.say(f"Body copied{text.removeprefix('Copy')}.")
+        self._toast.say(f"{self._what.capitalize()} copied{text.removeprefix('Copy')}.")
 
 
 def _base64(data: bytes) -> str:

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.charset import media_type
-from app.core.events import Mirrored, RequestsIdentified, RequestsRemoved
-from app.core.model import Capture
+from app.core.events import Mirrored, RequestsIdentified
+from app.core.model import Capture, MirrorState
 from app.ui.detail.body_pane import BodyPane
+from app.ui.detail.deletion import Deletion
 from app.ui.detail.facts import query_rows
 from app.ui.detail.head import DetailHead
 from app.ui.detail.headers_tab import HeadersTab
 from app.ui.detail.info_tab import InfoTab
 from app.ui.detail.latest import Latest
 from app.ui.detail.mirror_tab import MirrorTab
+from app.ui.detail.notes_bar import NotesBar
 from app.ui.detail.pairs_view import PairsView
 from app.ui.detail.placeholder import LOST, NOT_STORED, Placeholder
+from app.ui.detail.raw_tab import RawTab
 from app.ui.detail.source import of_capture
+from app.ui.detail.tabs import BODY, HEADERS, INFO, MIRROR, QUERY, RAW, TABS, TOKENS, DetailTabs, tab_for
 from app.ui.detail.tokens_tab import TokensTab
 from app.ui.ports import Doors
 from app.ui.tasks import Tasks
@@ -28,17 +32,23 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
 
-TABS = ("Body", "Headers", "Query", "Mirror", "Info")
-BODY, HEADERS, QUERY, MIRROR, INFO, TOKENS = range(6)
-"""The last is there only when the request holds tokens."""
+__all__ = ("BODY", "HEADERS", "INFO", "MIRROR", "QUERY", "RAW", "TABS", "TOKENS", "DetailPane")
+
+
+STAYS = "You can still read and copy what is shown here."
+"""Of a request that was deleted."""
 
 
 class DetailPane(QFrame):
-    """`show_request` opens a request and marks it read. The tab is remembered for each content type."""
+    """`show_request` opens a request and marks it read. The tab is remembered for each content type.
+
+    What is shown stays until another request is opened, even if it is deleted: `deleted` then says why.
+    """
 
     opened = Signal(str)
     closed = Signal()
     """No request is shown any more."""
+    was_deleted = Signal()
 
     def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
@@ -46,16 +56,22 @@ class DetailPane(QFrame):
         self._doors = doors
         self._capture: Capture | None = None
         self._wanted: str | None = None
+        self._enters = False
+        self.deleted = ""
+        """Why the request shown is not stored any more; empty while it is."""
         self._tab_of: dict[str, int] = {}
         self._latest = Latest(tasks, "detail: load")
         self._tasks = tasks
         self.head = DetailHead(theme, self)
-        self.tabs = QTabBar(self)
+        self.deleted_bar = NotesBar(theme, self)
+        self.tabs = DetailTabs(theme, self)
         self.body = BodyPane(theme, tasks, self)
         self.fields = HeadersTab(theme, self)
         self.headers = self.fields.headers
         self.query = PairsView(("Name", "Value", "As sent"), theme, self)
+        self.query.setAccessibleName("Query")
         self.mirror = MirrorTab(doors.deliveries, theme, tasks, self)
+        self.raw = RawTab(doors.captures, theme, tasks, self)
         self.info = InfoTab(theme, self)
         self.body.loader.begun.connect(self.info.read)
         self.tokens = TokensTab(theme, tasks, self)
@@ -64,12 +80,14 @@ class DetailPane(QFrame):
         self._stack = QStackedWidget(self)
         self._build_layout()
         self.tabs.currentChanged.connect(self._show_tab)
-        self.tabs.tabBarClicked.connect(self._remember_tab)
+        self.tabs.chosen.connect(self._remember_tab)
         self.tokens.found.connect(self._tokens_found)
+        self._deletion = Deletion(doors, tasks, self)
+        self._deletion.found.connect(self._say_deleted)
+        self._deletion.undone.connect(self._say_restored)
         self._ends: list[Callable[[], None]] = [
             doors.bus.subscribe(Mirrored, self._mirrored),
             doors.bus.subscribe(RequestsIdentified, self._identified),
-            doors.bus.subscribe(RequestsRemoved, self._removed),
         ]
 
     @property
@@ -82,30 +100,35 @@ class DetailPane(QFrame):
         """The id of the request shown, or being opened."""
         return self._wanted
 
-    @property
-    def endpoint_id(self) -> int | None:
-        """Whose request is shown."""
-        return self._capture.endpoint_id if self._capture else None
-
     def stop(self) -> None:
         """Hear no more of the bus, and load nothing."""
         self.clear()
+        self._deletion.stop()
         for end in self._ends:
             end()
 
-    def show_request(self, capture_id: str) -> None:
-        """Open a request; what was being opened before is given up."""
+    def show_request(self, capture_id: str, *, enter: bool = False, seen: bool = True) -> None:
+        """Open a request; what was being opened before is given up. `enter` puts the keyboard into it, `seen` tells
+        whether that marks it read.
+        """
         if capture_id == self._wanted:
             return
-        self._wanted = capture_id
-        self._latest.run(partial(self._load, capture_id))
+        self._wanted, self._enters = capture_id, enter
+        self._latest.run(partial(self._load, capture_id, seen))
+
+    def mark_seen(self) -> None:
+        """Mark the request shown read: it was opened unseen."""
+        if self._capture is not None and not self.deleted:
+            self._tasks.start(self._doors.captures.mark_read([self._capture.id]), "detail: mark read")
 
     def clear(self) -> None:
         """Show no request."""
-        self._wanted, self._capture = None, None
+        self._wanted, self._capture, self._enters = None, None, False
+        self._forget_deletion()
         self._latest.stop()
         self.body.stop()
         self.mirror.stop()
+        self.raw.stop()
         self.tokens.stop()
         self.placeholder.none_chosen()
         self._stack.setCurrentWidget(self.placeholder)
@@ -114,8 +137,8 @@ class DetailPane(QFrame):
     @Slot()
     def take_focus(self) -> None:
         """Put the keyboard into what is shown."""
-        if self.tabs.currentIndex() == BODY:
-            self.body.take_focus()
+        if self.tabs.currentIndex() in (BODY, RAW):
+            (self.body if self.tabs.currentIndex() == BODY else self.raw.view).take_focus()
         else:
             page = self._pages.currentWidget()
             if page is not None:
@@ -123,21 +146,15 @@ class DetailPane(QFrame):
 
     @Slot()
     def open_find(self) -> None:
-        """Search in the body."""
-        if self._capture is not None:
+        """Search in the body, or in the raw request while that is shown."""
+        if self._capture is not None and self.tabs.currentIndex() == RAW:
+            self.raw.view.open_find()
+        elif self._capture is not None:
             self.tabs.setCurrentIndex(BODY)
             self.body.open_find()
 
     def _build_layout(self) -> None:
-        for title in (*TABS, "Tokens"):
-            self.tabs.addTab(title)
-        self.tabs.setTabVisible(TOKENS, False)
-        self.tabs.setExpanding(False)
-        self.tabs.setDrawBase(False)
-        self.tabs.setUsesScrollButtons(True)
-        self.tabs.setElideMode(Qt.TextElideMode.ElideNone)
-        self.tabs.setAccessibleName("Parts of the request")
-        for page in (self.body, self.fields, self.query, self.mirror, self.info, self.tokens):
+        for page in (self.body, self.fields, self.query, self.mirror, self.raw, self.info, self.tokens):
             self._pages.addWidget(page)
         bar = QHBoxLayout()
         bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_3, 0)  # a tab has a ring and room in it
@@ -146,6 +163,7 @@ class DetailPane(QFrame):
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
+        column.addWidget(self.deleted_bar)
         column.addWidget(self.head)
         column.addLayout(bar)
         column.addWidget(line(content))
@@ -156,7 +174,7 @@ class DetailPane(QFrame):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._stack)
 
-    async def _load(self, capture_id: str) -> None:
+    async def _load(self, capture_id: str, seen: bool) -> None:
         capture = await self._doors.captures.get(capture_id)
         if self._latest.superseded:
             return
@@ -165,36 +183,47 @@ class DetailPane(QFrame):
             self.placeholder.say(NOT_STORED, LOST)
             return
         self._show(capture)
-        if not capture.read:
+        if not capture.read and seen:
             await self._doors.captures.mark_read([capture_id])
         if not self._latest.superseded:
             await self._load_deliveries(capture)
 
     def _show(self, capture: Capture) -> None:
         self._capture = capture
+        self._forget_deletion()
+        self._deletion.watch(capture)
         self.head.show_capture(capture, self._doors.providers)
         self.info.show_capture(capture, self._doors.providers)
         self.fields.show_fields(capture.headers, capture.trailers)
         query = query_rows(capture.target)
         self.query.set_rows(query)
-        for tab, count in ((HEADERS, len(capture.headers)), (QUERY, len(query))):
-            self.tabs.setTabText(tab, f"{TABS[tab]} {count}" if count else TABS[tab])
-        self.tabs.setTabEnabled(QUERY, bool(query))
-        wanted = self._tab_of.get(media_type(capture.content_type), BODY)
-        # Whether there are tokens is found out only later.
-        self.tabs.setCurrentIndex(BODY if wanted == TOKENS or (wanted == QUERY and not query) else wanted)
-        self.tabs.setTabVisible(TOKENS, False)
+        self.tabs.set_count(HEADERS, len(capture.headers))
+        self.tabs.set_count(QUERY, len(query))
+        self.mirror.clear()
+        if capture.mirror is MirrorState.NONE:
+            self.tabs.set_count(MIRROR, 0)
+        self.tabs.show_request(self._tab_of_request(capture, bool(query)), query=bool(query))
         self._stack.setCurrentIndex(1)
         source = of_capture(capture, self._doors.captures)
         self.body.show_source(source)
+        self.raw.show_capture(capture)
         self.tokens.show_tokens(capture, source)
         self.opened.emit(capture.id)
+        if self._enters:
+            self._enters = False
+            self.take_focus()
+
+    def _tab_of_request(self, capture: Capture, query: bool) -> int:
+        wanted = self._tab_of.get(media_type(capture.content_type))
+        if wanted == TOKENS and self.tabs.currentIndex() != TOKENS:
+            wanted = None  # whether there are tokens is found out only later
+        return tab_for(wanted, capture, query=query)
 
     async def _load_deliveries(self, capture: Capture) -> None:
         deliveries = await self._doors.deliveries.of_capture(capture.id)
         if self._capture is not capture:
             return
-        self.tabs.setTabText(MIRROR, f"{TABS[MIRROR]} {len(deliveries)}" if deliveries else TABS[MIRROR])
+        self.tabs.set_count(MIRROR, len(deliveries))
         endpoint = self._doors.endpoints.by_id(capture.endpoint_id)
         self.mirror.show_deliveries(deliveries, endpoint.forward_url if endpoint else None)
 
@@ -203,7 +232,10 @@ class DetailPane(QFrame):
         shown = self._capture
         if shown is None or shown.id != capture_id:
             return
-        self.tabs.setTabText(TOKENS, f"Tokens {count}")
+        self.tabs.set_count(TOKENS, count)
+        if not count and self.tabs.currentIndex() == TOKENS:
+            query = self.tabs.isTabEnabled(QUERY)
+            self.tabs.show_request(tab_for(None, shown, query=query), query=query)
         self.tabs.setTabVisible(TOKENS, count > 0)
         if count and self._tab_of.get(media_type(shown.content_type)) == TOKENS:
             self.tabs.setCurrentIndex(TOKENS)
@@ -214,7 +246,7 @@ class DetailPane(QFrame):
 
     @Slot(int)
     def _remember_tab(self, tab: int) -> None:
-        if tab >= 0 and self._capture is not None:
+        if self._capture is not None:
             self._tab_of[media_type(self._capture.content_type)] = tab
 
     def _mirrored(self, event: Mirrored) -> None:
@@ -231,10 +263,19 @@ class DetailPane(QFrame):
             self.head.show_capture(capture, self._doors.providers)
             self.info.show_capture(capture, self._doors.providers)
 
-    def _removed(self, event: RequestsRemoved) -> None:
-        shown = self._capture
-        if shown is None or shown.endpoint_id != event.endpoint_id:
-            return
-        # When the list has moved on to another request already, that one is being opened.
-        if shown.id == self._wanted and (event.ids is None or shown.id in event.ids):
-            self.clear()
+    def _forget_deletion(self) -> None:
+        self.deleted = ""
+        self._deletion.watch(None)
+        self.deleted_bar.say([])
+
+    @Slot(str)
+    def _say_deleted(self, reason: str) -> None:
+        self.deleted = reason
+        self.deleted_bar.say([reason, STAYS])
+        self.was_deleted.emit()
+
+    @Slot()
+    def _say_restored(self) -> None:
+        self._forget_deletion()
+        self._deletion.watch(self._capture)
+        self.was_deleted.emit()

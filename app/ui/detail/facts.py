@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import unquote_plus
 
-from app.core.clock import now_us
 from app.core.model import Capture, MirrorState
 from app.core.targets import query_pairs
-from app.core.wording import clock_time, exact_time, ms_text, size_text, time_text
+from app.core.wording import clock_time, count_of, day_text, day_time, full_time, ms_text, size_text, time_text
 
 STATE_WORDS = {
     MirrorState.NONE: "Not mirrored",
@@ -55,17 +54,21 @@ def query_rows(target: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def head_lines(capture: Capture) -> tuple[str, ...]:
+def head_lines(capture: Capture, now: int) -> tuple[str, ...]:
     """Time, size and source in one line, then the same in ever fewer words; the time of arrival goes last."""
-    size, time = size_text(capture.size), exact_time(capture.received_at)
-    moment, _, _ = time.rpartition(" ")
-    today = exact_time(now_us())[:10] == moment[:10]
-    short = clock_time(capture.received_at) if today else moment[:16]
+    size, at = size_text(capture.size), capture.received_at
+    time, day = day_time(at, now), day_text(at, now)
+    short = clock_time(at) if day == "Today" else f"{day} {clock_time(at)[:5]}"
     return (
         f"{size} · {time} · from {capture.source_address}",
         f"{size} · {time}",
-        f"{size} · {moment}",
-        moment,
+        time,
         f"{size} · {short}",
         short,
     )
+
+
+def head_meaning(capture: Capture) -> str:
+    """The same in full, in lines."""
+    source = f"{capture.source_address} port {capture.source_port}"
+    return f"{count_of(capture.size, 'byte')} from {source}\n{full_time(capture.received_at)}"

@@ -1,4 +1,4 @@
-"""Finds text in the body shown: how often, and the way from one place to the next."""
+"""The line to find text in the body shown: the field, how often it was found, and the way from place to place."""
 
 from __future__ import annotations
 
@@ -8,44 +8,35 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
-from app.core.search.spellings import Written
-from app.ui.detail.code_view import CodeView
-from app.ui.detail.found_text import MATCHES_MAX
+from app.ui.detail.finder import Finder
+from app.ui.detail.word_marks import WordMarks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import label
 
 
 class FindBar(QFrame):
-    """Searches `view`. Enter goes on, Shift+Enter back, Esc closes. While it is closed a filter's words are marked."""
+    """Drives the `finder` of the view shown. Enter goes on, Shift+Enter back, Esc stops a search, then closes. While it
+    is closed, `words` are marked."""
 
     closed = Signal()
-    beyond = Signal()
-    """The next place is wanted, and what is shown holds none."""
-    stop_asked = Signal()
-    """What was looked for beyond is not wanted any more."""
+    words_changed = Signal(object)
+    """What is marked in every body, as a sequence of words."""
 
-    def __init__(self, view: CodeView, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, words: WordMarks, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._view = view
-        self._matches: list[tuple[int, int]] = []
-        self._current = 0
-        self._words: Sequence[str] = ()
-        self._searched = 0
-        self.whole = True
-        """Whether all of the body is shown; otherwise more may be found further on."""
-        self.looking = False
-        """Whether that is being looked for."""
-        self._ended = False
-        self.written: Sequence[Written] = ()
-        """What the body may be written in."""
+        self.words = words
+        self.finder: Finder | None = None
         self.setProperty("part", "header")
         self.field = QLineEdit(self)
         self.field.setPlaceholderText("Find in body")
         self.field.setAccessibleName("Find in body")
         self.field.setClearButtonEnabled(True)
+        name_clear_button(self.field)
         self.field.textChanged.connect(self.search)
+        self.field.setMinimumWidth(80)
         self.count = label("", "small", self)
         self.hex = Button("Open in Hex", theme, self, kind="link")
         self.hex.hide()
@@ -74,8 +65,32 @@ class FindBar(QFrame):
             return True
         return super().event(event)
 
+    @property
+    def looking(self) -> bool:
+        """Whether the body is still being searched."""
+        return self.finder is not None and self.finder.busy
+
+    def set_words(self, words: Sequence[str]) -> None:
+        """Mark these in every body from now on, while no search is open."""
+        self.words_changed.emit(words)
+        self.words.set_words(words)
+
+    def use(self, finder: Finder) -> None:
+        """This view is shown, or shows something else: search in it."""
+        if self.finder is finder:
+            if not self.isHidden():
+                finder.shown_anew()
+            return
+        if self.finder is not None:
+            self.finder.changed.disconnect(self.show_state)
+            self.finder.clear()
+        self.finder = finder
+        finder.changed.connect(self.show_state)
+        self.search()
+
     def start(self) -> None:
         """Open, with what was last looked for selected."""
+        self.words.shown = False
         self.show()
         self.field.setFocus()
         self.field.selectAll()
@@ -84,38 +99,8 @@ class FindBar(QFrame):
     @Slot()
     def search(self) -> None:
         """Look for the field's text in what is shown now."""
-        if not self.isVisible():
-            return
-        self.stop_asked.emit()
-        self._ended = False
-        wanted = self.field.text()
-        self._matches = self._view.find_all(wanted, self.written)
-        self._current = 0
-        self._show(wanted)
-
-    def look_again(self) -> None:
-        """More is shown than was searched; the place found and what is in view stay."""
-        if self.isVisible():
-            self._matches = self._view.find_all(self.field.text(), self.written)
-            self._show(self.field.text(), move=False)
-        elif self.isHidden() and self._words:
-            more, self._searched = self._view.find_words(self._words, self.written, self._searched)
-            self._matches = (self._matches + more)[:MATCHES_MAX]
-            self._view.show_match(self._matches, self._current, move=False)
-
-    def set_words(self, words: Sequence[str]) -> None:
-        """Mark these in every body from now on."""
-        self._words = words
-        self.mark_words(move=False)
-
-    def mark_words(self, *, move: bool = True) -> None:
-        """Mark the filter's words in what is shown now, and bring the first into view if to `move`."""
-        if not self.isHidden():
-            return
-        self._matches, self._searched, self._current = [], 0, 0
-        if self._words:
-            self._matches, self._searched = self._view.find_words(self._words, self.written)
-        self._view.show_match(self._matches, 0, move=move)
+        if not self.isHidden() and self.finder is not None:
+            self.finder.search(self.field.text())
 
     @Slot()
     def go_on(self) -> None:
@@ -130,16 +115,21 @@ class FindBar(QFrame):
     @Slot()
     def leave(self) -> None:
         """Close, and mark nothing any more."""
-        self.stop_asked.emit()
-        self.hide()
-        self.mark_words(move=False)
+        self.put_away()
+        self.words.mark(move=False)
         self.closed.emit()
+
+    def put_away(self) -> None:
+        """Close without a word: another body is shown."""
+        self.hide()
+        self.words.shown = True
+        if self.finder is not None:
+            self.finder.clear()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter, Shift+Enter, Esc."""
-        if event.key() == Qt.Key.Key_Escape and self.looking:
-            self.stop_asked.emit()
-            self._show(self.field.text(), move=False)
+        if event.key() == Qt.Key.Key_Escape and self.finder is not None and self.finder.busy:
+            self.finder.stop()
         elif event.key() == Qt.Key.Key_Escape:
             self.leave()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -147,41 +137,19 @@ class FindBar(QFrame):
         else:
             super().keyPressEvent(event)
 
-    def found(self) -> int:
-        """How many places are known."""
-        return len(self._matches)
-
-    def show_place(self, number: int) -> None:
-        """Bring this one into view."""
-        self._current = number
-        self._show(self.field.text())
-
-    def tell(self, text: str, *, to_hex: bool = False) -> None:
-        """What goes on beyond what is shown; with the way to hex if what was found can be seen there."""
-        self.count.setText(text)
-        self.hex.setVisible(to_hex)
-
-    def end_reached(self, *, further: bool) -> None:
-        """The body's end was reached; there may have been places `further` on than the view goes."""
-        self._ended = True
-        self._show(self.field.text(), move=False)
-        if further:
-            self.tell("No more until the end")
+    @Slot()
+    def show_state(self) -> None:
+        """Say what the finder knows."""
+        finder = self.finder
+        if finder is None:
+            return
+        self.count.setText(finder.told())
+        self.hex.setVisible(finder.not_in_view and bool(self.field.text()))
+        for button in (self.back, self.next):
+            button.setEnabled(finder.total > 0)
 
     def _move(self, step: int) -> None:
-        last = self._current == len(self._matches) - 1 or not self._matches
-        if step > 0 and last and self.field.text() and not (self.whole or self._ended):
-            self.beyond.emit()
-        elif self._matches:
-            self._current = (self._current + step) % len(self._matches)
-            self._show(self.field.text())
-
-    def _show(self, wanted: str, *, move: bool = True) -> None:
-        found = len(self._matches)
-        more = "+" if found == MATCHES_MAX else ""
-        place = f"{self._current + 1:,} of {found:,}{more}" if found else "None"
-        known = self.whole or self._ended
-        self.tell((place if known else f"{place} so far") if wanted else "")
-        self.back.setEnabled(bool(found))
-        self.next.setEnabled(bool(found) or (bool(wanted) and not known))
-        self._view.show_match(self._matches, self._current, move=move)
+        if self.isHidden():
+            self.words.move(step)
+        elif self.finder is not None:
+            self.finder.step(step)

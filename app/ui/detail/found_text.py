@@ -74,3 +74,8 @@ def qt_spans(line: Line) -> list[tuple[int, int, str]]:
         return [(start, end - start, kind) for start, end, kind in line.spans]
     at = [0, *accumulate(2 if character > "\uffff" else 1 for character in line.text)]
     return [(at[start], at[end] - at[start], kind) for start, end, kind in line.spans]
+
+
+def characters(text: str, units: int) -> int:
+    """How many characters of `text` its first UTF-16 units are."""
+    return len(text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore"))

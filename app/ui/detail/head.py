@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
+from app.core.clock import now_us
 from app.core.model import Capture
-from app.core.wording import ms_text, sender_line
+from app.core.wording import ms_text, sender_line, to_midnight_ms
 from app.ui.commands.command import Command
-from app.ui.detail.facts import head_lines
+from app.ui.detail.facts import head_lines, head_meaning
 from app.ui.detail.note import NotePanel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -21,6 +23,8 @@ from app.ui.widgets.badge import MethodBadge, Pill, Tone
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.fitting_label import FittingLabel
 from app.ui.widgets.labels import ElidedLabel
+
+DAY_CHECK_MS = 60_000
 
 
 def reply_tone(status: int) -> Tone:
@@ -53,6 +57,10 @@ class DetailHead(QFrame):
         top.addWidget(self.cut)
         top.addWidget(self.reply)
         self._theme = theme
+        self._capture: Capture | None = None
+        self._day = QTimer(self)
+        self._day.setSingleShot(True)
+        self._day.timeout.connect(self._name_day)
         self._below = below = QHBoxLayout()
         below.setSpacing(metrics.SPACE_1)
         below.addWidget(self.facts, 1)
@@ -80,4 +88,24 @@ class DetailHead(QFrame):
         self.cut.setVisible(not capture.complete)
         self.told_by.setText(sender_line(capture.provider, capture.event, providers))
         self.told_by.setVisible(bool(self.told_by.text()))
-        self.facts.set_wordings(head_lines(capture))
+        self._capture = capture
+        self._name_day()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """While nobody looked the day may have changed."""
+        super().showEvent(event)
+        self._name_day()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Nobody looks."""
+        super().hideEvent(event)
+        self._day.stop()
+
+    @Slot()
+    def _name_day(self) -> None:
+        """Today is yesterday after midnight."""
+        if self._capture is not None:
+            now = now_us()
+            self.facts.set_wordings(head_lines(self._capture, now), head_meaning(self._capture))
+            # A clock that is set, or a sleeping computer, moves midnight: so it is looked at in between too.
+            self._day.start(min(DAY_CHECK_MS, to_midnight_ms(now)))

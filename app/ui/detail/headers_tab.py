@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.model import Headers
@@ -10,7 +11,8 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
 
 TRAILERS_HEIGHT = 220
-"""Pixels that trailers take of the headers at most; more are scrolled."""
+"""Pixels that trailers take of the headers at most, or half of the tab while one is shown in full."""
+COPY = "Copy as header line"
 
 
 class HeadersTab(QWidget):
@@ -18,8 +20,10 @@ class HeadersTab(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self.headers = PairsView(("Name", "Value"), theme, self)
-        self.trailers = PairsView(("Trailers", "Sent behind the body"), theme, self)
+        self.headers = PairsView(("Name", "Value"), theme, self, COPY)
+        self.headers.setAccessibleName("Headers")
+        self.trailers = PairsView(("Trailers", "Sent behind the body"), theme, self, COPY)
+        self.trailers.fitted.connect(self._fit_trailers)
         self.trailers.setAccessibleName("Trailers")
         self.setFocusProxy(self.headers)
         self._line = line(self)
@@ -36,7 +40,10 @@ class HeadersTab(QWidget):
         self._line.setVisible(bool(trailers))
         self.trailers.setVisible(bool(trailers))
         self.trailers.set_rows(trailers)
-        if trailers:
-            rows = sum(map(self.trailers.rowHeight, range(len(trailers))))
-            height = self.trailers.horizontalHeader().sizeHint().height() + rows + 2
-            self.trailers.setFixedHeight(min(height, TRAILERS_HEIGHT))
+
+    @Slot()
+    def _fit_trailers(self) -> None:
+        rows = sum(map(self.trailers.rowHeight, range(self.trailers.pairs.rowCount())))
+        height = self.trailers.horizontalHeader().sizeHint().height() + rows + 2
+        most = max(TRAILERS_HEIGHT, self.height() // 2) if self.trailers.any_open else TRAILERS_HEIGHT
+        self.trailers.setFixedHeight(min(height, most))

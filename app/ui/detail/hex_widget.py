@@ -7,6 +7,7 @@ from collections import OrderedDict
 from PySide6.QtCore import QRect, QSize, Qt, Slot
 from PySide6.QtGui import (
     QColor,
+    QFont,
     QFontMetrics,
     QGuiApplication,
     QKeyEvent,
@@ -21,9 +22,9 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 from app.core.bodies.hex_view import ROW, HexRow, hex_rows, offset_digits, row_count, row_text
 from app.ui.detail.latest import Latest
 from app.ui.detail.source import BodySource
+from app.ui.detail.text_size import TextSize
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
-from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.toast import Toast
 
@@ -44,12 +45,9 @@ class HexWidget(QAbstractScrollArea):
         self._pages: OrderedDict[int, bytes] = OrderedDict()
         self._latest = Latest(tasks, "hex view: read")
         self._selection: tuple[int, int] | None = None
-        self._mono = mono_font(SMALL)
-        fm = QFontMetrics(self._mono)
-        self._row, self._char = fm.height() + 3, fm.horizontalAdvance("0")
-        self._ascent = fm.ascent()
+        self._marked: tuple[int, int] | None = None
         self.notices = Toast(theme, self)
-        self.setFont(self._mono)
+        self._text_size = TextSize(self, theme.body_text, self._set_font)
         self.setAccessibleName("Body as hexadecimal")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.verticalScrollBar().valueChanged.connect(self._repaint)
@@ -61,17 +59,18 @@ class HexWidget(QAbstractScrollArea):
         self._latest.stop()
         self._source = source
         self._pages.clear()
-        self._selection = None
+        self._selection = self._marked = None
         self.verticalScrollBar().setValue(0)
         self._set_ranges()
         self.viewport().update()
 
-    def go_to(self, offset: int, length: int) -> None:
-        """Select the rows of these bytes, bring them into view, take the keyboard."""
-        row = offset // ROW
-        self._selection = (row, (offset + max(1, length) - 1) // ROW)
-        self.verticalScrollBar().setValue(max(0, row - self._visible_rows() // 2))
-        self.setFocus()
+    def mark(self, place: tuple[int, int] | None) -> None:
+        """Mark these bytes (the first, and how many) and bring them into view; None marks nothing."""
+        self._marked = place
+        if place is not None:
+            row, shown = place[0] // ROW, self._visible_rows()
+            if not 0 <= row - self.verticalScrollBar().value() < shown:
+                self.verticalScrollBar().setValue(max(0, row - shown // 2))
         self.viewport().update()
 
     def sizeHint(self) -> QSize:
@@ -153,6 +152,7 @@ class HexWidget(QAbstractScrollArea):
         tokens = self._theme.tokens
         if self._selection and min(self._selection) <= number <= max(self._selection):
             painter.fillRect(QRect(-metrics.SPACE_1, top, self._width(), self._row), QColor(tokens.selection))
+        self._paint_marks(painter, top, number)
         base, x = top + self._ascent + 1, 0
         painter.setPen(QColor(tokens.text_faint))
         painter.drawText(x, base, row.offset)
@@ -165,6 +165,20 @@ class HexWidget(QAbstractScrollArea):
         x += (ROW * 3) * self._char + _GAP
         painter.setPen(QColor(tokens.code_string))
         painter.drawText(x, base, row.ascii)
+
+    def _paint_marks(self, painter: QPainter, top: int, row: int) -> None:
+        """Behind the bytes marked, on both sides."""
+        if self._marked is None or self._source is None:
+            return
+        first = max(self._marked[0], row * ROW) - row * ROW
+        last = min(sum(self._marked), (row + 1) * ROW) - row * ROW
+        cells = offset_digits(self._source.size) * self._char + _GAP
+        ascii_at = cells + ROW * 3 * self._char + _GAP
+        colour = QColor(self._theme.tokens.warning_soft)
+        for at in range(first, last):
+            x = cells + at * 3 * self._char + (self._char if at >= ROW // 2 else 0)
+            painter.fillRect(QRect(x - self._char // 2, top, 3 * self._char, self._row), colour)
+            painter.fillRect(QRect(ascii_at + at * self._char, top, self._char, self._row), colour)
 
     def _ask(self, pages: list[int]) -> None:
         source = self._source
@@ -205,6 +219,15 @@ class HexWidget(QAbstractScrollArea):
         side = self.horizontalScrollBar()
         side.setRange(0, max(0, self._width() + metrics.SPACE_3 - self.viewport().width()))
         side.setPageStep(self.viewport().width())
+
+    def _set_font(self, font: QFont) -> None:
+        self._mono = font
+        fm = QFontMetrics(font)
+        self._row, self._char = fm.height() + 3, fm.horizontalAdvance("0")
+        self._ascent = fm.ascent()
+        self.setFont(font)
+        self._set_ranges()
+        self.viewport().update()
 
     @Slot()
     def _repaint(self) -> None:

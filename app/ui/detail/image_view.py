@@ -1,4 +1,4 @@
-"""Shows a body that is a picture, scaled to fit; it is read, unpacked and decoded off the GUI thread."""
+"""Shows a body that is a picture or a drawing, scaled to fit; it is read, unpacked and decoded off the GUI thread."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QBrush, QColor, QFocusEvent, QImage, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.core.bodies import svg_clean
+from app.core.bodies.choice import HEAD
+from app.ui.detail.drawing_process import Wanted, draw_apart
 from app.ui.detail.latest import Latest
 from app.ui.detail.picture import BYTES_MAX, Picture, decoded, too_long
 from app.ui.detail.source import BodySource
@@ -88,6 +91,9 @@ class ImageView(QWidget):
             return None
         if len(data) > BYTES_MAX:
             return too_long(source.size)
+        if svg_clean.begins(data[:HEAD]):
+            self._say(Picture("Drawing…"))  # by another process, which takes a moment
+            return await draw_apart(Wanted(kind="svg", content_type="", width=0, ratio=1.0), data)
         return await asyncio.get_running_loop().run_in_executor(None, decoded, data)
 
     def _say(self, picture: Picture) -> None:

@@ -23,6 +23,7 @@ class InfoTab(PairsView):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(("Fact", "Value"), theme, parent)
         self.horizontalHeader().hide()
+        self.setAccessibleName("Info")
         self._id = ""
         self._rows: list[tuple[str, str]] = []
         self._charset = ""

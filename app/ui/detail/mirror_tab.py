@@ -1,4 +1,4 @@
-"""What became of a request's mirroring: each delivery, and what the target answered."""
+"""What became of a request's mirroring: each delivery, and the target's response."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from app.core.model import Delivery, MirrorState
 from app.core.wording import exact_time, ms_text
 from app.ui.detail.body_pane import EMPTY_WIDTH, BodyPane
 from app.ui.detail.facts import STATE_WORDS
+from app.ui.detail.headers_tab import COPY
 from app.ui.detail.pairs_view import PairsView
 from app.ui.detail.segmented import Segmented
 from app.ui.detail.source import of_delivery
@@ -42,20 +43,21 @@ class MirrorTab(QWidget):
         self.choice = QComboBox(self)
         self.choice.setAccessibleName("Delivery")
         self.state = Pill("", "neutral", self)
-        self.url = ElidedLabel("", "", self)
+        self.url = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
         self.url.setFont(mono_font())
         self._copy = CopyButton("", "URL", theme, self)
         self.facts = label("", "small", self)
         self.reason = label("", "error", self, wrap=True)
         self.reason.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.parts = Segmented((("body", "Answer body"), ("headers", "Answer headers")), theme, self)
-        self.body = BodyPane(theme, tasks, self, "The answer has no body")
-        self.headers = PairsView(("Name", "Value"), theme, self)
+        self.parts = Segmented((("body", "Response body"), ("headers", "Response headers")), theme, self)
+        self.body = BodyPane(theme, tasks, self, "The response has no body")
+        self.headers = PairsView(("Name", "Value"), theme, self, COPY)
+        self.headers.setAccessibleName("Response headers")
         self.empty = EmptyState("mirror", "Not mirrored", "", theme, self)
-        self.empty.text.setFixedWidth(EMPTY_WIDTH)
+        self.empty.set_text_width(EMPTY_WIDTH)
         self._outer = QStackedWidget(self)
         self._answer = QStackedWidget(self)
-        self._no_answer = QWidget(self)
+        self._no_answer, self._blank = QWidget(self), QWidget(self)
         self._build_layout()
         self.choice.currentIndexChanged.connect(self._choose)
         self.parts.chosen.connect(self._choose_part)
@@ -84,6 +86,12 @@ class MirrorTab(QWidget):
         self.choice.blockSignals(False)
         self.choice.setVisible(count > 1)
         self._choose(0)
+
+    def clear(self) -> None:
+        """Show nothing until the deliveries of another request are known."""
+        self.stop()
+        self._shown = []
+        self._outer.setCurrentWidget(self._blank)
 
     def stop(self) -> None:
         """Give up loading."""
@@ -119,6 +127,7 @@ class MirrorTab(QWidget):
         column.addWidget(self._answer, 1)
         self._outer.addWidget(self.empty)
         self._outer.addWidget(page)
+        self._outer.addWidget(self._blank)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._outer)
@@ -130,15 +139,15 @@ class MirrorTab(QWidget):
             return
         delivery = self._shown[number]
         self.state.show_state(STATE_WORDS[delivery.state], TONES[delivery.state])
-        self.url.setText(escape(delivery.url))
+        self.url.setText(escape(delivery.request_url))
         self.url.updateGeometry()
-        self._copy.text_to_copy = delivery.url
+        self._copy.text_to_copy = delivery.request_url
         self.facts.setText(" · ".join(_facts(delivery)))
         self.reason.setText(escape(delivery.error or ""))
         self.reason.setVisible(bool(delivery.error))
         answered = delivery.status is not None
         self.parts.setVisible(answered)
-        self.parts.set_title("headers", f"Answer headers {len(delivery.response_headers)}")
+        self.parts.set_title("headers", f"Response headers {len(delivery.response_headers)}")
         self.headers.set_rows(delivery.response_headers)
         if answered:
             self.body.show_source(of_delivery(delivery, self._port))
@@ -152,12 +161,12 @@ class MirrorTab(QWidget):
 
 
 def _facts(delivery: Delivery) -> list[str]:
-    facts = [f"Answered {delivery.status}" if delivery.status is not None else "No answer"]
+    facts = [f"Response {delivery.status}" if delivery.status is not None else "No response"]
     if delivery.state is MirrorState.QUEUED:
         facts = ["Waiting to be sent"]
     if delivery.ms is not None:
         facts.append(ms_text(delivery.ms))
     facts.append(exact_time(delivery.started_at or delivery.queued_at))
     if delivery.response_truncated:
-        facts.append("only the first 1 MiB of the answer was kept")
+        facts.append("only the first 1 MiB of the response was kept")
     return facts

@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.rules import NOTE_MAX, note_error
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -26,6 +26,7 @@ class NotePanel(QFrame):
     """`show_note` shows one; `start` writes it. `saved` carries the request's id and the new text.
 
     Who goes on to another request while writing has it saved; what the store could not take is kept for coming back.
+    Nothing is saved any more once the request was deleted.
     """
 
     saved = Signal(str, str)
@@ -37,6 +38,7 @@ class NotePanel(QFrame):
         self._note = self._stored = ""
         self._drafts: dict[str, str] = {}
         self._came_from: QWidget | None = None
+        self._unsaved_for = ""
         self.writing = False
         self.text = _NoteEdit(self)
         self.text.done.connect(self.save)
@@ -70,10 +72,23 @@ class NotePanel(QFrame):
             if not self.writing:
                 self._show()
 
+    def keep_unsaved(self, reason: str) -> None:
+        """The request was deleted, as `reason` says: what is being written stays, to be copied. Empty: it is stored."""
+        if reason != self._unsaved_for:
+            self._unsaved_for = reason
+            self.save_button.setEnabled(not reason)
+            self.edit.setEnabled(not reason)
+            self._check()
+
     async def follow(self, saving: Awaitable[None], capture_id: str, text: str) -> None:
-        """Wait for `saving` of what `saved` told. Where the store cannot take it now, it is there to be saved again."""
+        """Wait for `saving` of what `saved` told. Where the store cannot take it now, it is there to be saved again; of
+        a request that was deleted meanwhile it is there to be copied.
+        """
         try:
             await saving
+        except NotFoundError:
+            if isValid(self) and capture_id == self._capture_id:
+                self._give_back(capture_id, text)
         except StorageUnavailableError:
             if isValid(self):
                 self._give_back(capture_id, text)
@@ -82,14 +97,14 @@ class NotePanel(QFrame):
     @Slot()
     def start(self) -> None:
         """Write the note of the request shown."""
-        if self._capture_id is not None and not self.writing:
+        if self._capture_id is not None and not self.writing and not self._unsaved_for:
             self._came_from = self.window().focusWidget()
             self._write(self._note)
 
     @Slot()
     def save(self) -> None:
         """Keep what is written."""
-        if self.writing:
+        if self.writing and not self._unsaved_for:
             self._tell()
             self._end()
 
@@ -164,9 +179,13 @@ class NotePanel(QFrame):
     @Slot()
     def _check(self) -> None:
         left_out, length = self.text.left_out, len(self.text.toPlainText().strip())
-        self.hint.setProperty("kind", "error" if left_out else "small")
+        unsaved = bool(self._unsaved_for) and self.writing
+        self.hint.setProperty("kind", "error" if left_out or unsaved else "small")
         restyle(self.hint)
         self._fit()
+        if unsaved:
+            self.hint.setText("Cannot be saved: the request was deleted. Copy the text to keep it.")
+            return
         told = f"{left_out:,} more did not fit" if left_out else "Ctrl+Enter saves, Esc cancels"
         self.hint.setText(f"{length:,} of {NOTE_MAX:,} · {told}")
 
@@ -176,7 +195,7 @@ class NotePanel(QFrame):
 
     def _tell(self) -> None:
         text = self.text.toPlainText().strip()
-        if self._capture_id is not None and text != self._note:
+        if self._capture_id is not None and text != self._note and not self._unsaved_for:
             self._note = text
             self.saved.emit(self._capture_id, text)
 

@@ -1,4 +1,7 @@
-"""Names and values as a table: in their order, with their case and duplicates; long values wrap and never push."""
+"""Names and values as a table: in their order, with their case and duplicates; long values wrap and never push.
+
+Of a very long value the beginning is shown, with the way to all of it in place.
+"""
 
 from __future__ import annotations
 
@@ -6,100 +9,56 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QRect, Qt, Slot
-from PySide6.QtGui import QAction, QColor, QFont, QFontMetrics, QGuiApplication, QKeySequence, QPainter, QResizeEvent
+from PySide6.QtCore import (
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import (
+    QAction,
+    QFontMetrics,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QLineEdit,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QTableView,
     QWidget,
 )
 
 from app.core.bodies.escape import escape
-from app.ui.search.wrapped_marks import paint_wrapped
+from app.ui.detail.pairs_delegate import PairsDelegate
+from app.ui.detail.pairs_model import Index, PairsModel, Row
+from app.ui.detail.value_field import ValueField
 from app.ui.theme import metrics
-from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
 
 LINES_MAX = 8
-"""Lines of a cell that are shown; the rest is for Copy."""
-SHOWN_MAX = 4_000
-PADDING = 6
-
-Index = QModelIndex | QPersistentModelIndex
-Row = tuple[str, ...]
-_NO_INDEX = QModelIndex()
-_RAW = Qt.ItemDataRole.UserRole
-
-
-class PairsModel(QAbstractTableModel):
-    """Rows of texts, one for each column; shown with nothing hidden in them, copied as they are."""
-
-    def __init__(self, columns: Sequence[str], parent: QObject) -> None:
-        super().__init__(parent)
-        self._columns = tuple(columns)
-        self._rows: list[Row] = []
-
-    def set_rows(self, rows: Sequence[Row]) -> None:
-        """Show these."""
-        self.beginResetModel()
-        self._rows = list(rows)
-        self.endResetModel()
-
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """Rows."""
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        """Columns."""
-        return 0 if parent.isValid() else len(self._columns)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The text, escaped; as it is for editing and `_RAW`."""
-        if not index.isValid():
-            return None
-        text = self._rows[index.row()][index.column()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return escape(text[:SHOWN_MAX]) + ("…" if len(text) > SHOWN_MAX else "")
-        return text if role == _RAW else None
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Column titles."""
-        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
-            return self._columns[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        return None
-
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        """Editable, because a read-only field is how part of a text is selected."""
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
-
-    def text(self, row: int) -> str:
-        """A row as `name: value`."""
-        return ": ".join(self._rows[row][:2])
-
-    def value(self, row: int) -> str:
-        """A row's second text."""
-        return self._rows[row][1]
-
-    def cells(self, row: int) -> Row:
-        """A row's texts."""
-        return self._rows[row]
+"""Lines of a cell that are shown of a value that has more than one line more."""
+MANY_ROWS = 500
+"""In tables with more rows one line of a long value is shown."""
+SHOW_ALL = "Show all of the value"
 
 
 class PairsView(QTableView):
-    """A table of pairs. Double-click selects within a value; Ctrl+C copies rows."""
+    """A table of pairs. Double-click selects within a value; Ctrl+C copies rows; Enter shows all of a long value."""
 
-    def __init__(self, columns: Sequence[str], theme: Theme, parent: QWidget) -> None:
+    fitted = Signal()
+    """The rows have other heights."""
+
+    def __init__(
+        self, columns: Sequence[str], theme: Theme, parent: QWidget, copy_text: str = "Copy name and value"
+    ) -> None:
         super().__init__(parent)
+        self._theme = theme
+        self._open: dict[int, list[ValueField]] = {}
         self.pairs = PairsModel(columns, self)
         self.setModel(self.pairs)
-        self._delegate = _PairsDelegate(theme, self)
+        self._delegate = PairsDelegate(theme, self)
         self.setItemDelegate(self._delegate)
         self.setShowGrid(False)
         self.setWordWrap(True)
@@ -111,6 +70,7 @@ class PairsView(QTableView):
         )
         self.verticalHeader().hide()
         self.verticalHeader().setMinimumSectionSize(20)
+        self.verticalHeader().setDefaultSectionSize(metrics.ROW_DENSE)
         header = self.horizontalHeader()
         header.setStretchLastSection(True)
         header.setHighlightSections(False)
@@ -119,14 +79,19 @@ class PairsView(QTableView):
         header.sectionResized.connect(self._fit_rows)
         self.setTabKeyNavigation(False)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self._show_all = self._add_action(SHOW_ALL, self._toggle_current)
+        self._show_all.setVisible(False)
+        self.viewport().setMouseTracking(True)
         self._add_action("Copy value", self.copy_values)
-        copy = self._add_action("Copy name and value", self.copy_rows)
+        copy = self._add_action(copy_text, self.copy_rows)
         copy.setShortcut(QKeySequence(QKeySequence.StandardKey.Copy))
         copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         self._add_action("Copy all", self.copy_all)
+        self.selectionModel().selectionChanged.connect(self._name_action)
 
     def set_rows(self, rows: Sequence[Row]) -> None:
         """Show these pairs."""
+        self._open.clear()  # their fields go with the rows
         self.pairs.set_rows(rows)
         self._fit_columns()
         self.scrollToTop()
@@ -134,6 +99,9 @@ class PairsView(QTableView):
     def mark(self, words: re.Pattern[str] | None) -> None:
         """Mark what this matches, in these rows and all later ones; None marks nothing."""
         self._delegate.marked = words
+        for fields in self._open.values():
+            for field in fields:
+                field.mark(words)
         self.viewport().update()
 
     @property
@@ -145,6 +113,72 @@ class PairsView(QTableView):
         """Wrap anew."""
         super().resizeEvent(event)
         self._fit_columns()
+
+    @Slot(int)
+    def toggle(self, row: int) -> None:
+        """Show all of the long values of a row, with the keyboard in the first, or their beginnings again."""
+        fields = self._open.pop(row, [])
+        if fields:
+            inside = any(field.isAncestorOf(self.focusWidget()) for field in fields if self.focusWidget() is not None)
+            for column in range(self.pairs.columnCount()):
+                self.setIndexWidget(self.pairs.index(row, column), None)  # type: ignore[arg-type]  # Qt's way to remove
+            self._fit_rows()
+            if inside or not self.hasFocus():
+                self.setFocus()
+        else:
+            self._open[row] = [self._make_field(row, column) for column in sorted(self.pairs.cut.get(row, ()))]
+            self._fit_rows()
+            if self._open[row]:
+                self._open[row][-1].setFocus()
+            else:
+                del self._open[row]
+        self.scrollTo(self.pairs.index(row, 0))
+        self._name_action()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """A long value is shown in full, where all of it can be selected."""
+        index = self.indexAt(event.position().toPoint())
+        if index.column() in self.pairs.cut.get(index.row(), ()):
+            self.toggle(index.row())
+        else:
+            super().mouseDoubleClickEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter shows all of a long value, and less again."""
+        row = self.currentIndex().row()
+        long = row in self.pairs.cut or row in self._open
+        if long and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F2):
+            self.toggle(row)
+        else:
+            super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """The line under a long value is a link."""
+        row = self._link_at(event)
+        if row is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.selectRow(row)
+            self.toggle(row)
+        else:
+            super().mousePressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """A link has a hand."""
+        over = self._link_at(event) is not None
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+        super().mouseMoveEvent(event)
+
+    def is_open(self, index: Index) -> bool:
+        """Whether all of this value is shown, by a field of its own."""
+        return self.indexWidget(index) is not None
+
+    @property
+    def any_open(self) -> bool:
+        """Whether some long value is shown in full."""
+        return bool(self._open)
+
+    def lines_shown(self) -> int:
+        """Lines of a long value that are shown."""
+        return LINES_MAX if self.pairs.rowCount() <= MANY_ROWS else 1
 
     @Slot()
     def copy_rows(self) -> None:
@@ -164,6 +198,33 @@ class PairsView(QTableView):
     def _copy(self, lines: list[str]) -> None:
         if lines:
             QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def _make_field(self, row: int, column: int) -> ValueField:
+        index = self.pairs.index(row, column)
+        font = self._delegate.font_of(column)
+        field = ValueField(row, self.pairs.cells(row)[column], font, self._theme, self.viewport(), first=column == 0)
+        field.mark(self.marked)
+        field.closed.connect(self.toggle)
+        self.setIndexWidget(index, field)
+        return field
+
+    def _link_at(self, event: QMouseEvent) -> int | None:
+        index = self.indexAt(event.position().toPoint())
+        if not index.isValid() or index.column() not in self.pairs.cut.get(index.row(), ()) or self.is_open(index):
+            return None
+        link = self._delegate.link_rect(self, self.visualRect(index), index)
+        return index.row() if link.contains(event.position().toPoint()) else None
+
+    @Slot()
+    def _toggle_current(self) -> None:
+        self.toggle(self.currentIndex().row())
+
+    @Slot()
+    def _name_action(self) -> None:
+        """The row's menu offers what can be done with it."""
+        row = self.currentIndex().row()
+        self._show_all.setVisible(row in self.pairs.cut or row in self._open)
+        self._show_all.setText("Show less" if row in self._open else SHOW_ALL)
 
     def _chosen(self) -> list[int]:
         return sorted(index.row() for index in self.selectionModel().selectedRows())
@@ -190,57 +251,11 @@ class PairsView(QTableView):
 
     @Slot()
     def _fit_rows(self) -> None:
-        """Heights by the wrapped texts, within bounds; a table of thousands keeps one height."""
-        count = self.pairs.rowCount()
-        for row in range(count):
-            height = self._delegate.height(self, row) if count <= 500 else metrics.ROW_DENSE
+        """Heights by the wrapped texts, within bounds."""
+        most = self.lines_shown()
+        self.pairs.cut.clear()
+        for row in range(self.pairs.rowCount()):
+            height = self._delegate.height(self, row, most)
             if self.rowHeight(row) != height:
                 self.setRowHeight(row, height)
-
-
-class _PairsDelegate(QStyledItemDelegate):
-    def __init__(self, theme: Theme, view: PairsView) -> None:
-        super().__init__(view)
-        self._theme = theme
-        self.marked: re.Pattern[str] | None = None
-        self.name_font, self._font = mono_font(SMALL, QFont.Weight.Medium), mono_font(SMALL)
-        self._name_metrics, self._metrics = QFontMetrics(self.name_font), QFontMetrics(self._font)
-
-    def height(self, view: PairsView, row: int) -> int:
-        tallest = metrics.ROW_DENSE
-        for column, text in enumerate(view.pairs.cells(row)):
-            fm = self._metrics if column else self._name_metrics
-            width = max(40, view.columnWidth(column) - 2 * metrics.SPACE_3)
-            room = QRect(0, 0, width, 10_000)
-            used = fm.boundingRect(room, int(Qt.TextFlag.TextWrapAnywhere), escape(text[:SHOWN_MAX]) or " ").height()
-            tallest = max(tallest, min(used, LINES_MAX * fm.lineSpacing()) + 2 * PADDING)
-        return tallest
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        tokens, rect = self._theme.tokens, option.rect
-        painter.save()
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        painter.fillRect(rect, QColor(tokens.selection if selected else tokens.surface))
-        painter.setPen(QColor(tokens.border))
-        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
-        painter.setClipRect(rect)
-        first = index.column() == 0
-        painter.setFont(self.name_font if first else self._font)
-        painter.setPen(QColor(tokens.text_muted if first else tokens.text))
-        inner = rect.adjusted(metrics.SPACE_3 + (metrics.SPACE_1 if first else 0), PADDING, -metrics.SPACE_3, -PADDING)
-        paint_wrapped(painter, inner, index.data(), self.marked, tokens)
-        painter.restore()
-
-    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
-        field = QLineEdit(parent)
-        field.setReadOnly(True)
-        field.setFont(self._font)
-        field.setText(str(index.data(_RAW)).replace("\n", " "))
-        field.setCursorPosition(0)
-        return field
-
-    def setEditorData(self, editor: QWidget, index: Index) -> None:
-        """It was filled when it was made."""
-
-    def setModelData(self, editor: QWidget, model: Any, index: Index) -> None:
-        """Nothing is ever changed."""
+        self.fitted.emit()

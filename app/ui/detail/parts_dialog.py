@@ -23,8 +23,10 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.labels import plain_tooltip
 
-WIDTH, LIST_WIDTH = 920, 248
+WIDTH, HEIGHT, LIST_WIDTH = 920, 640, 248
 BYTES_MAX = 64 * 1024 * 1024
 """Bytes of a body, unpacked, whose parts are listed."""
 NAME_MAX = 80
@@ -70,10 +72,8 @@ class PartsDialog(Dialog):
         tasks.start(self._fill(source), "parts: read")
 
     def sizeHint(self) -> QSize:
-        """Never larger than the window it stands on."""
-        below = self.parentWidget()
-        window = below.window() if below is not None else self
-        return QSize(min(WIDTH, window.width() - 48), min(640, window.height() - 48))
+        """Never larger than the screen."""
+        return bounded(self, QSize(WIDTH, HEIGHT))
 
     def is_idle(self) -> bool:
         """Always: it shows only."""
@@ -93,6 +93,7 @@ class PartsDialog(Dialog):
         for part in parts:
             item = QListWidgetItem(_title(part))
             item.setSizeHint(QSize(0, metrics.ROW_DENSE + 2))
+            item.setToolTip(plain_tooltip(escape(part.part.file_name or part.part.name or "")))
             self.list.addItem(item)
         told = [f"Only parts within the first {size_text(BYTES_MAX)} are listed."] if cut else []
         if len(parts) == PARTS_MAX:
@@ -139,4 +140,5 @@ def of_part(found: WholePart) -> BodySource:
 
 def _title(found: WholePart) -> str:
     name = found.part.file_name or found.part.name
-    return f"{found.number}  {escape(name[:NAME_MAX])}" if name else f"{found.number}  {size_text(len(found.data))}"
+    short = name if not name or len(name) <= NAME_MAX else f"{name[:NAME_MAX]}…"
+    return f"{found.number}  {escape(short)}" if short else f"{found.number}  {size_text(len(found.data))}"

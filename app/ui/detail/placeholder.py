@@ -17,12 +17,16 @@ class Placeholder(EmptyState):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__("body", "", "", theme, parent)
-        self.text.setFixedWidth(EMPTY_WIDTH)
+        self.set_text_width(EMPTY_WIDTH)
         self.none_chosen()
 
     def none_chosen(self) -> None:
         """The list waits for a choice."""
-        self.say("No request chosen", "Choose one in the list to see its body, headers and more.")
+        self.say("No request selected", "Select one in the list to see its body, headers and more.")
+
+    def not_open(self) -> None:
+        """The list has a choice that was not opened."""
+        self.say("No request open", "Press Enter to open the selected request.")
 
     def say(self, title: str, text: str) -> None:
         """This."""

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
+from PySide6.QtCore import QByteArray, QMimeData
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
@@ -22,7 +23,6 @@ from app.ui.detail.whole import read_plain
 from app.ui.widgets.question import result_of
 
 COPY_MAX = 8 * 1024 * 1024
-TOO_LARGE = "This body is too large for the clipboard: save it instead."
 
 
 class SaveError(HooklineError):
@@ -37,9 +37,14 @@ def file_name(source: BodySource) -> str:
     return source.name + ending
 
 
-async def save_as(source: BodySource, over: QWidget) -> Path | None:
+def too_large(what: str) -> str:
+    """That no clipboard should hold this body, or other thing."""
+    return f"This {what} is too large for the clipboard: save it instead."
+
+
+async def save_as(source: BodySource, over: QWidget, what: str = "body") -> Path | None:
     """Ask where, and write the body there as it was sent; None when the user changed their mind."""
-    dialog = QFileDialog(over, "Save body as", str(Path.home() / file_name(source)))
+    dialog = QFileDialog(over, f"Save {what} as", str(Path.home() / file_name(source)))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.setFileMode(QFileDialog.FileMode.AnyFile)
     if await result_of(dialog) != QDialog.DialogCode.Accepted:
@@ -47,11 +52,11 @@ async def save_as(source: BodySource, over: QWidget) -> Path | None:
         return None
     path = Path(dialog.selectedFiles()[0])
     dialog.deleteLater()
-    await write_body(source, path)
+    await write_body(source, path, what)
     return path
 
 
-async def write_body(source: BodySource, path: Path) -> None:
+async def write_body(source: BodySource, path: Path, what: str = "body") -> None:
     """Write beside the place and then into it, so that what was there before stays whole if this fails."""
     loop = asyncio.get_running_loop()
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -69,22 +74,29 @@ async def write_body(source: BodySource, path: Path) -> None:
             await loop.run_in_executor(None, file.close)
         await loop.run_in_executor(None, beside.replace, path)
     except OSError as error:
-        raise SaveError(f"The body could not be saved as {path}: {error.strerror or error}.") from error
+        raise SaveError(f"The {what} could not be saved as {path}: {error.strerror or error}.") from error
     finally:
         await loop.run_in_executor(None, lambda: beside.unlink(missing_ok=True))
 
 
-async def copy_text(source: BodySource) -> str | None:
-    """Put the body on the clipboard as text; what to tell the user, None if it is none and nothing was copied."""
+async def copy_text(source: BodySource, what: str = "body", mime_type: str | None = None) -> str | None:
+    """Put the body on the clipboard as text; what to tell the user, None if it is none and nothing was copied.
+
+    Programs that take `mime_type` from the clipboard get the very bytes.
+    """
     if source.size > COPY_MAX:
-        return TOO_LARGE
+        return too_large(what)
     data = await source.read(0, COPY_MAX)
     loop = asyncio.get_running_loop()
     text, whole = await loop.run_in_executor(None, body_text, source.headers, source.content_type, data, COPY_MAX)
     if is_binary(text):
         return None
-    QGuiApplication.clipboard().setText(text)
-    return "Body copied." if whole else "Copied the first 8 MiB: the body is larger once unpacked."
+    copied = QMimeData()
+    copied.setText(text)
+    if mime_type is not None:
+        copied.setData(mime_type, QByteArray(data))
+    QGuiApplication.clipboard().setMimeData(copied)
+    return f"{what.capitalize()} copied." if whole else f"Copied the first 8 MiB: the {what} is larger once unpacked."
 
 
 async def copy_picture(source: BodySource) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QFrame, QHBoxLayout, QToolButton, QWidget
 
 from app.ui.theme.theme import Theme
@@ -17,7 +18,7 @@ QFrame#segmented QToolButton {{ background: transparent; color: {muted}; border:
 QFrame#segmented QToolButton:hover {{ color: {text}; }}
 QFrame#segmented QToolButton:checked {{ background: {surface}; color: {text}; border-color: {border}; }}
 QFrame#segmented QToolButton:focus {{ border-color: {accent}; }}
-QFrame#segmented QToolButton:disabled {{ color: {faint}; }}
+QFrame#segmented QToolButton:disabled {{ color: {disabled}; }}
 """
 
 
@@ -33,12 +34,12 @@ class Segmented(QFrame):
         self.setObjectName("segmented")
         self._theme, self._compact = theme, compact
         self._group = QButtonGroup(self)
-        self._buttons: dict[str, QToolButton] = {}
+        self._buttons: dict[str, _Choice] = {}
         row = QHBoxLayout(self)
         row.setContentsMargins(2, 2, 2, 2)
         row.setSpacing(2)
         for key, title in choices:
-            button = QToolButton(self)
+            button = _Choice(self)
             button.setText(title)
             button.setCheckable(True)
             button.setProperty("key", key)
@@ -107,6 +108,12 @@ class Segmented(QFrame):
                 surface=tokens.surface_raised,
                 border=tokens.border_strong,
                 accent=tokens.accent,
-                faint=tokens.text_faint,
+                disabled=tokens.text_disabled,
             )
         )
+
+
+class _Choice(QToolButton):
+    """One of the row."""
+
+    accessible_role = QAccessible.Role.RadioButton

@@ -24,6 +24,7 @@ class ShownRequest(QObject):
         self.summary: Summary | None = None
         self._detail = detail
         self._told = Told()
+        detail.was_deleted.connect(self._deleted)
         detail.opened.connect(self._opened)
         detail.closed.connect(self._closed)
         self._ends: list[Callable[[], None]] = [
@@ -31,6 +32,11 @@ class ShownRequest(QObject):
             bus.subscribe(RequestsStarred, self._starred),
             bus.subscribe(RequestNoted, self._noted),
         ]
+
+    @property
+    def deleted(self) -> str:
+        """Why it is not stored any more; empty while it is."""
+        return self._detail.deleted
 
     def stop(self) -> None:
         """Hear no more."""
@@ -41,6 +47,11 @@ class ShownRequest(QObject):
     def _opened(self) -> None:
         capture = self._detail.capture
         self._take(self._told.as_told(capture.summary()) if capture else None)
+
+    @Slot()
+    def _deleted(self) -> None:
+        self._detail.head.note.keep_unsaved(self._detail.deleted)
+        self.changed.emit()
 
     @Slot()
     def _closed(self) -> None:
@@ -71,4 +82,5 @@ class ShownRequest(QObject):
         if summary != self.summary:
             self.summary = summary
             self._detail.head.note.show_note(summary.id if summary else None, summary.note if summary else None)
+            self._detail.head.note.keep_unsaved(self._detail.deleted)
             self.changed.emit()

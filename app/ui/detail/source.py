@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from app.core.model import Capture, Delivery, Headers
+from app.core.model import PART_SIZE, Capture, Delivery, Headers
 from app.ui.ports import CapturesPort, DeliveriesPort
 
 
@@ -23,10 +23,15 @@ class BodySource:
 
 
 def of_capture(capture: Capture, captures: CapturesPort) -> BodySource:
-    """The body of a request."""
+    """The body of a request. One of a single part is read once: deleted meanwhile it can still be shown and copied."""
+    kept: list[bytes] = []
 
     async def read(offset: int, length: int) -> bytes:
-        return await captures.body(capture.id, offset, length)
+        if capture.size > PART_SIZE:
+            return await captures.body(capture.id, offset, length)
+        if not kept:
+            kept.append(await captures.body(capture.id))
+        return kept[0][offset : offset + length]
 
     return BodySource(capture.size, capture.headers, capture.content_type, f"request-{capture.id[:13]}", read)
 

@@ -46,6 +46,8 @@ class TokensTab(QWidget):
 
     def show_tokens(self, capture: Capture, source: BodySource) -> None:
         """Look for the tokens of this request."""
+        self.notes.say([])
+        self.code.set_lines([])  # those of another request must not stand under this one's head
         self._latest.run(partial(self._find, capture, source))
 
     def stop(self) -> None:
@@ -53,7 +55,12 @@ class TokensTab(QWidget):
         self._latest.stop()
 
     async def _find(self, capture: Capture, source: BodySource) -> None:
-        data = await source.read(0, CHUNK) if source.size else b""
+        try:
+            data = await source.read(0, CHUNK) if source.size else b""
+        except Exception:
+            if not self._latest.superseded:
+                self.found.emit(capture.id, 0)
+            raise
         if self._latest.superseded:
             return
         loop = asyncio.get_running_loop()

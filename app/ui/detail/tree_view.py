@@ -6,20 +6,21 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QFont, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedWidget, QTreeView, QVBoxLayout, QWidget
 
 from app.core.bodies.charset import detect
+from app.core.bodies.embedded import Embedded, decode
 from app.core.bodies.json_tree import TEXT_MAX, JsonTree, TreeError
 from app.core.wording import size_text
 from app.ui.detail.latest import Latest
 from app.ui.detail.source import BodySource
-from app.ui.detail.tree_model import NAME, TreeModel
+from app.ui.detail.text_size import TextSize
+from app.ui.detail.tree_model import NAME, Index, Place, TreeModel, decoded_tree
 from app.ui.detail.whole import read_plain
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
-from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
 
@@ -30,12 +31,14 @@ FIRST_OPEN = 60
 
 
 class TreeView(QWidget):
-    """`show_source` shows a body. Ctrl+C copies the value, Ctrl+Shift+C its path; * opens all below."""
+    """`show_source` shows a body. Ctrl+C copies the value, Ctrl+Shift+C its path; * opens all below; Enter opens and
+    closes, and decodes what can be decoded."""
 
     shown = Signal()
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
+        self._tasks = tasks
         self._latest = Latest(tasks, "tree: load")
         self.view = _Tree(theme, self)
         self.why = label("", "muted", self, wrap=True)
@@ -45,6 +48,7 @@ class TreeView(QWidget):
         self.stack.addWidget(self.view)
         self.stack.addWidget(self.why)
         self.setFocusProxy(self.view)
+        self.view.nodes.decode_wanted.connect(self._decode)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.stack)
@@ -74,6 +78,15 @@ class TreeView(QWidget):
             self.stack.setCurrentWidget(self.view)
         self.shown.emit()
 
+    @Slot(object, object)
+    def _decode(self, place: Place, text: str) -> None:
+        self._tasks.start(self._add_decoded(place, text, self.view.nodes.tree), "tree: decode")
+
+    async def _add_decoded(self, place: Place, text: str, tree: JsonTree | None) -> None:
+        decoded = await asyncio.get_running_loop().run_in_executor(None, _decoded, text)
+        self.view.nodes.add_decoded(place, decoded, tree)
+        self.view.show_decoded(place, tree)
+
     def _say(self, why: str) -> None:
         self.view.show_tree(None)
         self.why.setText(why)
@@ -84,8 +97,9 @@ class _Tree(QTreeView):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.nodes = TreeModel(theme, self)
+        self._decode = self._add("Decode value", QKeySequence(), self.open_current)
         self.setModel(self.nodes)
-        self.setFont(mono_font(SMALL))
+        self._text_size = TextSize(self, theme.body_text, self._set_font)
         self.setUniformRowHeights(True)
         self.setHeaderHidden(True)
         self.setProperty("frameless", True)
@@ -98,7 +112,7 @@ class _Tree(QTreeView):
         self._add("Copy value", QKeySequence(QKeySequence.StandardKey.Copy), self.copy_value)
         self._add("Copy path", QKeySequence("Ctrl+Shift+C"), self.copy_path)
         self._add("Expand all below", QKeySequence("*"), self.open_below)
-        self._add("Collapse all", QKeySequence("Ctrl+-"), self.close_all)
+        self._add("Collapse all", QKeySequence("Ctrl+Alt+["), self.close_all)
 
     def show_tree(self, tree: JsonTree | None) -> None:
         """Show this one, with its first levels open as far as they are few."""
@@ -113,20 +127,57 @@ class _Tree(QTreeView):
             for row, node in enumerate(tops):
                 if 0 < len(tree.children(node)) <= FIRST_OPEN // 4:
                     self.expand(self.nodes.index(row, NAME, root))
-        self.setColumnWidth(NAME, max(160, min(self.sizeHintForColumn(NAME) + metrics.SPACE_4, self.width() // 2)))
+        self._fit_names()
         self.scrollToTop()
+
+    def choose(self, node: int) -> None:
+        """Make this node of the body current, and bring it into view."""
+        index = self.nodes.index_of(Place(0, node))
+        self.setCurrentIndex(index)
+        self.scrollTo(index)
+
+    def show_decoded(self, place: Place, tree: JsonTree | None) -> None:
+        """Open the first levels of what was decoded, where that is in this tree and still open."""
+        index = self.nodes.index_of(place) if tree is not None and tree is self.nodes.tree else QModelIndex()
+        if not self.nodes.rowCount(index):
+            self.scheduleDelayedItemsLayout()  # there is nothing to open after all
+        elif self.isExpanded(index):
+            root = self.nodes.index(0, NAME, index)
+            if self.nodes.rowCount(root) <= FIRST_OPEN:
+                self.expand(root)
+            width = self.sizeHintForColumn(NAME) + metrics.SPACE_4
+            self.setColumnWidth(NAME, max(self.columnWidth(NAME), min(width, self.width() // 2)))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter opens and closes."""
+        current = self.currentIndex().siblingAtColumn(NAME)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.nodes.hasChildren(current):
+            self.setExpanded(current, not self.isExpanded(current))
+            event.accept()
+            return
+        super().keyPressEvent(event)
+
+    def currentChanged(self, current: Index, previous: Index) -> None:
+        """The menu offers to decode what can be decoded."""
+        super().currentChanged(current, previous)
+        self._decode.setEnabled(self.nodes.can_decode(current.sibling(current.row(), NAME)))
+
+    @Slot()
+    def open_current(self) -> None:
+        """Open the current value, decoding it if that is not done."""
+        self.expand(self.currentIndex().siblingAtColumn(NAME))
 
     @Slot()
     def copy_value(self) -> None:
         """The current value as it was written; a string without its quotes."""
-        if self.nodes.tree is not None and self.currentIndex().isValid():
-            QGuiApplication.clipboard().setText(self.nodes.tree.plain(self.nodes.node(self.currentIndex())))
+        if self.currentIndex().isValid():
+            QGuiApplication.clipboard().setText(self.nodes.plain(self.currentIndex()))
 
     @Slot()
     def copy_path(self) -> None:
         """The way to the current value."""
-        if self.nodes.tree is not None and self.currentIndex().isValid():
-            QGuiApplication.clipboard().setText(self.nodes.tree.path(self.nodes.node(self.currentIndex())))
+        if self.currentIndex().isValid():
+            QGuiApplication.clipboard().setText(self.nodes.path(self.currentIndex()))
 
     @Slot()
     def open_below(self) -> None:
@@ -145,12 +196,28 @@ class _Tree(QTreeView):
         self.collapseAll()
         self.setCurrentIndex(self.nodes.index(0, NAME))
 
-    def _add(self, text: str, key: QKeySequence, slot: Callable[[], None]) -> None:
+    def _set_font(self, font: QFont) -> None:
+        self.setFont(font)
+        self.nodes.set_base_font(font)
+        self.scheduleDelayedItemsLayout()
+        if self.nodes.tree is not None:
+            self._fit_names()
+
+    def _fit_names(self) -> None:
+        self.setColumnWidth(NAME, max(160, min(self.sizeHintForColumn(NAME) + metrics.SPACE_4, self.width() // 2)))
+
+    def _add(self, text: str, key: QKeySequence, slot: Callable[[], None]) -> QAction:
         action = QAction(text, self)
         action.setShortcut(key)
         action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         action.triggered.connect(slot)
         self.addAction(action)
+        return action
+
+
+def _decoded(text: str) -> tuple[Embedded, JsonTree] | None:
+    found = decode(text)
+    return None if found is None else (found, decoded_tree(found))
 
 
 def _built(content_type: str, data: bytes) -> JsonTree | str:

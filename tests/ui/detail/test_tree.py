@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import json
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -60,6 +62,10 @@ def test_a_tree_is_walked_and_copied_from_by_keyboard(run: Run, tmp_path: Path) 
             # The choice holds for the next body of this type.
             await show_tree(shown, b"[]")
             shown.detail.body.open_find()
+            assert shown.detail.body.stack.currentWidget() is shown.detail.body.tree
+            # There is nothing to search where no tree could be made.
+            await show_tree(shown, b"[1")
+            shown.detail.body.open_find()
             await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.code)
 
     run(check())
@@ -78,5 +84,106 @@ def test_what_is_no_tree_says_why(run: Run, tmp_path: Path) -> None:
                 await until(lambda why=why: why in pane.tree.why.text())  # type: ignore[misc]
             await open_body(shown, b"hello", "text/plain")
             assert pane.views.taken() == "text"
+
+    run(check())
+
+
+def token(payload: object) -> str:
+    parts = [json.dumps(part).encode() for part in ({"alg": "HS256"}, payload)]
+    return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts) + ".c2ln"
+
+
+def test_values_are_decoded_in_place_by_keyboard(run: Run, tmp_path: Path) -> None:
+    inner = base64.b64encode(json.dumps({"token": token({"sub": "ann", "exp": 1_700_000_000})}).encode()).decode()
+    body = json.dumps({"plain": "words", "data": inner, "at": 1_700_000_000})
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await show_tree(shown, body.encode())
+            view = shown.detail.body.tree.view
+            model = view.nodes
+            QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning, view)
+            root = model.index(0, 0)
+            plain, data, at = (model.index(row, 0, root) for row in range(3))
+            assert not model.hasChildren(plain)
+            assert not model.can_decode(plain)
+            assert "UTC" in at.siblingAtColumn(1).data(Qt.ItemDataRole.ToolTipRole)
+            view.setFocus()
+            view.setCurrentIndex(data)
+            QTest.keyClick(view, Qt.Key.Key_Return)
+            await until(lambda: model.rowCount(data))
+            decoded = model.index(0, 0, data)
+            assert (decoded.data(), decoded.siblingAtColumn(1).data()) == ("decoded from Base64", "{1 member}")
+            await until(lambda: view.isExpanded(decoded))
+            inside = model.index(0, 0, decoded)
+            assert inside.data() == "token"
+            # What was decoded may hold another; its path says through what it leads.
+            view.setCurrentIndex(inside)
+            menu = {action.text(): action for action in view.actions()}
+            assert menu["Decode value"].isEnabled()
+            menu["Decode value"].trigger()
+            await until(lambda: model.rowCount(inside))
+            claims = model.index(0, 0, inside)
+            assert claims.data() == "decoded from JSON Web Token, not verified"
+            assert "signature is not checked" in claims.data(Qt.ItemDataRole.ToolTipRole)
+            sub = model.index(0, 1, model.index(1, 0, claims))
+            assert sub.data() == '"ann"'
+            view.setCurrentIndex(sub)
+            assert not menu["Decode value"].isEnabled()
+            view.copy_path()
+            assert QGuiApplication.clipboard().text() == "data → token → payload.sub"
+            view.copy_value()
+            assert QGuiApplication.clipboard().text() == "ann"
+            # The value itself is copied as it was sent.
+            view.setCurrentIndex(data)
+            view.copy_value()
+            assert QGuiApplication.clipboard().text() == inner
+            QTest.keyClick(view, Qt.Key.Key_Return)
+            assert not view.isExpanded(data)
+            assert not view.grab().isNull()
+
+    run(check())
+
+
+def test_find_in_a_tree_passes_by_what_was_decoded(run: Run, tmp_path: Path) -> None:
+    inner = base64.b64encode(b'{"needle": 1}').decode()
+    body = json.dumps({"a": {"data": inner, "x": "needle"}, "needle": 2})
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await show_tree(shown, body.encode())
+            pane = shown.detail.body
+            view, model = pane.tree.view, pane.tree.view.nodes
+            data = model.index(0, 0, model.index(0, 0, model.index(0, 0)))
+            view.setCurrentIndex(data)
+            view.open_current()
+            await until(lambda: model.rowCount(data))
+            shown.detail.open_find()
+            pane.find_bar.field.setText("needle")
+            await until(lambda: pane.find_bar.count.text() == "1 of 2")
+            assert model.path(view.currentIndex()) == "a.x"
+            QTest.keyClick(pane.find_bar.field, Qt.Key.Key_Return)
+            assert (pane.find_bar.count.text(), model.path(view.currentIndex())) == ("2 of 2", "needle")
+            # What was decoded is no part of the body: its path goes through the value, and it is not counted.
+            assert model.path(model.index(0, 0, model.index(0, 0, data))) == "a.data → needle"
+
+    run(check())
+
+
+def test_what_cannot_be_decoded_after_all_opens_nothing(run: Run, tmp_path: Path) -> None:
+    # It begins like Base64, but does not end so.
+    body = json.dumps(["a" * 3_000 + "!", "[" + "1," * 900])
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await show_tree(shown, body.encode())
+            view = shown.detail.body.tree.view
+            root = view.nodes.index(0, 0)
+            for row in range(2):
+                index = view.nodes.index(row, 0, root)
+                assert view.nodes.can_decode(index)
+                view.expand(index)
+                await until(lambda index=index: not view.nodes.can_decode(index))  # type: ignore[misc]
+                assert not view.nodes.hasChildren(index)
 
     run(check())

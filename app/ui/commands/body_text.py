@@ -1,0 +1,32 @@
+"""The commands that change how bodies' text is shown, in every window alike."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QAction
+
+from app.ui.commands.book import command
+from app.ui.theme.body_text import LARGEST, SMALLEST, BodyText
+from app.ui.theme.fonts import BASE
+
+
+class BodyTextCommands(QObject):
+    """`actions` are to be added to a window; then their keys work in it."""
+
+    def __init__(self, text: BodyText, parent: QObject) -> None:
+        super().__init__(parent)
+        self._text = text
+        self._larger = command("Zoom in", "zoom-in", text.zoom_in, self, "Ctrl++", "Ctrl+=")
+        self._smaller = command("Zoom out", "zoom-out", text.zoom_out, self, "Ctrl+-")
+        self._reset = command("Reset zoom", "search", text.reset_zoom, self, "Ctrl+0")
+        wrap = command("Wrap long lines", "wrap", text.toggle_wrap, self, "Alt+Z")
+        self.actions: tuple[QAction, ...] = (self._larger, self._smaller, self._reset, wrap)
+        text.changed.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Offer what can be done now."""
+        self._larger.setEnabled(self._text.size < LARGEST)
+        self._smaller.setEnabled(self._text.size > SMALLEST)
+        self._reset.setEnabled(self._text.size != BASE)

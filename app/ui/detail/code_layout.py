@@ -1,0 +1,83 @@
+"""Lays out lines of code: further from each other than the font has them, and continued where they are indented.
+
+Qt's layout of plain text knows neither, and lays out every block again that has no lines. So a block is laid out by Qt
+first, which keeps its count of lines and the widest one, and then again here, once it is about to be seen.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QFontMetricsF, QTextBlock, QTextLine
+from PySide6.QtWidgets import QPlainTextEdit
+
+from app.ui.detail.code_rows import CodeRows
+from app.ui.theme.body_text import BodyText
+
+DEEPEST_SHARE = 0.5
+"""Of the width, by which the continuation of a line is indented at most."""
+ANY_WIDTH = 1e7
+"""Pixels of lines that are not wrapped."""
+TOP = 0.25
+"""Pixels above the first line, by which a block that was laid out here is known."""
+AROUND = 60
+"""Rows on either side of a place gone to that are laid out beforehand."""
+
+
+class CodeLayout:
+    """`lay_out` what is about to be seen, then tell Qt with `lay_out_end`."""
+
+    def __init__(self, rows: CodeRows, text: BodyText) -> None:
+        self._rows, self._text = rows, text
+        self._untold = False
+
+    def lay_out(self, block: QTextBlock) -> None:
+        """Unless that was done."""
+        view = self._rows.view
+        view.document().documentLayout().blockBoundingRect(block)
+        layout = block.layout()
+        count = layout.lineCount()
+        if not count or layout.lineAt(0).y() != 0:
+            return
+        columns, continued = self._rows.indent(self._rows.line_of(block.blockNumber()))
+        margin = view.document().documentMargin()
+        wraps = view.lineWrapMode() != QPlainTextEdit.LineWrapMode.NoWrap
+        width = view.viewport().width() - 2 * margin if wraps else ANY_WIDTH
+        indent = min(columns * QFontMetricsF(view.font()).horizontalAdvance(" "), width * DEEPEST_SHARE)
+        layout.beginLayout()
+        number = 0
+        while (line := layout.createLine()).isValid():
+            begin = indent if number or continued else 0.0
+            line.setLineWidth(max(1.0, width - begin))
+            line.setPosition(QPointF(margin + begin, self._top(line, number)))
+            number += 1
+        layout.endLayout()
+        if number != count:
+            block.setLineCount(number)
+        self._untold = True
+
+    def lay_out_around(self, row: int) -> None:
+        """Before a place is gone to, so that it ends where it is meant to."""
+        view = self._rows.view
+        first = max(0, row - AROUND)
+        for number in range(first, min(view.blockCount(), first + 2 * AROUND)):
+            self.lay_out(view.document().findBlockByNumber(number))
+        self.lay_out_end()
+
+    def lay_out_end(self) -> None:
+        """The height of the last page tells Qt how far can be scrolled."""
+        view = self._rows.view
+        rows, block = view.viewport().height() // self._text.line_height + 2, view.document().lastBlock()
+        while rows and block.isValid():
+            self.lay_out(block)
+            block, rows = block.previous(), rows - 1
+        if self._untold:
+            self._untold = False
+            layout = view.document().documentLayout()
+            layout.documentSizeChanged.emit(layout.documentSize())
+
+    def _top(self, line: QTextLine, number: int) -> float:
+        """So that the block ends where its last line does: Qt makes it as high as the text in it reaches."""
+        height = self._text.line_height
+        return number * height + max(TOP, height - ceil(line.height()))

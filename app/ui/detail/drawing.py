@@ -1,0 +1,97 @@
+"""Draws a page or drawing of a sender's with Qt, after all that could load, run or follow was taken out of it.
+
+Run by `drawing_process.py` in a process of its own: it may take for ever, and a fault in Qt would end the process.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLoggingCategory, QPointF, QRectF, QSize, QUrl
+from PySide6.QtGui import QColor, QImage, QImageReader, QPainter, QTextDocument
+
+from app.core.bodies import html_clean, svg_clean
+from app.core.bodies.charset import detect
+
+SMALLEST, LARGEST = 512, 2_048
+"""Pixels of a drawing's longer side: an icon is drawn large enough to be looked at."""
+PAINTED_MAX = 1_000_000_000
+"""Pixels that are painted at most, each shape painted everywhere. The more shapes, the smaller the picture."""
+PAGE_HEIGHT = 8_000
+"""Pixels of a page that are shown, from its top."""
+MARGIN = 16
+ALLOCATION_MIB = 256
+QUIET = "qt.svg*=false\nqt.gui.imageio*=false"
+NOT_LOADED = "Scripts, images and links are not loaded"
+
+
+class Drawn(NamedTuple):
+    """Told in `words`, as a picture if there is one."""
+
+    words: str
+    image: QImage | None = None
+
+
+def draw(kind: str, data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
+    """`html` as a page so many pixels wide, on a screen of this ratio; `svg` at a size of its own."""
+    QLoggingCategory.setFilterRules(QUIET)
+    QImageReader.setAllocationLimit(ALLOCATION_MIB)
+    try:
+        return _page(data, content_type, width, ratio) if kind == "html" else _drawing(data)
+    except (svg_clean.DrawingError, html_clean.PageError) as error:
+        return Drawn(f"{error} Save it to look at it.")
+
+
+def _drawing(data: bytes) -> Drawn:
+    drawing = svg_clean.clean(data)
+    buffer_data = QByteArray(drawing.text.encode())
+    buffer = QBuffer(buffer_data)
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    reader = QImageReader(buffer, QByteArray(b"svg"))
+    reader.setAutoDetectImageFormat(False)
+    reader.setScaledSize(painted_size(drawing))
+    image = reader.read()
+    if image.isNull():
+        return Drawn("This drawing cannot be drawn. Save it to look at it.")
+    size = f"{drawing.width:,.0f} \u00d7 {drawing.height:,.0f} pixels"
+    return Drawn(_words(f"SVG · {size} · {NOT_LOADED}", drawing.left_out), image)
+
+
+def painted_size(drawing: svg_clean.Drawing) -> QSize:
+    """In pixels, with the drawing's shape."""
+    longer = max(drawing.width, drawing.height)
+    scale = min(max(longer, SMALLEST), LARGEST) / longer
+    scale = min(scale, math.sqrt(PAINTED_MAX / drawing.shapes / (drawing.width * drawing.height)))
+    return QSize(max(1, round(drawing.width * scale)), max(1, round(drawing.height * scale)))
+
+
+class _Document(QTextDocument):
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        """Nothing, whatever is asked for."""
+        return None
+
+
+def _page(data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
+    charset = detect(content_type, data, True)
+    page = html_clean.clean(charset.decoder().decode(data[charset.skip :], True))
+    document = _Document()
+    document.setDocumentMargin(MARGIN)
+    document.setHtml(page.text)
+    document.setTextWidth(width)
+    whole = document.size().height()
+    height = max(1, min(math.ceil(whole), PAGE_HEIGHT))
+    image = QImage(QSize(round(width * ratio), round(height * ratio)), QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(ratio)
+    image.fill(QColor("white"))
+    painter = QPainter(image)
+    painter.setClipRect(QRectF(QPointF(0, 0), QSize(width, height)))
+    document.drawContents(painter, QRectF(0, 0, width, height))
+    painter.end()
+    more = " · only the beginning is shown" if whole > PAGE_HEIGHT else ""
+    return Drawn(_words(f"{NOT_LOADED}{more}", page.left_out), image)
+
+
+def _words(words: str, left_out: tuple[str, ...]) -> str:
+    names = ", ".join(left_out[:8]) + (", …" if len(left_out) > 8 else "")
+    return f"{words}\nLeft out: {names}" if names else words

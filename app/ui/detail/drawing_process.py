@@ -1,0 +1,169 @@
+"""Has pages and drawings of senders drawn by a process of its own, which is ended when it takes too long."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import struct
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from threading import Lock
+
+import msgspec
+from PySide6.QtGui import QImage
+
+from app.core.model import Record
+from app.ui.detail.picture import Picture
+
+ARGUMENT = "--draw"
+"""What the packaged program is started with to do nothing but draw."""
+SECONDS = 5.0
+"""For a drawing, from the start of the process to its last pixel."""
+MEMORY = 2 * 1024**3
+_LENGTH = struct.Struct("<I")
+
+
+class Wanted(Record, frozen=True):
+    """What to draw: the body follows."""
+
+    kind: str
+    content_type: str
+    width: int
+    ratio: float
+
+
+class Result(Record, frozen=True):
+    """What became of it: the pixels of an image of this size follow, line by line; none where `width` is 0."""
+
+    words: str
+    width: int = 0
+    height: int = 0
+    stride: int = 0
+    format: int = 0
+    ratio: float = 1.0
+
+
+class Ending:
+    """Ends a process that is being started on another thread."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ended = False
+
+    def watch(self, process: subprocess.Popen[bytes]) -> None:
+        """This is the process."""
+        with self._lock:
+            self._process = process
+            if self._ended:
+                process.kill()
+
+    def end(self) -> None:
+        """End it, now or as soon as it is there."""
+        with self._lock:
+            self._ended = True
+            if self._process is not None:
+                self._process.kill()
+
+
+async def draw_apart(wanted: Wanted, data: bytes) -> Picture:
+    """As `drawn`, on a thread. Cancelled, it ends the process: the end of the program would wait for the thread."""
+    ending = Ending()
+    try:
+        return await asyncio.get_running_loop().run_in_executor(None, partial(drawn, wanted, data, ending=ending))
+    except asyncio.CancelledError:
+        ending.end()
+        raise
+
+
+def drawn(wanted: Wanted, data: bytes, seconds: float = SECONDS, *, ending: Ending | None = None) -> Picture:
+    """The body as a picture. Waits for the process: not for the GUI thread."""
+    try:
+        with subprocess.Popen(
+            _command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        ) as process:
+            try:
+                if ending is not None:
+                    ending.watch(process)
+                told, _ = process.communicate(_packed(wanted) + data, seconds)
+            except BaseException:
+                process.kill()
+                raise
+        return _picture(told)
+    except subprocess.TimeoutExpired:
+        return Picture("This takes too long to draw. Save it to look at it.")
+    except (OSError, ValueError, msgspec.DecodeError, struct.error):
+        return Picture("This could not be drawn. Save it to look at it.")
+
+
+def main() -> int:
+    """In the other process: draw what stands on standard input."""
+    _limit()
+    # A platform without windows. Here and below: only this process needs to be without them.
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    from PySide6.QtGui import QGuiApplication  # after it
+
+    from app.ui.detail.drawing import draw  # what draws is no part of the window
+
+    application = QGuiApplication(["hookline"])
+    wanted, data = _unpacked(sys.stdin.buffer.read())
+    found = draw(wanted.kind, data, wanted.content_type, wanted.width, wanted.ratio)
+    image = found.image
+    if image is None:
+        sys.stdout.buffer.write(_packed(Result(words=found.words)))
+    else:
+        size = {"width": image.width(), "height": image.height(), "stride": image.bytesPerLine()}
+        told = Result(words=found.words, **size, format=image.format().value, ratio=image.devicePixelRatio())
+        sys.stdout.buffer.write(_packed(told) + bytes(image.constBits()))
+    sys.stdout.buffer.flush()
+    del application
+    return 0
+
+
+def _command() -> list[str]:
+    if getattr(sys, "frozen", False):
+        return [sys.executable, ARGUMENT]
+    root = Path(__file__).resolve().parents[3]
+    start = f"import sys; sys.path.insert(0, {str(root)!r}); from {__name__} import main; sys.exit(main())"
+    # -P: without it, modules would be loaded from the folder that Hookline was started in.
+    return [sys.executable, "-P", "-c", start]
+
+
+def _limit() -> None:
+    """Of processor and memory, where the system knows such limits: should the window die, this one ends too."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource  # not on Windows
+
+        resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS) + 1, int(SECONDS) + 1))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def _packed(record: Wanted | Result) -> bytes:
+    head = msgspec.json.encode(record)
+    return _LENGTH.pack(len(head)) + head
+
+
+def _unpacked(data: bytes) -> tuple[Wanted, bytes]:
+    (length,) = _LENGTH.unpack_from(data)
+    end = _LENGTH.size + length
+    return msgspec.json.decode(data[_LENGTH.size : end], type=Wanted), data[end:]
+
+
+def _picture(data: bytes) -> Picture:
+    (length,) = _LENGTH.unpack_from(data)
+    end = _LENGTH.size + length
+    told = msgspec.json.decode(data[_LENGTH.size : end], type=Result)
+    if not told.width:
+        return Picture(told.words)
+    if len(data) - end < told.stride * told.height:
+        raise ValueError("pixels are missing")
+    image = QImage(data[end:], told.width, told.height, told.stride, QImage.Format(told.format)).copy()
+    image.setDevicePixelRatio(told.ratio)
+    return Picture(told.words, image)

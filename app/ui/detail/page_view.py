@@ -1,0 +1,90 @@
+"""Shows HTML as a picture of a page: what would run, load or lead elsewhere was taken out before it was drawn."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from app.core.bodies.html_clean import TEXT_MAX
+from app.core.wording import size_text
+from app.ui.detail.drawing_process import Wanted, draw_apart
+from app.ui.detail.latest import Latest
+from app.ui.detail.picture import Picture
+from app.ui.detail.source import BodySource
+from app.ui.detail.whole import read_plain
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import label
+
+NARROWEST, WIDEST = 360, 1_200
+"""Pixels of a page: as wide as the view is, within these."""
+
+
+class PageView(QWidget):
+    """`show_source` shows a page, with what was left out below; what cannot be shown is told in its place."""
+
+    shown = Signal()
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._latest = Latest(tasks, "page: draw")
+        self.page = QLabel(self)
+        self.page.setTextFormat(Qt.TextFormat.PlainText)
+        self.page.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self.page.setAccessibleName("Body as a page")
+        self.area = QScrollArea(self)
+        self.area.setWidget(self.page)
+        self.area.setWidgetResizable(False)
+        self.area.setProperty("frameless", True)
+        self.area.setAccessibleName("Body as a page")
+        self.words = label("", "small", self, wrap=True)
+        foot = QFrame(self)
+        foot.setProperty("part", "footer")
+        row = QHBoxLayout(foot)
+        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
+        row.addWidget(self.words)
+        self.setFocusProxy(self.area)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.area, 1)
+        column.addWidget(foot)
+
+    def show_source(self, source: BodySource) -> None:
+        """Show this body."""
+        self.clear()
+        self.words.setText("Drawing…")
+        self._latest.run(partial(self._load, source))
+
+    def clear(self) -> None:
+        """Show nothing, and give up what is being loaded."""
+        self._latest.stop()
+        self._say(Picture(""))
+
+    async def _load(self, source: BodySource) -> None:
+        data = await read_plain(source, TEXT_MAX, self._latest)
+        if data is None:
+            return
+        if len(data) > TEXT_MAX:
+            picture = Picture(f"Too large to preview: this page is larger than {size_text(TEXT_MAX, binary=True)}.")
+        else:
+            # The view has its width only once it is on top.
+            width = min(max(self.area.viewport().width(), NARROWEST), WIDEST)
+            wanted = Wanted(kind="html", content_type=source.content_type, width=width, ratio=self.devicePixelRatioF())
+            picture = await draw_apart(wanted, data)
+        if not self._latest.superseded:
+            self._say(picture)
+            self.shown.emit()
+
+    def _say(self, picture: Picture) -> None:
+        # A page is on white, as its sender saw it, in the dark theme too.
+        self.area.viewport().setStyleSheet("" if picture.image is None else "background: white;")
+        self.page.setPixmap(QPixmap() if picture.image is None else QPixmap.fromImage(picture.image))
+        self.page.adjustSize()
+        self.area.verticalScrollBar().setValue(0)
+        self.words.setText(picture.words)
+        self.area.setAccessibleDescription(picture.words)

@@ -1,0 +1,164 @@
+"""The tabs of a request: each keeps its place from request to request, whatever its count."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPaintEvent, QWheelEvent
+from PySide6.QtWidgets import QStyle, QStyleOptionTab, QStylePainter, QTabBar, QWidget
+
+from app.core.model import Capture, MirrorState
+from app.ui.theme.fonts import BASE, ui_font
+from app.ui.theme.theme import Theme
+
+TABS = ("Body", "Headers", "Query", "Mirror", "Raw", "Info")
+BODY, HEADERS, QUERY, MIRROR, RAW, INFO, TOKENS = range(7)
+"""The last is there only when the request holds tokens, and comes last so that it moves no other."""
+
+NO_QUERY = "This request has no query"
+
+ROOM = {HEADERS: "00", QUERY: "00", MIRROR: "0", TOKENS: "0"}
+"""Digits that a count has room for."""
+COUNT_MAX = 99
+COUNT_SIZE, COUNT_GAP = 11, 5
+# As the style sheet has it: border and padding at either side, and the distance to the next tab.
+LEFT, RIGHT, APART, TOP = 7, 7, 3, 2
+
+
+def tab_for(chosen: int | None, capture: Capture, *, query: bool) -> int:
+    """The tab to open a request with: the one `chosen` for its type, unless that would be empty.
+
+    Then the body, or the `query` where there is one and no body.
+    """
+    instead = QUERY if query and not capture.size else BODY
+    empty = {BODY: not capture.size, QUERY: not query, MIRROR: capture.mirror is MirrorState.NONE}
+    return instead if chosen is None or empty.get(chosen, False) else chosen
+
+
+class DetailTabs(QTabBar):
+    """A count has room of its own beside its title, so that no title moves. `chosen` carries a tab that the user
+    took, by mouse or keyboard; what the program selects is not told by it."""
+
+    chosen = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._counts: dict[int, int] = {}
+        self._font, self._count_font = ui_font(BASE, QFont.Weight.Medium), ui_font(COUNT_SIZE, QFont.Weight.Medium)
+        for title in (*TABS, "Tokens"):
+            self.addTab(title)
+        self.setTabVisible(TOKENS, False)
+        self.setExpanding(False)
+        self.setDrawBase(False)
+        self.setUsesScrollButtons(True)
+        self.setElideMode(Qt.TextElideMode.ElideNone)
+        self.setMouseTracking(True)
+        self.setAccessibleName("Parts of the request")
+        self.tabBarClicked.connect(self._clicked)
+        theme.changed.connect(self._repaint)
+
+    def set_count(self, tab: int, count: int) -> None:
+        """How many of what the tab names there are; none is not written out."""
+        self._counts[tab] = count
+        title = _title(tab)
+        self.setTabText(tab, f"{title} {count}" if count else title)
+
+    def show_request(self, wanted: int, *, query: bool) -> None:
+        """Select `wanted` with no other tab between; the query's can be chosen only where there is a `query`."""
+        if query:
+            self.setTabEnabled(QUERY, True)
+            self.setTabToolTip(QUERY, "")
+        self.setCurrentIndex(wanted)
+        if not query:
+            self.setTabEnabled(QUERY, False)
+            self.setTabToolTip(QUERY, NO_QUERY)
+
+    def tabSizeHint(self, index: int) -> QSize:
+        """Wide enough for the title and a usual count, whatever the count is now."""
+        width = LEFT + QFontMetrics(self._font).horizontalAdvance(_title(index)) + RIGHT + APART
+        if index in ROOM:
+            width += COUNT_GAP + QFontMetrics(self._count_font).horizontalAdvance(ROOM[index])
+        return QSize(width, super().tabSizeHint(index).height())
+
+    def minimumTabSizeHint(self, index: int) -> QSize:
+        """The same: titles are never cut."""
+        return self.tabSizeHint(index)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The style's tabs, with title and count at fixed places in them."""
+        painter = QStylePainter(self)
+        tokens = self._theme.tokens
+        option = QStyleOptionTab()
+        for tab in range(self.count()):
+            if not self.isTabVisible(tab):
+                continue
+            self.initStyleOption(option, tab)
+            option.text = ""
+            option.rect = self._used(tab)
+            painter.drawControl(QStyle.ControlElement.CE_TabBarTab, option)
+            state = QStyle.StateFlag
+            hovered = bool(option.state & state.State_MouseOver)
+            strong = tab == self.currentIndex() or hovered
+            enabled = self.isTabEnabled(tab)
+            colour = tokens.text_disabled if not enabled else tokens.text if strong else tokens.text_muted
+            room = self.tabRect(tab).adjusted(LEFT, TOP, 0, 0)
+            painter.setFont(self._font)
+            painter.setPen(QColor(colour))
+            painter.drawText(room, _MIDDLE, _title(tab))
+            self._paint_count(painter, tab, room, tokens.text_faint if enabled else tokens.text_disabled)
+
+    def _used(self, tab: int) -> QRect:
+        """The tab without the room that its count does not take."""
+        place = self.tabRect(tab)
+        count = self._counts.get(tab, 0)
+        if tab in ROOM:
+            fm = QFontMetrics(self._count_font)
+            room = fm.horizontalAdvance(ROOM[tab])
+            spare = room - fm.horizontalAdvance(_count_text(count)) if count else COUNT_GAP + room
+            place.setWidth(place.width() - max(0, spare))
+        return place
+
+    def _paint_count(self, painter: QStylePainter, tab: int, room: QRect, colour: str) -> None:
+        count = self._counts.get(tab, 0)
+        if not count:
+            return
+        painter.setFont(self._count_font)
+        painter.setPen(QColor(colour))
+        left = QFontMetrics(self._font).horizontalAdvance(_title(tab)) + COUNT_GAP
+        painter.drawText(room.adjusted(left, 1, 0, 0), _MIDDLE, _count_text(count))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """The arrows choose as a click does."""
+        before = self.currentIndex()
+        super().keyPressEvent(event)
+        self._tell_if_changed(before)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """So does the wheel."""
+        before = self.currentIndex()
+        super().wheelEvent(event)
+        self._tell_if_changed(before)
+
+    def _tell_if_changed(self, before: int) -> None:
+        if self.currentIndex() != before:
+            self.chosen.emit(self.currentIndex())
+
+    @Slot(int)
+    def _clicked(self, tab: int) -> None:
+        if tab >= 0 and self.isTabEnabled(tab):
+            self.chosen.emit(tab)
+
+    @Slot()
+    def _repaint(self) -> None:
+        self.update()
+
+
+_MIDDLE = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+
+
+def _title(tab: int) -> str:
+    return TABS[tab] if tab < TOKENS else "Tokens"
+
+
+def _count_text(count: int) -> str:
+    return str(count) if count <= COUNT_MAX else f"{COUNT_MAX}+"

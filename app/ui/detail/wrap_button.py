@@ -1,0 +1,41 @@
+"""The button in a body's toolbar that wraps long lines, of all bodies alike."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Slot
+from PySide6.QtGui import QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import IconButton
+
+
+class WrapButton(IconButton):
+    """Checked while they are wrapped."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__("wrap", "Wrap long lines (Alt+Z)", theme, parent)
+        self._body_text = theme.body_text
+        self.setCheckable(True)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.clicked.connect(self._body_text.toggle_wrap)
+        self._body_text.changed.connect(self._follow)
+        self._follow()
+
+    def minimumSizeHint(self) -> QSize:
+        """It gives way to all else where there is no room: key and menu do the same."""
+        return QSize(0, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Cut off it would be no button."""
+        super().resizeEvent(event)
+        self.setEnabled(self.width() >= self.sizeHint().width())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Nothing, where there is no room."""
+        if self.isEnabled():
+            super().paintEvent(event)
+
+    @Slot()
+    def _follow(self) -> None:
+        self.setChecked(self._body_text.wrap)

@@ -1,0 +1,74 @@
+"""How the text of bodies is shown everywhere: its size, and whether long lines are wrapped; kept in `window.ini`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSettings, Signal, Slot
+
+from app.ui.theme.fonts import BASE
+
+SMALLEST, LARGEST = 9, 28
+"""Pixels."""
+_LINE = 19 / 13
+SIZE_KEY, WRAP_KEY = "body/size", "body/wrap"
+
+
+class BodyText(QObject):
+    """One for all windows. `changed` after each change."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._file: QSettings | None = None
+        self.size, self.wrap = BASE, True
+
+    @property
+    def line_height(self) -> int:
+        """Pixels from line to line."""
+        return round(self.size * _LINE)
+
+    def keep_in(self, folder: Path) -> None:
+        """Take what was chosen last, and keep what is chosen from now on."""
+        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+        try:
+            size = int(str(self._file.value(SIZE_KEY, BASE)))
+        except ValueError:
+            size = BASE
+        self._set(size, bool(self._file.value(WRAP_KEY, True, type=bool)))
+
+    @Slot()
+    def zoom_in(self) -> None:
+        """One pixel larger."""
+        self._set(self.size + 1, self.wrap)
+
+    @Slot()
+    def zoom_out(self) -> None:
+        """One pixel smaller."""
+        self._set(self.size - 1, self.wrap)
+
+    @Slot()
+    def reset_zoom(self) -> None:
+        """The size it has at first."""
+        self._set(BASE, self.wrap)
+
+    @Slot()
+    def toggle_wrap(self) -> None:
+        """Wrap long lines, or let them run on."""
+        self._set(self.size, not self.wrap)
+
+    def zoom_by_wheel(self, degrees: int) -> None:
+        """As a wheel turned with Ctrl held asks, in eighths of a degree."""
+        if degrees:
+            self._set(self.size + (1 if degrees > 0 else -1), self.wrap)
+
+    def _set(self, size: int, wrap: bool) -> None:
+        size = max(SMALLEST, min(size, LARGEST))
+        if (size, wrap) == (self.size, self.wrap):
+            return
+        self.size, self.wrap = size, wrap
+        if self._file is not None:
+            self._file.setValue(SIZE_KEY, size)
+            self._file.setValue(WRAP_KEY, wrap)
+        self.changed.emit()
