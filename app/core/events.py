@@ -53,11 +53,30 @@ class RequestsIdentified(Event, frozen=True):
     senders: tuple[tuple[str, str, str | None], ...]
 
 
+class RequestsDescribed(Event, frozen=True):
+    """The gist of these stored requests is known now, or says more: id and gist of each."""
+
+    gists: tuple[tuple[str, str], ...]
+
+
 class RequestsRemoved(Event, frozen=True):
-    """Requests are gone: `ids` when they were named, None when all of the endpoint's went."""
+    """Requests are gone: `ids` when they were named, `unread` of them unread. None when all of the endpoint's went that
+    were stored when this was asked for, that is up to the id `upto` (None: all), but those `kept`.
+    """
 
     endpoint_id: int
     ids: tuple[str, ...] | None
+    unread: int = 0
+    upto: str | None = None
+    kept: frozenset[str] = frozenset()
+
+    def has(self, endpoint_id: int, capture_id: str) -> bool:
+        """Whether this request of that endpoint is gone."""
+        if endpoint_id != self.endpoint_id:
+            return False
+        if self.ids is not None:
+            return capture_id in self.ids
+        return capture_id not in self.kept and (self.upto is None or capture_id <= self.upto)
 
 
 class Mirrored(Event, frozen=True):
@@ -72,6 +91,12 @@ class EndpointSaved(Event, frozen=True):
 
     endpoint: Endpoint
     created: bool
+
+
+class EndpointsReordered(Event, frozen=True):
+    """The endpoints are listed in another order now: all their ids in that order."""
+
+    endpoint_ids: tuple[int, ...]
 
 
 class EndpointRemoved(Event, frozen=True):

@@ -10,7 +10,9 @@ from itertools import pairwise
 from peewee import SqliteDatabase
 
 from app.core.activity.bar import Bar
+from app.core.clearing import Hidden
 from app.core.model import MirrorState
+from app.db.listing import shown_sql
 from app.db.raw import raw
 from app.db.readers import Readers
 from app.db.schema import MIRROR_STATE
@@ -19,12 +21,18 @@ BARS_PER_STEP = 16
 """Lists and bodies are read between two steps, so that they never wait for a whole chart of a big store."""
 
 _WHOSE = "endpoint_id IN (SELECT value FROM json_each(:whose)) AND received_at >= :start AND received_at < :end"
-COUNT = f"""SELECT
-    (SELECT count(*) FROM capture INDEXED BY capture_list WHERE {_WHOSE}),
-    (SELECT count(*) FROM capture INDEXED BY capture_incomplete WHERE complete = 0 AND {_WHOSE}),
+
+
+def _count(which: str) -> str:
+    return f"""SELECT
+    (SELECT count(*) FROM capture INDEXED BY capture_list WHERE {which}),
+    (SELECT count(*) FROM capture INDEXED BY capture_incomplete WHERE complete = 0 AND {which}),
     mirrored, failed
 FROM (SELECT count(*) AS mirrored, coalesce(sum(mirror = 'f'), 0) AS failed FROM capture INDEXED BY capture_mirrored
-    WHERE mirror IN ('d', 'f') AND complete = 1 AND {_WHOSE})"""
+    WHERE mirror IN ('d', 'f') AND complete = 1 AND {which})"""
+
+
+COUNT = _count(_WHOSE)
 
 
 class Activity:
@@ -33,12 +41,12 @@ class Activity:
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
 
-    async def bars(self, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
+    async def bars(self, endpoint_id: int | None, edges: Sequence[int], *, hidden: Hidden | None = None) -> list[Bar]:
         """The requests from each of the rising times `edges` up to the next, of one endpoint or of all (None)."""
         found: list[Bar] = []
         for first in range(0, len(edges) - 1, BARS_PER_STEP):
             some = edges[first : first + BARS_PER_STEP + 1]
-            found += await self._readers.run(partial(_bars, endpoint_id=endpoint_id, edges=some))
+            found += await self._readers.run(partial(_bars, endpoint_id=endpoint_id, edges=some, hidden=hidden))
         return found
 
     async def oldest(self, endpoint_id: int | None) -> int | None:
@@ -69,13 +77,20 @@ class Activity:
         return await self._readers.run(job)
 
 
-def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
+def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int], hidden: Hidden | None) -> list[Bar]:
     connection = raw(database)
+    statement, hidden_values = COUNT, {}
+    if hidden is not None:
+        shown, given = shown_sql(connection, hidden)
+        for number, value in enumerate(given):
+            shown = shown.replace("?", f":hidden{number}", 1)
+            hidden_values[f"hidden{number}"] = value
+        statement = _count(f"{_WHOSE} AND {shown}")
     whose = f"[{','.join(map(str, _visible(connection, endpoint_id)))}]"
     bars = []
     for start, end in pairwise(edges):
-        values = {"whose": whose, "start": start, "end": end}
-        total, incomplete, mirrored, failed = connection.execute(COUNT, values).fetchone()
+        values = {"whose": whose, "start": start, "end": end, **hidden_values}
+        total, incomplete, mirrored, failed = connection.execute(statement, values).fetchone()
         plain = total - incomplete - mirrored
         bars.append(Bar(plain=plain, delivered=mirrored - failed, failed=failed, incomplete=incomplete))
     return bars

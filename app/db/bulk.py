@@ -55,7 +55,7 @@ CAPTURES = ManyRows(
     (
         *("seq", "id", "endpoint_id", "received_at", "method", "target", "http_version", "headers", "content_type"),
         *("size", "sha256", "source_address", "source_port", "scheme", "complete", "reply_status", "mirror", "is_read"),
-        *("provider", "event", "delivery_id"),
+        *("provider", "event", "delivery_id", "gist"),
     ),
 )
 BODIES = ManyRows("capture_body", ("key", "data"))
@@ -74,7 +74,7 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
         captures += (c.seq, c.id, c.endpoint_id, c.received_at, c.method, c.target, c.http_version)
         captures += (headers, c.content_type, c.size, c.sha256, c.source_address, c.source_port)
         captures += (c.scheme, c.complete, c.reply_status, MIRROR_CODE[c.mirror], c.read)
-        captures += ((c.provider or NOBODY) if c.identified else None, c.event, c.delivery_id)
+        captures += ((c.provider or NOBODY) if c.identified else None, c.event, c.delivery_id, c.gist)
         if c.trailers:
             trailers.append((encode_headers(c.trailers), c.seq))
         if tail:

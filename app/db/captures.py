@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from functools import partial
 from itertools import count
 
 import msgspec
 from peewee import SqliteDatabase
 
+from app.core.clearing import Hidden, Mark
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.events import Event, RequestNoted, RequestsChanged, RequestsRemoved, RequestsStarred
 from app.core.model import PART_SIZE, Capture, Counts, MirrorState, PageKey, Summary
@@ -18,13 +19,14 @@ from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
 from app.db import listing
 from app.db.bulk import encode_headers
-from app.db.counts import Removed, Tally
+from app.db.clearing import Clearings
+from app.db.counts import Tally
 from app.db.identifying import Identifier
 from app.db.jobs import Pace
 from app.db.marking import START, Marked, Step, mark_ids, mark_next_read, note_id, star_ids
 from app.db.raw import raw
 from app.db.readers import Readers
-from app.db.removal import Deleted, delete_ids, delete_oldest
+from app.db.removal import Deleted, delete_ids
 from app.db.replies import Replies
 from app.db.schema import PARTS_PER_BODY, PIECES_FROM
 from app.db.search.index.index import Index
@@ -55,6 +57,7 @@ class Captures:
         self._writer, self._readers, self._tally, self._limits = writer, readers, tally, limits
         self._sweeper, self._identifier, self._publish, self._index = sweeper, identifier, publish, index
         self._replies = Replies(writer)
+        self.clearings = Clearings(writer, readers, tally=tally, sweeper=sweeper, limits=limits, publish=publish)
         self._loop = asyncio.get_running_loop()
         self._numbers = count(1)
 
@@ -87,6 +90,7 @@ class Captures:
         """
         if capture.endpoint_id not in self._tally:
             raise _endpoint_gone()
+        self.clearings.storing(capture)
         if forward_url is not None and capture.mirror is not MirrorState.QUEUED:
             capture = msgspec.structs.replace(capture, mirror=MirrorState.QUEUED)
         future = self._loop.create_future()
@@ -186,16 +190,19 @@ class Captures:
         after: PageKey | None = None,
         limit: int = 100,
         beginning: str | None = None,
+        hidden: Hidden | None = None,
     ) -> list[Summary]:
         """At most `limit` summaries of one endpoint, or all (None), newest first.
 
         `before`: those next older than the key. `after`: those next newer than the key. `beginning`: those whose ids
-        begin so.
+        begin so. Those `hidden` are left out.
         """
         if endpoint_id is not None and endpoint_id not in self._tally:
             return []
         return await self._readers.run(
-            lambda database: listing.page(database, endpoint_id, before, after, limit, beginning=beginning)
+            lambda database: listing.page(
+                database, endpoint_id, before, after, limit, beginning=beginning, hidden=hidden
+            )
         )
 
     def search(
@@ -206,15 +213,26 @@ class Captures:
         before: PageKey | None = None,
         limit: int = 100,
         searched: Callable[[int], None] | None = None,
+        hidden: Hidden | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
-        """What the query finds, newest first: at most `limit` summaries, older than `before`, in batches as found.
+        """What the query finds and is not `hidden`, newest first: at most `limit` summaries, older than `before`.
 
-        Closing the generator cancels the search. StorageUnavailableError when the file cannot be read. While it goes
-        on for long, `searched` is told how many of the newest requests have been looked at.
+        They come in batches as they are found; closing the generator cancels the search. StorageUnavailableError when
+        the file cannot be read. While it goes on for long, `searched` is told how many of the newest requests have been
+        looked at.
         """
         if endpoint_id is not None and endpoint_id not in self._tally:
             limit = 0
-        return search(self._readers, self._index, query, endpoint_id, before=before, limit=limit, searched=searched)
+        return search(
+            self._readers,
+            self._index,
+            query,
+            endpoint_id,
+            before=before,
+            limit=limit,
+            searched=searched,
+            hidden=hidden,
+        )
 
     async def get(self, capture_id: str) -> Capture | None:
         """A request with its headers; None when it is not stored (any more)."""
@@ -237,8 +255,9 @@ class Captures:
         for some in _in_steps(ids):
             await self._writer.run(partial(mark_ids, ids=some, read=read), after)
 
-    async def mark_all_read(self, endpoint_id: int) -> None:
-        """Mark every request the endpoint holds now read, in steps; then publishes RequestsChanged without ids."""
+    async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None:
+        """Mark every request the endpoint holds now read, but those `hidden`, in steps; then publishes RequestsChanged
+        without ids."""
         upto, pace = next(self._numbers), Pace(256)
         place: PageKey | None = START
 
@@ -246,7 +265,7 @@ class Captures:
             self._tally.marked(endpoint_id, -step.changed)
 
         while place is not None:
-            job = partial(mark_next_read, endpoint_id=endpoint_id, above=place, upto_seq=upto)
+            job = partial(mark_next_read, endpoint_id=endpoint_id, above=place, upto_seq=upto, hidden=hidden)
             place = (await self._writer.between(job, pace, after)).reached
         self._publish(RequestsChanged(endpoint_ids=(endpoint_id,), ids=None, read=True))
 
@@ -287,28 +306,17 @@ class Captures:
             for endpoint_id, removed in deleted.removed.items():
                 self._tally.removed(endpoint_id, removed)
                 self._limits.freed(removed.freed, endpoint_id)
-                self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=tuple(deleted.ids[endpoint_id])))
+                ids = tuple(deleted.ids[endpoint_id])
+                self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=ids, unread=removed.unread))
 
         for some in _in_steps(ids):
             await self._writer.run(partial(delete_ids, ids=some), after)
         self._sweeper.wake()
 
-    async def clear(self, endpoint_id: int) -> None:
-        """Delete every request the endpoint held when asked, in steps; then publishes RequestsRemoved without ids.
-
-        Requests that arrive meanwhile stay: whoever lists must read the first page again.
-        """
-        upto, pace = next(self._numbers), Pace(64)
-
-        def after(removed: Removed) -> None:
-            self._tally.removed(endpoint_id, removed)
-            self._limits.freed(removed.freed, endpoint_id)
-
-        job = partial(delete_oldest, endpoint_id=endpoint_id, upto_seq=upto)
-        while (await self._writer.between(job, pace, after)).total:
-            pass
-        self._sweeper.wake()
-        self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=None))
+    async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None:
+        """Delete every request the endpoint holds when asked, in steps, but those with a mark in `keep`; then publishes
+        RequestsRemoved without ids. Requests that arrive meanwhile stay."""
+        await self.clearings.finish(await self.clearings.begin(endpoint_id, keep))
 
     def counts(self, endpoint_id: int) -> Counts:
         """How many requests the endpoint holds; from memory."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
+import msgspec
 from peewee import JOIN, SQL, Expression, ModelSelect, SqliteDatabase, Tuple
 
+from app.core.clearing import Hidden
 from app.core.errors import NotFoundError
 from app.core.model import PART_SIZE, Capture, Counts, PageKey, Summary
 from app.db.raw import raw
@@ -21,10 +24,11 @@ def page(
     limit: int,
     *,
     beginning: str | None = None,
+    hidden: Hidden | None = None,
 ) -> list[Summary]:
     """At most `limit` summaries, newest first: those next older than `before`, or next newer than `after`.
 
-    With `beginning`, only those whose ids begin so.
+    With `beginning`, only those whose ids begin so; with `hidden`, only those that are not.
     """
     rising = after is not None
     query = _select(*SUMMARY).limit(limit)
@@ -48,8 +52,24 @@ def page(
             query = query.where(place < (before.received_at, before.id))
         if after is not None:
             query = query.where(place > (after.received_at, after.id))
+    if hidden is not None:
+        condition, values = shown_sql(raw(database), hidden)
+        query = query.where(SQL(f"({condition})", values))
     found = [to_summary(row) for row in query.tuples().execute(database)]
     return found[::-1] if rising else found
+
+
+def shown_sql(connection: sqlite3.Connection, hidden: Hidden) -> tuple[str, list[Any]]:
+    """The condition on rows of `capture` that leaves out what is hidden. Spans are left to SQLite, which is faster; a
+    million ids in a statement would be read anew each time, so they are asked for one by one."""
+    conditions, values = ["1"], []
+    for span in hidden.spans:
+        conditions.append("NOT (endpoint_id = ? AND id <= ? AND id NOT IN (SELECT value FROM json_each(?)))")
+        values += [span.endpoint_id, span.upto, msgspec.json.encode(tuple(span.kept)).decode()]
+    if hidden.names is not None:
+        connection.create_function("is_hidden", 1, hidden.names)
+        conditions.append("NOT is_hidden(id)")
+    return " AND ".join(conditions), values
 
 
 def get(database: SqliteDatabase, capture_id: str) -> Capture | None:

@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 from peewee import SqliteDatabase
 
+from app.core.clearing import Hidden
 from app.core.errors import NotFoundError
 from app.core.model import PageKey, Record
+from app.db.listing import shown_sql
 from app.db.raw import raw
 
 
@@ -72,29 +74,33 @@ def note_id(database: SqliteDatabase, capture_id: str, note: str | None) -> Mark
     return Marked(ids={endpoint_id: [capture_id]})
 
 
-def mark_next_read(database: SqliteDatabase, limit: int, *, endpoint_id: int, above: PageKey, upto_seq: int) -> Step:
-    """Mark the next `limit` requests above a place read, as far as they are numbered up to `upto_seq`."""
-    values: dict[str, Any] = {
-        "endpoint": endpoint_id,
-        "at": above.received_at,
-        "id": above.id,
-        "upto": upto_seq,
-        "limit": limit,
-    }
+def mark_next_read(
+    database: SqliteDatabase,
+    limit: int,
+    *,
+    endpoint_id: int,
+    above: PageKey,
+    upto_seq: int,
+    hidden: Hidden | None = None,
+) -> Step:
+    """Mark the next `limit` requests above a place read that are numbered up to `upto_seq`, and not hidden."""
     connection = raw(database)
-    values["last_at"], values["last_id"] = connection.execute(
-        "SELECT max(received_at), max(id) FROM (SELECT received_at, id FROM capture WHERE endpoint_id = :endpoint"
-        " AND (received_at, id) > (:at, :id) AND seq <= :upto ORDER BY received_at, id LIMIT :limit)",
-        values,
+    above_it = "endpoint_id = ? AND (received_at, id) > (?, ?) AND seq <= ?"
+    values: list[Any] = [endpoint_id, above.received_at, above.id, upto_seq]
+    last_at, last_id = connection.execute(
+        "SELECT max(received_at), max(id) FROM (SELECT received_at, id FROM capture"
+        f" WHERE {above_it} ORDER BY received_at, id LIMIT ?)",
+        (*values, limit),
     ).fetchone()
-    if values["last_at"] is None:
+    if last_at is None:
         return Step(changed=0, reached=None)
+    condition, more = ("1", []) if hidden is None else shown_sql(connection, hidden)
     changed = connection.execute(
-        "UPDATE capture SET is_read = 1 WHERE endpoint_id = :endpoint AND is_read = 0 AND seq <= :upto"
-        " AND (received_at, id) > (:at, :id) AND (received_at, id) <= (:last_at, :last_id)",
-        values,
+        f"UPDATE capture SET is_read = 1 WHERE {above_it} AND is_read = 0 AND (received_at, id) <= (?, ?)"
+        f" AND {condition}",
+        (*values, last_at, last_id, *more),
     ).rowcount
-    return Step(changed=changed, reached=PageKey(received_at=values["last_at"], id=values["last_id"]))
+    return Step(changed=changed, reached=PageKey(received_at=last_at, id=last_id))
 
 
 def _json(ids: Sequence[str]) -> str:

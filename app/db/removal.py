@@ -29,19 +29,26 @@ class MadeRoom(Record, frozen=True):
 
 
 def delete_oldest(
-    database: SqliteDatabase, limit: int, *, endpoint_id: int, before: int | None = None, upto_seq: int | None = None
+    database: SqliteDatabase,
+    limit: int,
+    *,
+    endpoint_id: int,
+    before: int | None = None,
+    upto_id: str | None = None,
+    kept: str = "[]",
 ) -> Removed:
-    """Delete at most `limit` requests of an endpoint, oldest first: received `before`, numbered up to `upto_seq`."""
+    """Delete at most `limit` requests of an endpoint, oldest first: received `before`, with ids up to `upto_id`, not in
+    the JSON list `kept`."""
     connection = raw(database)
     chosen = (
-        "FROM capture WHERE endpoint_id = :endpoint AND received_at < :before AND seq <= :upto"
-        " ORDER BY received_at, id LIMIT :limit"
+        "FROM capture WHERE endpoint_id = :endpoint AND received_at < :before AND id <= :upto"
+        " AND id NOT IN (SELECT value FROM json_each(:kept)) ORDER BY received_at, id LIMIT :limit"
     )
-    most = 2**63 - 1
     values = {
         "endpoint": endpoint_id,
-        "before": most if before is None else before,
-        "upto": most if upto_seq is None else upto_seq,
+        "before": 2**63 - 1 if before is None else before,
+        "upto": "~" if upto_id is None else upto_id,
+        "kept": kept,
         "limit": limit,
     }
     total, unread = connection.execute(

@@ -38,6 +38,7 @@ SUMMARY = (
     CaptureRow.event,
     StarRow.capture_seq,
     NoteRow.text,
+    CaptureRow.gist,
 )
 """The columns `to_summary` expects."""
 
@@ -69,6 +70,7 @@ DELIVERY = (
     DeliveryRow.response_size,
     DeliveryRow.response_truncated,
     DeliveryRow.error,
+    CaptureRow.target,
 )
 """The columns `to_delivery` expects."""
 
@@ -92,6 +94,7 @@ def to_summary(row: tuple[Any, ...]) -> Summary:
         event=row[13],
         starred=row[14] is not None,
         note=row[15],
+        gist=row[16],
     )
 
 
@@ -114,15 +117,16 @@ def to_capture(row: tuple[Any, ...]) -> Capture:
         event=row[13],
         starred=row[14] is not None,
         note=row[15],
-        seq=row[16],
-        http_version=row[17],
-        headers=decode_headers(row[18]),
-        sha256=row[19],
-        source_address=row[20],
-        source_port=row[21],
-        scheme=row[22],
-        delivery_id=row[23],
-        trailers=() if row[24] is None else decode_headers(row[24]),
+        gist=row[16],
+        seq=row[17],
+        http_version=row[18],
+        headers=decode_headers(row[19]),
+        sha256=row[20],
+        source_address=row[21],
+        source_port=row[22],
+        scheme=row[23],
+        delivery_id=row[24],
+        trailers=() if row[25] is None else decode_headers(row[25]),
         identified=row[12] is not None,
     )
 
@@ -143,6 +147,7 @@ def to_delivery(row: tuple[Any, ...]) -> Delivery:
         response_size=row[10],
         response_truncated=bool(row[11]),
         error=row[12],
+        captured_target=row[13],
     )
 
 

@@ -14,6 +14,7 @@ from app.core.events import (
     DatabaseDamaged,
     EndpointRemoved,
     EndpointSaved,
+    EndpointsReordered,
     FileTrouble,
     Mirrored,
     PlanChanged,
@@ -69,6 +70,7 @@ class News(QObject):
             bus.subscribe(RequestsRemoved, self._gone),
             bus.subscribe(Mirrored, self._mirrored),
             bus.subscribe(EndpointSaved, self._saved),
+            bus.subscribe(EndpointsReordered, self._reordered),
             bus.subscribe(EndpointRemoved, self._removed),
             bus.subscribe(PlanChanged, self._plan),
             bus.subscribe(Purged, self._purge),
@@ -91,6 +93,18 @@ class News(QObject):
             self.ledger.begin_outcome(endpoint_id, state)
         edges = self.ledger.edges(self._began)
         for endpoint_id in endpoint_ids:
+            self.ledger.begin(endpoint_id, await activity.bars(endpoint_id, edges), edges)
+        self.counts_changed.emit()
+
+    async def recount(self, activity: ActivityPort, endpoint_ids: Iterable[int]) -> None:
+        """The same for endpoints whose requests are back after a delete was undone."""
+        outcomes = await activity.last_outcomes()
+        for endpoint_id in endpoint_ids:
+            if endpoint_id in outcomes:
+                self.ledger.begin_outcome(endpoint_id, outcomes[endpoint_id])
+            now = now_us()
+            edges = self.ledger.edges(now)
+            self.ledger.clear(endpoint_id)
             self.ledger.begin(endpoint_id, await activity.bars(endpoint_id, edges), edges)
         self.counts_changed.emit()
 
@@ -130,6 +144,9 @@ class News(QObject):
     def _saved(self, event: EndpointSaved) -> None:
         self.endpoints_changed.emit()
 
+    def _reordered(self, event: EndpointsReordered) -> None:
+        self.endpoints_changed.emit()
+
     def _removed(self, event: EndpointRemoved) -> None:
         self.ledger.forget(event.endpoint.id)
         self.endpoint_removed.emit(event.endpoint)
@@ -154,7 +171,7 @@ class News(QObject):
         if event.reason is None:
             self._messages.withdraw(STORAGE_KEY)
             return
-        advice = "Senders are answered 503 and can try again; capturing goes on by itself as soon as it can."
+        advice = "Senders are answered 503 and can try again; capturing resumes by itself as soon as it can."
         self._messages.post(Message(text=event.reason, advice=advice, key=STORAGE_KEY))
 
     def _file(self, event: FileTrouble) -> None:

@@ -78,6 +78,28 @@ def test_clear_deletes_all_requests_and_keeps_the_endpoint(run: Run, ids: list[s
     assert run("clear", "orders", "--yes", "--json").json == {"cleared": "orders", "requests": 0}
 
 
+def test_clear_keeps_what_is_marked(run: Run, ids: list[str]) -> None:
+    assert run("mark", ids[0], "--star").code == 0
+    assert run("mark", ids[2], "--note", "mine").code == 0
+    done = run("clear", "orders", "--keep-starred", "--keep-noted", "--yes")
+    assert (done.code, done.out) == (0, "Deleted 1 request of Orders. Kept 2.\n")
+    assert left(run) == [ids[0], ids[2]]
+    assert run("clear", "orders", "--keep-starred", "--yes", "--json").json == {
+        "cleared": "orders",
+        "requests": 1,
+        "kept": 1,
+    }
+    assert left(run) == [ids[0]]
+
+
+def test_clear_asks_naming_what_is_kept(run: Run, ids: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for option, kept in (("--keep-starred", "starred requests"), ("--keep-noted", "requests with notes")):
+        monkeypatch.setattr("sys.stdin", Typed("n\n"))
+        done = run("clear", "orders", option)
+        assert done.code == 1
+        assert f"Delete 3 requests of Orders (orders) except {kept}? The endpoint is kept." in done.err
+
+
 @pytest.mark.parametrize("slug", ["none", ".."])
 def test_clear_of_an_unknown_endpoint_ends_with_1(run: Run, ids: list[str], slug: str) -> None:
     done = run("clear", slug, "--yes")

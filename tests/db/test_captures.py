@@ -316,7 +316,8 @@ async def test_clearing_empties_one_endpoint_and_keeps_what_comes_after(store: S
     counts = store.captures.counts(one.id)
     assert (counts.total, counts.unread, counts.last_received_at) == (1, 1, late.received_at)
     assert store.captures.counts(other.id).total == 2
-    assert of_kind(events, RequestsRemoved) == [RequestsRemoved(endpoint_id=one.id, ids=None)]
+    (removed,) = of_kind(events, RequestsRemoved)
+    assert (removed.endpoint_id, removed.ids, removed.has(one.id, late.id)) == (one.id, None, False)
 
 
 async def test_a_long_read_holds_up_neither_captures_nor_a_page(store: Store, endpoint: Endpoint) -> None:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, get_args
 
 from app.cli.call import Call
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
 from app.cli.request_id import ID_HELP, request_ids
 from app.cli.slug import slug_given
+from app.core.clearing import Mark
 from app.core.wording import count_of
 
+_KEPT = {
+    ("starred",): "starred requests",
+    ("noted",): "requests with notes",
+    ("starred", "noted"): "starred requests and those with notes",
+}
 RM_HELP = "delete captured requests with their bodies and delivery results"
 RM_EXAMPLES = (
     ("Delete the newest request", "hookline rm @last"),
     ("Delete all that a search finds", "hookline rm --yes $(hookline requests -q is:read | cut -f1)"),
 )
 CLEAR_HELP = "delete all requests of an endpoint; the endpoint is kept"
-CLEAR_EXAMPLES = (("Begin a test with an empty endpoint", "hookline clear stripe --yes"),)
+CLEAR_EXAMPLES = (
+    ("Begin a test with an empty endpoint", "hookline clear stripe --yes"),
+    ("Delete all but what you marked", "hookline clear stripe --keep-starred --keep-noted"),
+)
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
@@ -32,6 +41,8 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     )
     clear.set_defaults(run=clear_endpoint)
     clear.add_argument("which", metavar="SLUG", help="the last part of the endpoint's URL")
+    clear.add_argument("--keep-starred", action="store_true", default=False, help="keep requests that have a star")
+    clear.add_argument("--keep-noted", action="store_true", default=False, help="keep requests that have a note")
     add_yes(clear)
 
 
@@ -62,13 +73,20 @@ async def remove(call: Call) -> int:
 
 
 async def clear_endpoint(call: Call) -> int:
-    """Delete every request the endpoint holds now."""
+    """Delete every request the endpoint holds now, but those that are to be kept for their marks."""
     endpoint = await call.api.endpoint(slug_given(call.options.which))
-    held = count_of(endpoint["request_count"], "request")
-    confirm_delete(call.options, f"Delete {held} of {endpoint['name']} ({endpoint['slug']})? The endpoint is kept.")
-    await call.api.clear(endpoint["slug"])
+    held, slug = endpoint["request_count"], endpoint["slug"]
+    keep = [mark for mark in get_args(Mark) if getattr(call.options, f"keep_{mark}")]
+    but = f" except {_KEPT[tuple(keep)]}" if keep else ""
+    confirm_delete(
+        call.options, f"Delete {count_of(held, 'request')} of {endpoint['name']} ({slug}){but}? The endpoint is kept."
+    )
+    await call.api.clear(slug, keep)
+    kept = (await call.api.endpoint(slug))["request_count"] if keep else 0
+    deleted = max(0, held - kept)
     if call.out.as_json:
-        call.out.json({"cleared": endpoint["slug"], "requests": endpoint["request_count"]})
+        call.out.json({"cleared": slug, "requests": deleted} | ({"kept": kept} if keep else {}))
     else:
-        call.out.line(f"Deleted {held} of {endpoint['name']}.")
+        also = f" Kept {kept:,}." if keep else ""
+        call.out.line(f"Deleted {count_of(deleted, 'request')} of {endpoint['name']}.{also}")
     return Exit.DONE
