@@ -9,24 +9,25 @@ from collections.abc import AsyncIterator
 from app.cli.output import Output
 
 
-async def write_bytes(out: Output, pieces: AsyncIterator[bytes], before: bytes = b"") -> None:
-    """Write `before`, then the pieces."""
+async def write_bytes(out: Output, pieces: AsyncIterator[bytes], before: bytes = b"", after: bytes = b"") -> None:
+    """Write `before`, then the pieces, then `after`."""
     if out.terminal:
-        await _on_terminal(out, before, pieces)
+        await _on_terminal(out, before, pieces, after)
         return
     out.data(before)
     async for piece in pieces:
         out.data(piece)
+    out.data(after)
 
 
-async def _on_terminal(out: Output, before: bytes, body: AsyncIterator[bytes]) -> None:
+async def _on_terminal(out: Output, before: bytes, body: AsyncIterator[bytes], after: bytes) -> None:
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("backslashreplace"), translate=True)
     text, escaped = decoder.decode(before), False
     async for piece in body:
         out.foreign(text)
         escaped = escaped or not is_text(text)
         text = decoder.decode(piece)
-    text += decoder.decode(b"", final=True)
+    text += decoder.decode(after, final=True)
     out.foreign(text if text.endswith("\n") else text + "\n")
     if escaped or not is_text(text):
         out.note("Not all of this is text; what is not is shown as \\xNN. Send it to a file for the bytes themselves.")

@@ -23,7 +23,8 @@ def ready_curl(url: str) -> str:
 
 
 def curl_command(capture: Capture, body: bytes | None, base: str) -> str:
-    """The command that sends `capture` with `body` to `base` (`http://127.0.0.1:8787`).
+    """The command that sends `capture` with `body` to `base` (`http://127.0.0.1:8787`), whose host it names: the one it
+    came with may be a tunnel's, and one that contradicts the URL leads nowhere.
 
     `body` None stands for one too large to carry along (above `PASTE_MAX`): the command reads it from `body_file`.
     """
@@ -74,7 +75,7 @@ def _url(capture: Capture, base: str) -> list[str]:
 def _headers(capture: Capture, base: str) -> list[str]:
     version = {"1.0": ["--http1.0"]}.get(capture.http_version, ["--http1.1"] if base.startswith("https:") else [])
     present = {name.lower() for name, _ in capture.headers}
-    lines = [_header(name, value) for name, value in capture.headers if not _curl_sets(name, value, capture, base)]
+    lines = [_header(name, value) for name, value in capture.headers if not _curl_sets(name, value, capture)]
     unwanted = [name for name in _CURLS_OWN if name.lower() not in present]
     if "host" not in present:
         unwanted.append("Host")
@@ -91,11 +92,11 @@ def _header(name: str, value: str) -> bytes:
     return line.encode("latin-1", "replace")
 
 
-def _curl_sets(name: str, value: str, capture: Capture, base: str) -> bool:
-    """Whether curl itself sends just this header: the host of the URL, the length of the body that did arrive."""
+def _curl_sets(name: str, value: str, capture: Capture) -> bool:
+    """Whether curl itself is to send this header: the host of the URL, the length of the body that did arrive."""
     lower = name.lower()
     if lower == "host":
-        return name == "Host" and value == base.rstrip("/").partition("://")[2]
+        return True
     if lower != "content-length":
         return False
     return value != str(capture.size) or (name == "Content-Length" and capture.size > 0)

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import secrets
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
 import httpx
 import msgspec
 
@@ -10,21 +17,100 @@ from app.core.errors import HooklineError
 from app.server.forward.failure import failure_text
 from app.server.forward.tls import trust
 
-_TIMEOUT_MS = 10_000
+TIMEOUT_MS = 10_000
+"""For the way there and back; an endpoint's own delay comes on top."""
+CONNECT_S = 2.0
+HEADER = "X-Hookline-Test"
 
 
-async def send_test_request(url: str) -> int:
-    """POST a friendly JSON body to `url` over real HTTP and give the status of the answer.
-
-    HooklineError with a sentence when no answer came. No proxy of the environment is used.
-    """
+def _message() -> bytes:
     message = {"message": "Hello from Hookline! This endpoint works.", "sent_at": rfc3339(now_us())}
-    headers = {"Content-Type": "application/json", "User-Agent": "Hookline", "X-Hookline-Test": "1"}
-    context = await trust()
+    return msgspec.json.encode(message)
+
+
+@dataclass(frozen=True)
+class ProbeRequest:
+    """`token` in `HEADER` tells it from all others."""
+
+    token: str = field(default_factory=lambda: secrets.token_hex(8))
+    body: bytes = field(default_factory=_message)
+
+
+async def send_test_request(url: str, request: ProbeRequest, timeout_ms: int = TIMEOUT_MS) -> int:
+    """POST it to `url` over real HTTP, and give the status of the answer. HooklineError with the reason when no answer
+    came; certificates are verified.
+
+    A URL of this machine or of a private network is reached directly. The way to any other leads through the proxy that
+    the environment or the system names, as for whatever else leaves this machine: in a network that has one, a direct
+    request would fail though the URL works for its senders.
+    """
+    headers = {"Content-Type": "application/json", "User-Agent": "Hookline", HEADER: request.token}
+    context, proxy = await trust(), await asyncio.to_thread(proxy_for, url)
     try:
-        async with httpx.AsyncClient(verify=context, trust_env=False, timeout=_TIMEOUT_MS / 1000) as client:
-            response = await client.post(url, content=msgspec.json.encode(message), headers=headers)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        reason = failure_text(error, url, _TIMEOUT_MS) or str(error)
-        raise HooklineError(f"The test request could not be sent to {url}. {reason}") from error
-    return response.status_code
+        async with (
+            asyncio.timeout(timeout_ms / 1000),
+            httpx.AsyncClient(verify=context, proxy=proxy, trust_env=False, timeout=timeout_ms / 1000) as client,
+            client.stream("POST", url, content=request.body, headers=headers) as response,
+        ):
+            return response.status_code
+    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
+        raise HooklineError(_reason(error, url, proxy, timeout_ms)) from error
+
+
+async def accepts(host: str, port: int) -> bool:
+    """Whether something accepts connections there. Nothing is sent."""
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            _, writer = await asyncio.open_connection(host, port)
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
+def proxy_for(url: str) -> str | None:
+    """The HTTP proxy on the way to `url`. May ask the system, so call it on a thread. HooklineError where none can be
+    reached by what the environment or the system names."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if _is_near(host) or proxy_bypass(host):
+        return None
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if proxy and "://" not in proxy:
+        proxy = f"http://{proxy}"
+    if not proxy or not proxy.startswith(("http://", "https://")):
+        return None
+    try:
+        named = bool(urlsplit(proxy).hostname and urlsplit(proxy).port != 0)
+    except ValueError:  # of the host or the port
+        named = False
+    if not named:
+        raise HooklineError("The proxy that the environment or the system names has no valid host or port.")
+    return proxy
+
+
+def _is_near(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_private
+
+
+def _reason(error: Exception, url: str, proxy: str | None, timeout_ms: int) -> str:
+    if proxy is None:
+        return failure_text(error, url, timeout_ms) or str(error)
+    if isinstance(error, httpx.ProxyError):
+        return f"The proxy {_place(proxy)} did not let it through: {error}."
+    connecting = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+    reason = failure_text(error, proxy if connecting else url, timeout_ms) or str(error)
+    return f"{reason} It was sent through the proxy {_place(proxy)}."
+
+
+def _place(url: str) -> str:
+    """Without the credentials that a proxy's URL may hold."""
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)

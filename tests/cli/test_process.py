@@ -176,7 +176,7 @@ def test_serve_prints_where_it_listens_and_then_what_arrives(serve: Callable[...
     assert program.url.startswith("http://127.0.0.1:")
     post(program, "/catch/orders/a", b"hi", headers=b"Content-Type: a\x9bb\r\n")
     line = program.read_line()
-    assert line[8:] == "  orders  POST     /a  2 B  a\\x9bb"
+    assert line[8:] == "  orders  POST     text · hi  /a  2 B  a\\x9bb"
     assert program.stop() == 0
 
 

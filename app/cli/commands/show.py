@@ -16,6 +16,7 @@ from app.cli.views import DeliveryView, RequestView
 from app.core.clock import parse_rfc3339
 from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.model import Capture
+from app.core.raw_request import head_bytes, trailer_bytes
 from app.core.wording import ms_text, size_text, time_text
 
 HELP = "show one captured request, or a part of it"
@@ -38,7 +39,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
         ("body", "the body's bytes as they were sent"),
         ("headers", "the headers alone, as they were sent"),
         ("curl", "the request as a curl command"),
-        ("raw", "request line, headers and body, as bytes"),
+        ("raw", "request line, headers, body and trailers, as bytes"),
     ):
         part.add_argument(f"--{name}", dest="part", action="store_const", const=name, help=f"print {text}")
 
@@ -54,9 +55,11 @@ async def show(call: Call) -> int:
     elif part == "headers":
         _headers(call.out, request)
     elif part == "body":
-        await _write(call, request, b"")
+        await _write(call, request)
     elif part == "raw":
-        await _write(call, request, head(request))
+        capture = _capture(request)
+        head = head_bytes(capture.method, capture.target, capture.http_version, capture.headers)
+        await _write(call, request, head, trailer_bytes(capture.trailers))
     elif part == "curl":
         await _curl(call, request)
     else:
@@ -64,16 +67,9 @@ async def show(call: Call) -> int:
     return Exit.DONE
 
 
-def head(request: RequestView) -> bytes:
-    """Request line and headers as they stood on the wire, with the empty line that ends them."""
-    lines = [f"{request['method']} {request['target']} HTTP/{request['http_version']}"]
-    lines += [f"{name}: {value}" for name, value in request["headers"]]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
-
-
-async def _write(call: Call, request: RequestView, before: bytes) -> None:
+async def _write(call: Call, request: RequestView, before: bytes = b"", after: bytes = b"") -> None:
     async with aclosing(call.api.bytes_of("requests", request["id"], "body")) as body:
-        await write_bytes(call.out, body, before)
+        await write_bytes(call.out, body, before, after)
 
 
 async def _curl(call: Call, request: RequestView) -> None:
@@ -81,7 +77,7 @@ async def _curl(call: Call, request: RequestView) -> None:
     body = None
     if request["size"] <= PASTE_MAX:
         body = b"".join([piece async for piece in call.api.bytes_of("requests", request["id"], "body")])
-    command = curl_command(capture, body, status["capture_url"] or status["base_url"]) + "\n"
+    command = curl_command(capture, body, status["base_url"]) + "\n"
     if call.out.terminal:
         call.out.foreign(command)
     else:

@@ -1,0 +1,167 @@
+"""A test request goes the way its senders go: through the public URL where one is set, and only arriving counts."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.application import Application
+from app.core.errors import HooklineError
+from app.core.sent_test import SentTest, sent_text
+from app.send_test import send_test
+from app.server.probe import HEADER
+from tests.factories import draft
+
+ANY_PORT = {"port": 0, "api_port": 0}
+Answer = Callable[[bytes], Awaitable[bytes]]
+
+
+@pytest.fixture
+async def application(tmp_path: Path) -> AsyncIterator[Application]:
+    running = Application(tmp_path, ANY_PORT)
+    await running.open()
+    await running.listen()
+    yield running
+    await running.close()
+
+
+async def sent_on(port: int, request: bytes) -> bytes:
+    """The head of what the capture port answers it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request)
+    answer = await reader.readuntil(b"\r\n\r\n")
+    writer.close()
+    return answer
+
+
+@asynccontextmanager
+async def tunnel(answer: Answer) -> AsyncIterator[str]:
+    """A public URL: a server of its own that answers with what `answer` makes of the request it got."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length"))[15:])
+        writer.write(await answer(head + await reader.readexactly(length)))
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+def port_of(application: Application) -> int:
+    assert application.listening is not None
+    return application.listening[1]
+
+
+def without_body(head: bytes) -> bytes:
+    """It says that nothing follows."""
+    first, *lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"content-length")]
+    return b"\r\n".join([first, b"Content-Length: 0", *lines])
+
+
+def always(data: bytes) -> Answer:
+    async def answer(_: bytes) -> bytes:
+        return data
+
+    return answer
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+async def failure(application: Application, base: str) -> str:
+    endpoint = await application.store.endpoints.create(draft())
+    application.override(base_url=base)
+    with pytest.raises(HooklineError) as failed:
+        await send_test(application, endpoint)
+    return str(failed.value)
+
+
+async def test_without_a_public_url_it_goes_to_the_capture_port(application: Application) -> None:
+    endpoint = await application.store.endpoints.create(draft(name="Orders"))
+    sent = await send_test(application, endpoint)
+    place = f"127.0.0.1:{port_of(application)}"
+    assert sent == SentTest(status=200, place=place, public=False)
+    assert sent_text(sent, "Orders") == f"Test request for “Orders” sent to {place}: 200."
+    (summary,) = await application.store.captures.page(endpoint.id)
+    capture = await application.store.captures.get(summary.id)
+    assert capture is not None
+    assert HEADER in dict(capture.headers)
+
+
+@pytest.mark.parametrize(("active", "status"), [(True, 200), (False, 503)])
+async def test_a_public_url_is_the_way_it_takes(application: Application, active: bool, status: int) -> None:
+    came: list[bytes] = []
+
+    async def hand_on(request: bytes) -> bytes:
+        came.append(request)
+        return without_body(await sent_on(port_of(application), request))
+
+    endpoint = await application.store.endpoints.create(draft(name="Orders", active=active))
+    async with tunnel(hand_on) as base:
+        application.override(base_url=base)
+        sent = await send_test(application, endpoint)
+    assert len(came) == 1
+    assert sent == SentTest(status=status, place=base, public=True)
+    assert sent_text(sent, "Orders") == f"Test request for “Orders” sent through {base}: {status}."
+
+
+async def test_a_dead_public_url_is_told_with_the_state_of_the_local_port(application: Application) -> None:
+    base = f"http://127.0.0.1:{closed_port()}"
+    told = await failure(application, base)
+    assert told.startswith(f"The test request got no answer through {base}. Nothing is listening")
+    assert told.endswith(f"Hookline itself answers at 127.0.0.1:{port_of(application)}.")
+    assert application.refused.total == 0
+
+
+async def test_tls_is_insisted_on(application: Application) -> None:
+    assert "TLS with" in await failure(application, f"https://127.0.0.1:{port_of(application)}")
+
+
+@pytest.mark.parametrize("status", [200, 502])
+async def test_an_answer_that_is_not_ours_is_no_success(
+    application: Application, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr("app.send_test.ARRIVAL_S", 0.1)
+    async with tunnel(always(b"HTTP/1.1 %d x\r\nContent-Length: 6\r\n\r\nTunnel" % status)) as base:
+        told = await failure(application, base)
+    assert told.startswith(f"{base} answered the test request with {status}, but it did not arrive here.")
+    assert "Hookline itself answers" in told
+
+
+async def test_an_answer_put_in_place_of_ours_is_told(application: Application) -> None:
+    async def spoil(request: bytes) -> bytes:
+        await sent_on(port_of(application), request)
+        return b"HTTP/1.1 504 x\r\nContent-Length: 0\r\n\r\n"
+
+    async with tunnel(spoil) as base:
+        assert "which answered 504 in place of Hookline's 200" in await failure(application, base)
+
+
+async def test_a_way_back_that_fails_is_told_apart(application: Application) -> None:
+    async def swallow(request: bytes) -> bytes:
+        await sent_on(port_of(application), request)
+        return b""
+
+    async with tunnel(swallow) as base:
+        assert "It did arrive" in await failure(application, base)
+
+
+async def test_a_slow_reply_of_the_endpoint_is_waited_for(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.server.probe.TIMEOUT_MS", 100)
+    slow = draft()
+    slow = msgspec.structs.replace(slow, reply=msgspec.structs.replace(slow.reply, delay_ms=200))
+    endpoint = await application.store.endpoints.create(slow)
+    assert (await send_test(application, endpoint)).status == 200
