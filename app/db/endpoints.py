@@ -9,10 +9,10 @@ from peewee import IntegrityError, SqliteDatabase
 
 from app.core.clock import now_us
 from app.core.errors import InvalidFieldsError, NotFoundError, PlanLimitError
-from app.core.events import EndpointRemoved, EndpointSaved, Event
+from app.core.events import EndpointRemoved, EndpointSaved, EndpointsReordered, Event
 from app.core.ids import new_slug
 from app.core.model import Counts, Endpoint, EndpointDraft
-from app.core.rules import FieldError, create_refusal, endpoint_errors
+from app.core.rules import FieldError, create_refusal, endpoint_errors, position_error
 from app.db.account import read_plan
 from app.db.counts import Tally
 from app.db.migrations import PLAN_LIMIT
@@ -48,7 +48,7 @@ class Endpoints:
             self._keep(endpoint)
 
     def all(self) -> tuple[Endpoint, ...]:
-        """Every endpoint, in the order of creation."""
+        """Every endpoint, in the user's order; new ones come last."""
         return tuple(self._by_id.values())
 
     def by_slug(self, slug: str) -> Endpoint | None:
@@ -102,6 +102,35 @@ class Endpoints:
 
         return await self._writer.run(job, after)
 
+    async def move(self, endpoint_id: int, position: int) -> None:
+        """Put an endpoint at this place of the list, counted from 1.
+
+        InvalidFieldsError (field `position`) beyond the list, NotFoundError, or StorageUnavailableError.
+        """
+        self._require(endpoint_id)
+        wrong = position_error(position, len(self._by_id))
+        self._check([FieldError(field="position", message=wrong)] if wrong else [])
+
+        def job(database: SqliteDatabase) -> list[int]:
+            # Read here, not in the directory: others may have come or gone since this was asked for.
+            ids = [endpoint.id for endpoint in _all(database)]
+            if endpoint_id not in ids:
+                raise _not_found()
+            ids.remove(endpoint_id)
+            ids.insert(position - 1, endpoint_id)
+            for place, number in enumerate(ids, 1):
+                EndpointRow.update(position=place).where(_is(number)).execute(database)
+            return ids
+
+        def after(ids: list[int]) -> None:
+            held = self._by_id
+            order = [number for number in ids if number in held]
+            order += [number for number in held if number not in ids]
+            self._by_id = {number: held[number] for number in order}
+            self._publish(EndpointsReordered(endpoint_ids=tuple(order)))
+
+        await self._writer.run(job, after)
+
     async def delete(self, endpoint_id: int) -> None:
         """Remove an endpoint: it and its requests are out of sight at once, their rows go in small steps."""
         endpoint = self._require(endpoint_id)
@@ -139,7 +168,8 @@ def _is(endpoint_id: int) -> object:
 
 
 def _all(database: SqliteDatabase) -> list[Endpoint]:
-    query = EndpointRow.select().where(EndpointRow.removed == False).order_by(EndpointRow.id)  # noqa: E712
+    order = (EndpointRow.position.asc(nulls="LAST"), EndpointRow.id)
+    query = EndpointRow.select().where(EndpointRow.removed == False).order_by(*order)  # noqa: E712
     return [to_endpoint(row) for row in query.execute(database)]
 
 

@@ -143,3 +143,13 @@ def test_rm_with_yes_deletes(run: Run) -> None:
 def test_rm_as_json(run: Run) -> None:
     run("endpoint", "add", "Orders", "--slug", "orders")
     assert run("endpoint", "rm", "orders", "--yes", "--json").json == {"deleted": "orders"}
+
+
+def test_an_endpoint_can_be_moved_in_the_list(run: Run) -> None:
+    for name in ("a", "b", "c"):
+        run("endpoint", "add", name, "--slug", f"slug-{name}")
+    assert run("endpoint", "edit", "slug-c", "--position", "1", "--json").json["position"] == 1
+    assert [item["name"] for item in run("endpoint", "list", "--json").json] == ["c", "a", "b"]
+    wrong = run("endpoint", "edit", "slug-c", "--position", "9")
+    assert wrong.code == 2
+    assert "from 1 to 3" in wrong.err

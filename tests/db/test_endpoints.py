@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from app.core.errors import InvalidFieldsError, NotFoundError, PlanLimitError
-from app.core.events import EndpointRemoved, EndpointSaved, Event, PlanChanged
+from app.core.events import EndpointRemoved, EndpointSaved, EndpointsReordered, Event, PlanChanged
 from app.core.model import Counts, Endpoint, EndpointDraft, Plan
 from app.core.rules import create_refusal, plan_refusal
 from app.db.store import Store
@@ -224,3 +224,36 @@ async def test_an_interrupted_deletion_goes_on_at_the_next_start(tmp_path: Path)
     await eventually(lambda: query(tmp_path, "SELECT count(*) FROM endpoint") == [(0,)])
     assert query(tmp_path, "SELECT count(*) FROM capture") == [(0,)]
     await again.close()
+
+
+async def test_a_moved_endpoint_keeps_its_place_and_new_ones_come_last(
+    store: Store, events: list[Event], tmp_path: Path
+) -> None:
+    a, b, c = [(await store.endpoints.create(factories.draft())).id for _ in range(3)]
+    events.clear()
+    await store.endpoints.move(c, 1)
+    await store.endpoints.move(a, 3)
+    assert [endpoint.id for endpoint in store.endpoints.all()] == [c, b, a]
+    assert [event.endpoint_ids for event in of_kind(events, EndpointsReordered)] == [(c, a, b), (c, b, a)]
+    d = (await store.endpoints.create(factories.draft())).id
+    await store.endpoints.update(b, factories.draft(name="changed"))
+    assert [endpoint.id for endpoint in store.endpoints.all()] == [c, b, a, d]
+    await store.endpoints.delete(c)
+    await store.endpoints.move(d, 2)
+    await store.close()
+    again = await Store.open(tmp_path, lambda _: None)
+    assert [endpoint.id for endpoint in again.endpoints.all()] == [b, d, a]
+    await again.close()
+
+
+@pytest.mark.parametrize("position", [0, -1, 3, 2**70])
+async def test_a_position_beyond_the_list_is_refused(store: Store, events: list[Event], position: int) -> None:
+    made = [(await store.endpoints.create(factories.draft())).id for _ in range(2)]
+    events.clear()
+    with pytest.raises(InvalidFieldsError) as caught:
+        await store.endpoints.move(made[0], position)
+    assert [error.field for error in caught.value.errors] == ["position"]
+    assert "from 1 to 2" in caught.value.errors[0].message
+    with pytest.raises(NotFoundError):
+        await store.endpoints.move(99, 1)
+    assert ([endpoint.id for endpoint in store.endpoints.all()], events) == (made, [])

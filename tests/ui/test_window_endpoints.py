@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -14,7 +15,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit
 from app.core.model import Plan
 from app.ui.forms.endpoint_dialog import EndpointDialog
 from app.ui.frame.actions import FIRST_NAME, EndpointMenu
-from app.ui.frame.rows import EndpointRow
+from app.ui.frame.endpoint_row import EndpointRow
 from app.ui.frame.sidebar import DASHBOARD
 from app.ui.main_window import MainWindow
 from app.ui.widgets.labels import ElidedLabel
@@ -100,6 +101,7 @@ class TestEndpoints:
 
         run(scene())
 
+    @pytest.mark.usefixtures("no_time_to_undo")
     def test_deleting_asks_naming_what_goes(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, window):
@@ -129,7 +131,7 @@ class TestEndpoints:
                 endpoint = desk.store.endpoints.all()[0]
                 menu = window.actions_on_endpoints.menu(endpoint)
                 verbs = {action.data(): action for action in menu.actions() if action.data()}
-                assert list(verbs) == ["open", "copy", "link", "test", "edit", "switch", "delete"]
+                assert list(verbs) == ["open", "copy", "link", "test", "edit", "switch", "up", "down", "delete"]
                 verbs["copy"].trigger()
                 assert QGuiApplication.clipboard().text() == desk.capture_url(endpoint)
                 verbs["link"].trigger()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from app.cli.argument_types import whole_number
 from app.cli.call import Call, Command
 from app.cli.commands.endpoint_fields import add_fields, changed_fields, given_fields
 from app.cli.confirm import add_yes, confirm_delete
@@ -19,6 +20,7 @@ from app.core.wording import count_of, ms_text, size_text, use_text
 
 HELP = "list, make and change endpoints"
 NAME_HELP = f"a label, 1 to {NAME_MAX} characters"
+POSITION_HELP = "its place in the list of endpoints, counted from 1"
 ENSURE_HELP = (
     "when there is an endpoint of that slug, or without --slug of that name, change it to what is given here, leave all"
     " else of it as it is, and print it"
@@ -44,6 +46,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "Capture only requests that show a token, which stands in a file",
             "hookline endpoint edit stripe --auth bearer --auth-secret-file token",
         ),
+        ("Put it at the top of the list", "hookline endpoint edit stripe --position 1"),
     ),
     "rm": (("Delete an endpoint in a script", "hookline endpoint rm stripe --yes"),),
 }
@@ -96,6 +99,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     verb("show", show, "show one endpoint")
     edit = verb("edit", change, "change an endpoint; what is not named stays as it is")
     edit.add_argument("--name", help=NAME_HELP)
+    edit.add_argument("--position", type=whole_number, metavar="N", help=POSITION_HELP)
     add_fields(edit)
     verb("on", switch_on, "capture requests again")
     verb("off", switch_off, "capture no more requests (senders get 503); what is stored stays")

@@ -15,7 +15,7 @@ from app.cli.views import EndpointFields, EndpointView
 from app.core.model import WhenFull
 from app.core.rules import DELAY_MAX_MS, RETENTION_DEFAULT, RETENTION_MAX, RETENTION_MIN, TIMEOUT_MAX_MS, TIMEOUT_MIN_MS
 
-FLAT = ("name", "slug", "description", "retention_days", "storage_limit", "when_full", "forward_url")
+FLAT = ("name", "slug", "description", "retention_days", "storage_limit", "when_full", "forward_url", "position")
 SECRET_VARIABLE = "HOOKLINE_AUTH_SECRET"
 STDIN = Path("-")
 RETENTION_HELP = (

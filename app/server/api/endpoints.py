@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Annotated
 
+import msgspec
 from aiohttp import web
+from msgspec import UNSET
 
+from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
+from app.core.rules import FieldError, position_error
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
 from app.server.api.ports import ApiDoors
 from app.server.api.problems import decoded
 from app.server.api.routes import Page, Route, answer, done, endpoint_named
 from app.server.api.shapes import EndpointIn, EndpointOut, EndpointPatch
 from app.server.api.shaping import endpoint_out, merged
+
+
+class _After(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """A place in the list: behind this endpoint, which was the `place`th."""
+
+    id: int
+    place: Annotated[int, msgspec.Meta(ge=1)]
 
 
 class EndpointCalls:
@@ -33,12 +45,16 @@ class EndpointCalls:
         ]
 
     async def list(self, request: web.Request) -> web.Response:
-        """In order of creation."""
-        limit, last = limit_of(request), cursor_of(request, int)
-        rest = [endpoint for endpoint in self._doors.endpoints.all() if last is None or endpoint.id > last]
-        shown = rest[:limit]
-        following = cursor_text(shown[-1].id) if len(rest) > limit else None
-        return answer(Page(tuple(map(self._out, shown)), following))
+        """In the user's order, new ones last."""
+        limit, cursor = limit_of(request), cursor_of(request, _After)
+        held = list(enumerate(self._doors.endpoints.all(), 1))
+        begin = 0
+        if cursor is not None:
+            # It is after the same endpoint wherever that was moved to; after its old place when it was deleted.
+            begin = next((place for place, one in held if one.id == cursor.id), cursor.place - 1)
+        shown = held[begin : begin + limit]
+        following = cursor_text(_After(shown[-1][1].id, shown[-1][0])) if len(held) > begin + limit else None
+        return answer(Page(tuple(self._out(one, place) for place, one in shown), following))
 
     async def create(self, request: web.Request) -> web.Response:
         """201 with the endpoint; 409 beyond the plan, 422 for fields that break a rule."""
@@ -53,8 +69,16 @@ class EndpointCalls:
         """The fields given are changed, all others stay."""
         patch = decoded(await request.read(), EndpointPatch)
         async with self._changing:  # two patches at once must not undo each other's fields
-            endpoint = self._named(request)
-            endpoint = await self._doors.endpoints.update(endpoint.id, merged(endpoint.draft(), patch))
+            endpoint, position = self._named(request), patch.position
+            fields = msgspec.structs.replace(patch, position=UNSET)
+            if position is not UNSET:  # before anything is changed
+                wrong = position_error(position, len(self._doors.endpoints.all()))
+                if wrong is not None:
+                    raise InvalidFieldsError([FieldError(field="position", message=wrong)])
+            if position is UNSET or fields != EndpointPatch():
+                endpoint = await self._doors.endpoints.update(endpoint.id, merged(endpoint.draft(), fields))
+            if position is not UNSET:
+                await self._doors.endpoints.move(endpoint.id, position)
         return answer(self._out(endpoint))
 
     async def delete(self, request: web.Request) -> web.Response:
@@ -65,7 +89,10 @@ class EndpointCalls:
     def _named(self, request: web.Request) -> Endpoint:
         return endpoint_named(self._doors.endpoints, request.match_info["slug"])
 
-    def _out(self, endpoint: Endpoint) -> EndpointOut:
+    def _out(self, endpoint: Endpoint, position: int | None = None) -> EndpointOut:
         doors = self._doors
+        if position is None:
+            ids = [one.id for one in doors.endpoints.all()]
+            position = ids.index(endpoint.id) + 1 if endpoint.id in ids else len(ids)  # deleted just now
         counts, use = doors.captures.counts(endpoint.id), doors.limits.use_of(endpoint.id)
-        return endpoint_out(endpoint, doors.endpoint_url(endpoint), counts, use)
+        return endpoint_out(endpoint, doors.endpoint_url(endpoint), position, counts, use)

@@ -11,15 +11,18 @@ from app.core.errors import HooklineError
 from app.core.links import link_to_endpoint
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import create_refusal
-from app.core.wording import count_of
+from app.core.sent_test import sent_text
 from app.ui.desktop.choices import NotifyChoices, NotifyMenu
 from app.ui.forms.endpoint_dialog import EndpointDialog
+from app.ui.frame.ordering import EndpointOrder
 from app.ui.ports import Doors
+from app.ui.requests.agreeing import endpoint_question
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.question import ask
 
 FIRST_NAME = "My first endpoint"
+_MOVES = {"up": -1, "down": 1}
 
 
 class EndpointActions(QObject):
@@ -36,6 +39,7 @@ class EndpointActions(QObject):
         self._dialog: EndpointDialog | None = None
         self._asking: set[int] = set()
         self.notify = NotifyChoices(doors.data_folder, self)
+        self.order = EndpointOrder(doors, tasks, self)
 
     def refusal(self) -> str | None:
         """Why no endpoint can be created now; None when one can."""
@@ -49,6 +53,16 @@ class EndpointActions(QObject):
             self._open(None)
         else:
             self.said.emit(refusal)
+
+    @Slot(str)
+    def create_with_slug(self, slug: str) -> None:
+        """Open the form for a new endpoint of this slug."""
+        self.create()
+        if self._dialog is not None and self._dialog.form.slug is not None:
+            self._dialog.form.slug.slug.setText(slug)
+            self._dialog.form.slug.changed.emit("slug")
+            self._dialog.form.reveal("slug")
+            self._dialog.form.name.setFocus()
 
     @Slot()
     def create_first(self) -> None:
@@ -106,6 +120,8 @@ class EndpointActions(QObject):
         """Its menu; it deletes itself when closed."""
         menu = EndpointMenu(endpoint, self._theme, self._window)
         menu.add_notify(self.notify)
+        for verb in ("up", "down"):
+            menu.set_enabled(verb, self.order.can_move(endpoint.id, _MOVES[verb]))
         menu.verb.connect(self._do)
         return menu
 
@@ -124,6 +140,8 @@ class EndpointActions(QObject):
                 self.send_test(endpoint)
             case "edit":
                 self.edit(endpoint)
+            case "up" | "down":
+                self.order.move_by(endpoint.id, _MOVES[verb])
             case "delete":
                 self.delete(endpoint)
 
@@ -153,12 +171,10 @@ class EndpointActions(QObject):
     async def _delete(self, endpoint: Endpoint) -> None:
         try:
             held = self._doors.captures.counts(endpoint.id).total
-            what = f" and its {count_of(held, 'request')}" if held else ""
-            title = f"Delete “{endpoint.name}”{what}?"
-            text = "Its URL stops working at once; senders get 404. This cannot be undone."
+            marked = await self._doors.captures.clearings.marked(endpoint.id)
+            title, text = endpoint_question(endpoint, held, marked)
             if await ask(self._window, self._theme, title, text, "Delete endpoint"):
                 await self._doors.endpoints.delete(endpoint.id)
-                self.said.emit(f"Deleted “{endpoint.name}”.")
         finally:
             self._asking.discard(endpoint.id)
 
@@ -173,8 +189,7 @@ class EndpointActions(QObject):
             raise
 
     async def _send_test(self, endpoint: Endpoint) -> None:
-        status = await self._doors.send_test(endpoint)
-        self.said.emit(f"“{endpoint.name}” answered the test request with {status}.")
+        self.said.emit(sent_text(await self._doors.send_test(endpoint), endpoint.name))
 
 
 class EndpointMenu(QMenu):
@@ -194,6 +209,8 @@ class EndpointMenu(QMenu):
             ("", "", ""),
             ("edit", "Edit…", "edit"),
             ("switch", "Switch off" if endpoint.active else "Switch on", "pause" if endpoint.active else "play"),
+            ("up", "Move up\tAlt+Up", "up"),
+            ("down", "Move down\tAlt+Down", "down"),
             ("", "", ""),
             ("delete", "Delete…", "delete"),
         ):
@@ -208,6 +225,12 @@ class EndpointMenu(QMenu):
         notify = NotifyMenu(choices, self, self._endpoint.slug)
         notify.setIcon(self._theme.icon("notify"))
         self.insertMenu(self.actions()[-2], notify)
+
+    def set_enabled(self, verb: str, enabled: bool) -> None:
+        """Whether an entry can be chosen."""
+        for action in self.actions():
+            if action.data() == verb:
+                action.setEnabled(enabled)
 
     @Slot(object)
     def _chosen(self, action: QAction) -> None:

@@ -21,6 +21,8 @@ class EndpointCommands(QObject):
         self._switch = command("Switch endpoint off", "pause", self._switch_it, self)
         self._read = command("Mark all as read", "read", page.of_endpoint.mark_all_read, self)
         self._clear = command("Delete all requests…", "delete", page.of_endpoint.clear, self)
+        self._up = command("Move endpoint up", "up", self._move_up, self)
+        self._down = command("Move endpoint down", "down", self._move_down, self)
         self.actions = (
             command("Edit endpoint…", "edit", self._edit, self),
             command("Copy endpoint URL", "copy", self._copy_url, self),
@@ -30,6 +32,8 @@ class EndpointCommands(QObject):
             self._switch,
             self._read,
             self._clear,
+            self._up,
+            self._down,
             command("Delete endpoint…", "delete", self._delete, self),
         )
 
@@ -53,6 +57,8 @@ class EndpointCommands(QObject):
             counts = self._doors.captures.counts(endpoint.id)
             self._read.setEnabled(bool(counts.unread))
             self._clear.setEnabled(bool(counts.total))
+            self._up.setEnabled(self._do.order.can_move(endpoint.id, -1))
+            self._down.setEnabled(self._do.order.can_move(endpoint.id, 1))
 
     @Slot()
     def _edit(self) -> None:
@@ -78,6 +84,16 @@ class EndpointCommands(QObject):
     def _switch_it(self) -> None:
         if self.shown is not None:
             self._do.set_active(self.shown, not self.shown.active)
+
+    @Slot()
+    def _move_up(self) -> None:
+        if self.shown is not None:
+            self._do.order.move_by(self.shown.id, -1)
+
+    @Slot()
+    def _move_down(self) -> None:
+        if self.shown is not None:
+            self._do.order.move_by(self.shown.id, 1)
 
     @Slot()
     def _delete(self) -> None:

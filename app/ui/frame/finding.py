@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.ui.commands.book import CommandBook
 from app.ui.commands.entry import Entry
-from app.ui.commands.sources import commands, endpoints, saved_filters, typed
+from app.ui.commands.sources import commands, endpoints, saved_filters, typed, words
 from app.ui.detail.latest import Latest
 from app.ui.frame.sidebar import ALL_REQUESTS
 from app.ui.messages import Message
@@ -43,17 +43,21 @@ class PaletteSources(QObject):
         """What can be done with the text itself."""
         return typed(text, self._open, self._search)
 
+    def words(self, text: str) -> list[Entry]:
+        """A search for the words of the text."""
+        return words(text, self._search)
+
     def _filter(self, text: str) -> None:
         """Filter the list that is shown, or that of all requests."""
         if not self._page.isVisible():
             self.page_wanted.emit(ALL_REQUESTS)
         self._page.filter.bar.set_text(text)
-        self._page.list.setFocus()
+        self._page.take_focus()
 
     def _search(self, text: str) -> None:
         self.page_wanted.emit(ALL_REQUESTS)
         self._page.filter.bar.set_text(text)
-        self._page.list.setFocus()
+        self._page.take_focus()
 
     def _open(self, capture_id: str) -> None:
         self._latest.run(partial(self._open_request, capture_id))

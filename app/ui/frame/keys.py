@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMainWindow
 
 from app.ui.about.opener import AboutOpener
+from app.ui.commands.body_text import BodyTextCommands
 from app.ui.commands.book import CommandBook, Group, command
 from app.ui.commands.opener import SheetOpener
 from app.ui.commands.palette import Palette
@@ -53,10 +54,12 @@ class FrameCommands(QObject):
         self.sources.page_wanted.connect(self.page_wanted)
         self.sources.endpoint_wanted.connect(self.endpoint_wanted)
         self.palette.entries, self.palette.typed = self.sources.entries, self.sources.typed
+        self.palette.words = self.sources.words
         self.endpoint = EndpointCommands(doors, actions, page, self)
         self._requests = page
         self._page_ways = PageWays(page, self)
         self._themes = ThemeCommands(doors, theme, tasks, self)
+        self._body_text = BodyTextCommands(theme.body_text, self)
         self._add_places(actions)
         self._add_program(about)
         self._add_numbers()
@@ -88,6 +91,7 @@ class FrameCommands(QObject):
         for group, action in self._requests.commands.offered():
             self.book.add(group, action)
         self.book.add(Group.REQUEST, *self._page_ways.of_request)
+        self.book.add(Group.REQUEST, *self._body_text.actions)
         self.book.add(Group.LIST, *self._page_ways.of_list)
         self.book.add(Group.ENDPOINT, new, *self.endpoint.actions)
         self._pages = {
@@ -96,7 +100,7 @@ class FrameCommands(QObject):
             REFUSED: command("Refused requests", "refused", self._go_to_refused, self),
         }
         self.book.add(Group.GO_TO, *self._pages.values(), self._next, self._previous)
-        self._window.addActions([new, self._next, self._previous])
+        self._window.addActions([new, self._next, self._previous, *self._body_text.actions])
 
     def _add_program(self, about: AboutOpener) -> None:
         palette = command("Command palette", "command", self.palette.toggle, self, "Ctrl+K")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Slot
 
 from app.ui.commands.book import command
+from app.ui.detail.code_actions import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
 from app.ui.requests.endpoint_page import EndpointPage
 
 
@@ -21,7 +22,14 @@ class PageWays(QObject):
             command("Next match in body", "down", page.filter.next_mark, self, "F3"),
             command("Previous match in body", "up", page.filter.previous_mark, self, "Shift+F3"),
         )
-        self.of_request = (self._find, *self._steps)
+        folds = page.detail.body.code.folds
+        self._folds = (
+            command("Fold in body", "fold", folds.fold_here, self, FOLD),
+            command("Unfold in body", "unfold", folds.unfold_here, self, UNFOLD),
+            command("Fold all in body", "fold", folds.fold_all, self, FOLD_ALL),
+            command("Unfold all in body", "unfold", folds.unfold_all, self, UNFOLD_ALL),
+        )
+        self.of_request = (self._find, *self._steps, *self._folds)
         self.of_list = (self._filter, self._chart)
 
     def refresh(self) -> None:
@@ -32,6 +40,9 @@ class PageWays(QObject):
         self._chart.setText("Hide activity chart" if page.activity.open else "Show activity chart")
         opened = seen and page.detail.capture is not None
         self._find.setEnabled(opened)
+        body = page.detail.body
+        for fold in self._folds:
+            fold.setEnabled(opened and body.code.folds.possible and body.code.isVisible())
         for step in self._steps:
             step.setEnabled(opened and (page.filter.active or page.detail.body.find_bar.isVisible()))
 

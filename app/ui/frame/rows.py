@@ -1,38 +1,48 @@
-"""The sidebar's rows: painted whole, so that two hundred of them cost little."""
+"""The sidebar's rows: painted whole, so that two hundred of them cost little.
+
+One row of a list is a stop of the Tab key; arrows lead to the others and to a row's switch.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
-    QContextMenuEvent,
+    QFocusEvent,
     QFont,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
-    QResizeEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.core.model import Endpoint
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.widgets.badge import Tone, count_text, paint_pill, pill_width
-from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.painted import PaintedButton
-from app.ui.widgets.switch import Switch
 
-_PAD = 10
+PAD = 10
+_ALL = 1_000_000
+_STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_Home: -_ALL, Qt.Key.Key_End: _ALL}
+_ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
 
 
 class SidebarRow(PaintedButton):
-    """One line that can be chosen: text from `text_left` on, a count at the right. Up and Down ask for a neighbour."""
+    """One line that can be chosen: text from `text_left` on, a count at the right. Up and Down ask for a neighbour.
+
+    Who chooses it unchecks the others. `focused` and `chosen` carry the row.
+    """
 
     step = Signal(int)
+    """Rows to go down by, negative for up."""
+    focused = Signal(object)
+    chosen = Signal(object)
+    accessible_role = QAccessible.Role.ListItem
 
     def __init__(self, text: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -42,6 +52,19 @@ class SidebarRow(PaintedButton):
         self.setText(text)
         self.setCheckable(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.clicked.connect(self._tell_chosen)
+
+    def set_tab_stop(self, on: bool) -> None:
+        """Whether Tab stops here."""
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if on else Qt.FocusPolicy.ClickFocus)
+
+    def is_tab_stop(self) -> bool:
+        """Whether Tab stops here."""
+        return bool(self.focusPolicy() & Qt.FocusPolicy.TabFocus)
+
+    def nextCheckState(self) -> None:
+        """A click chooses, also what is chosen already."""
+        self.setChecked(True)
 
     @property
     def count(self) -> int:
@@ -66,11 +89,19 @@ class SidebarRow(PaintedButton):
         self.by_mouse = False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Up and Down move, Enter chooses."""
-        if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
-            self.step.emit(1 if event.key() == Qt.Key.Key_Down else -1)
+        """Up, Down, Home and End move, Enter chooses. Qt would take Left and Right for Up and Down."""
+        steps = _STEPS.get(Qt.Key(event.key()))
+        if steps is not None and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            self.step.emit(steps)
+        elif event.key() in _ARROWS:
+            event.ignore()
         else:
             super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Tell of it."""
+        super().focusInEvent(event)
+        self.focused.emit(self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Ground, mark, text, count and focus ring."""
@@ -84,7 +115,7 @@ class SidebarRow(PaintedButton):
             painter.setBrush(QColor(ground))
             painter.drawRoundedRect(rect, metrics.RADIUS, metrics.RADIUS)
         self.paint_mark(painter, tokens)
-        right = self.width() - _PAD
+        right = self.width() - PAD
         if self._count:
             text = count_text(self._count)
             width = max(20, pill_width(text))
@@ -115,7 +146,7 @@ class SidebarRow(PaintedButton):
 
     def text_left(self) -> int:
         """Where the text begins."""
-        return _PAD + 26
+        return PAD + 26
 
     def text_colour(self, tokens: Tokens) -> str:
         """The text's colour."""
@@ -132,6 +163,10 @@ class SidebarRow(PaintedButton):
     def paint_mark(self, painter: QPainter, tokens: Tokens) -> None:
         """What stands before the text."""
 
+    @Slot()
+    def _tell_chosen(self) -> None:
+        self.chosen.emit(self)
+
 
 class NavRow(SidebarRow):
     """A page of the window."""
@@ -143,68 +178,4 @@ class NavRow(SidebarRow):
     def paint_mark(self, painter: QPainter, tokens: Tokens) -> None:
         """The page's icon."""
         icon = self.theme.icon(self._icon_name, "accent_text" if self.isChecked() else "text_muted")
-        icon.paint(painter, QRect(_PAD, (self.height() - 18) // 2, 18, 18))
-
-
-class EndpointRow(SidebarRow):
-    """An endpoint: its switch, its name, its unread requests."""
-
-    menu_wanted = Signal(object, object)
-    switched = Signal(object, bool)
-
-    def __init__(self, endpoint: Endpoint, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__("", theme, parent)
-        self._switch = Switch("", theme, self, mini=True)
-        self._switch.clicked.connect(self._clicked_switch)
-        self._endpoint = endpoint
-        self.show_endpoint(endpoint)
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """The endpoint as last shown."""
-        return self._endpoint
-
-    def show_endpoint(self, endpoint: Endpoint) -> None:
-        """Show it as it is now."""
-        self._endpoint = endpoint
-        self.setText(endpoint.name)
-        self.setToolTip(plain_tooltip(endpoint.name if endpoint.active else f"{endpoint.name} (switched off)"))
-        self.setAccessibleName(endpoint.name)
-        self._switch.setAccessibleName(f"{endpoint.name} active")
-        if self._switch.isChecked() != endpoint.active:
-            self._switch.setChecked(endpoint.active) if self.isVisible() else self._switch.set_now(endpoint.active)
-        self.update()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the switch in its place."""
-        super().resizeEvent(event)
-        self._switch.resize(self._switch.sizeHint())
-        self._switch.move(_PAD - 5, (self.height() - self._switch.height()) // 2)
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Ask for the endpoint's menu."""
-        keyboard = event.reason() == QContextMenuEvent.Reason.Keyboard
-        place = self.mapToGlobal(QPoint(self.text_left(), self.height())) if keyboard else event.globalPos()
-        self.menu_wanted.emit(self._endpoint, place)
-
-    def text_left(self) -> int:
-        """After the switch."""
-        return _PAD + 32
-
-    def text_colour(self, tokens: Tokens) -> str:
-        """Faint while switched off."""
-        if not self._endpoint.active:
-            return tokens.text_faint
-        return tokens.text if self.isChecked() or self.count else tokens.text_muted
-
-    def emphasised(self) -> bool:
-        """Unread requests make it heavy."""
-        return bool(self.count)
-
-    def badge_tone(self) -> Tone:
-        """Unread counts take the accent."""
-        return "accent"
-
-    @Slot()
-    def _clicked_switch(self) -> None:
-        self.switched.emit(self._endpoint, self._switch.isChecked())
+        icon.paint(painter, QRect(PAD, (self.height() - 18) // 2, 18, 18))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
+from app.core.wording import count_of
 from app.ui.frame.actions import EndpointActions
-from app.ui.frame.rows import EndpointRow, NavRow, SidebarRow
+from app.ui.frame.endpoint_filter import EndpointFilter
+from app.ui.frame.endpoint_list import EndpointList
+from app.ui.frame.endpoint_row import EndpointRow
+from app.ui.frame.rows import NavRow, SidebarRow
 from app.ui.frame.status import StatusDot
 from app.ui.news import News
 from app.ui.ports import Doors
@@ -44,11 +48,11 @@ class Sidebar(QFrame):
     ) -> None:
         super().__init__(parent)
         self._doors, self._theme, self._actions = doors, theme, actions
-        self._rows: dict[int, EndpointRow] = {}
         self.setProperty("part", "sidebar")
         self.setMinimumWidth(LEAST_WIDTH)
         self.setMaximumWidth(400)
-        self._group = QButtonGroup(self)
+        self.list = EndpointList(theme, self)
+        self.filter = EndpointFilter(theme, self)
         self._pages = {
             DASHBOARD: NavRow("dashboard", "Dashboard", theme, self),
             ALL_REQUESTS: NavRow("all", "All requests", theme, self),
@@ -58,7 +62,14 @@ class Sidebar(QFrame):
         for name, row in self._pages.items():
             row.setObjectName(name)
             self._adopt(row)
-            row.clicked.connect(self._page_clicked)
+            row.chosen.connect(self._page_chosen)
+            row.focused.connect(self._offer_stop)
+        self.list.made.connect(self._adopt_endpoint)
+        self.list.move_wanted.connect(actions.order.move_to)
+        self.list.step_wanted.connect(actions.order.move_by)
+        self.filter.changed.connect(self._filter)
+        self.filter.left_down.connect(self._enter_list)
+        self.filter.entered.connect(self._open_first)
         news.endpoints_changed.connect(self.refresh)
         news.plan_changed.connect(self._refresh_plan)
         news.counts_changed.connect(self._refresh_counts)
@@ -69,56 +80,57 @@ class Sidebar(QFrame):
 
     def select_page(self, name: str) -> None:
         """Mark a page as shown."""
-        self._pages[name].setChecked(True)
+        self._mark(self._pages[name])
 
     def select_endpoint(self, endpoint_id: int) -> None:
-        """Mark an endpoint as shown, and bring its row into view."""
-        row = self._rows.get(endpoint_id)
-        if row is not None:
-            row.setChecked(True)
-            self._scroll.ensureWidgetVisible(row)
+        """Mark an endpoint as shown, and bring its row into view; a filter that hides it goes."""
+        row = self.list.rows.get(endpoint_id)
+        if row is None:
+            return
+        if row.isHidden():
+            self.filter.line.clear()
+        self._mark(row)
+        if not any(one.holds_focus() for one in self.list.rows.values()):
+            self.list.offer_stop(row)
+        self.list.reveal(row)
 
     def row(self, endpoint_id: int) -> EndpointRow:
         """The row of an endpoint."""
-        return self._rows[endpoint_id]
+        return self.list.rows[endpoint_id]
 
     @Slot()
     def refresh(self) -> None:
         """Show the endpoints, the plan and the state as they are now."""
         endpoints = self._doors.endpoints.all()
-        wanted = {endpoint.id for endpoint in endpoints}
-        for gone in [row_id for row_id in self._rows if row_id not in wanted]:
-            row = self._rows.pop(gone)
-            self._group.removeButton(row)
-            row.hide()
-            row.deleteLater()
-        new = wanted - self._rows.keys()
-        for place, endpoint in enumerate(endpoints):
-            known = self._rows.get(endpoint.id)
-            if known is None:
-                known = self._new_row(endpoint.id)
-                self._list.insertWidget(place, known)
-            known.show_endpoint(endpoint)
-        if new:
+        if self.list.show_endpoints(endpoints):
             order_tabs(self)
-        self._none.setVisible(not endpoints)
+        self.filter.offer(len(endpoints))
         self._refresh_counts()
         self._refresh_plan()
         self._refresh_listening()
 
-    def _new_row(self, endpoint_id: int) -> EndpointRow:
-        endpoint = self._doors.endpoints.by_id(endpoint_id)
-        assert endpoint is not None
-        row = EndpointRow(endpoint, self._theme, self._holder)
-        row.clicked.connect(self._endpoint_clicked)
+    def _mark(self, row: SidebarRow) -> None:
+        """Check this row and no other."""
+        for one in (*self._pages.values(), *self.list.rows.values()):
+            one.setChecked(one is row)
+        if isinstance(row, NavRow) and not any(page.hasFocus() for page in self._pages.values()):
+            self._offer_stop(row)
+
+    @Slot(object)
+    def _offer_stop(self, row: SidebarRow) -> None:
+        """Let Tab stop at this page, and at no other."""
+        for page in self._pages.values():
+            page.set_tab_stop(page is row)
+
+    @Slot(object)
+    def _adopt_endpoint(self, row: EndpointRow) -> None:
+        row.chosen.connect(self._endpoint_chosen)
         row.menu_wanted.connect(self._actions.show_menu)
+        row.edit_wanted.connect(self._actions.edit)
         row.switched.connect(self._actions.set_active)
         self._adopt(row)
-        self._rows[endpoint_id] = row
-        return row
 
     def _adopt(self, row: SidebarRow) -> None:
-        self._group.addButton(row)
         row.step.connect(self._step)
 
     def _lay_out(self) -> None:
@@ -133,7 +145,8 @@ class Sidebar(QFrame):
             pages.addWidget(row)
         column.addLayout(pages)
         column.addLayout(self._endpoints_head())
-        column.addWidget(self._endpoint_list(), 1)
+        column.addWidget(self.filter)
+        column.addWidget(self.list, 1)
         column.addWidget(line(self))
         column.addLayout(self._foot())
 
@@ -169,26 +182,9 @@ class Sidebar(QFrame):
         row.addWidget(self.add_button)
         return row
 
-    def _endpoint_list(self) -> QScrollArea:
-        self._holder = QWidget()
-        self._holder.setProperty("ground", True)
-        self._list = QVBoxLayout(self._holder)
-        self._list.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
-        self._list.setSpacing(2)
-        self._none = label("None yet.", "faint", self._holder)
-        self._none.setContentsMargins(10, 4, 0, 0)
-        self._list.addWidget(self._none)
-        self._list.addStretch(1)
-        self._scroll = QScrollArea(self)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setWidget(self._holder)
-        return self._scroll
-
     def _foot(self) -> QHBoxLayout:
         self._plan = ElidedLabel("", "small", self)
-        self._meter = Meter(self._theme, self)
+        self._meter = Meter("Endpoints", self._theme, self)
         self.settings_button = IconButton("settings", "Settings (Ctrl+,)", self._theme, self)
         self.settings_button.clicked.connect(self.settings_wanted)
         self.about_button = IconButton("info", "About Hookline", self._theme, self)
@@ -200,8 +196,8 @@ class Sidebar(QFrame):
         words.addWidget(self._plan)
         words.addWidget(self._meter)
         row = QHBoxLayout()
-        row.setContentsMargins(metrics.SPACE_4 + 2, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3)
-        row.setSpacing(metrics.SPACE_3)
+        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3)
+        row.setSpacing(metrics.SPACE_1)
         row.addLayout(words, 1)
         buttons = QHBoxLayout()
         buttons.setSpacing(0)
@@ -213,7 +209,7 @@ class Sidebar(QFrame):
 
     @Slot()
     def _refresh_counts(self) -> None:
-        for endpoint_id, row in self._rows.items():
+        for endpoint_id, row in self.list.rows.items():
             row.set_count(self._doors.captures.counts(endpoint_id).unread, "unread requests")
         self._pages[REFUSED].set_count(len(self._doors.refused.newest()), "refused requests")
 
@@ -221,7 +217,7 @@ class Sidebar(QFrame):
     def _refresh_plan(self) -> None:
         held = len(self._doors.endpoints.all())
         free = self._doors.account.plan is Plan.FREE
-        self._plan.setText(f"{held} of {FREE_ENDPOINTS} · Free" if free else f"{held} · Pro")
+        self._plan.setText(f"{held} of {FREE_ENDPOINTS} · Free" if free else f"{count_of(held, 'endpoint')} · Pro")
         self._meter.set_use(held, FREE_ENDPOINTS if free else 0)
         self._meter.setVisible(free)
         refusal = self._actions.refusal()
@@ -235,24 +231,42 @@ class Sidebar(QFrame):
         self.listening.setText(place or "Not listening")
         self.listening.set_meaning(f"Listening on {place}" if place else "No request can come in.")
 
-    @Slot()
-    def _page_clicked(self) -> None:
-        sender = self._group.checkedButton()
-        if isinstance(sender, SidebarRow):
-            told = self.page_entered if sender.by_mouse else self.page_chosen
-            told.emit(sender.objectName())
+    @Slot(object)
+    def _page_chosen(self, row: NavRow) -> None:
+        self._mark(row)
+        told = self.page_entered if row.by_mouse else self.page_chosen
+        told.emit(row.objectName())
+
+    @Slot(object)
+    def _endpoint_chosen(self, row: EndpointRow) -> None:
+        self._mark(row)
+        told = self.endpoint_entered if row.by_mouse else self.endpoint_chosen
+        told.emit(row.endpoint.id)
+
+    @Slot(str)
+    def _filter(self, text: str) -> None:
+        self.list.filter(text)
 
     @Slot()
-    def _endpoint_clicked(self) -> None:
-        sender = self._group.checkedButton()
-        if isinstance(sender, EndpointRow):
-            told = self.endpoint_entered if sender.by_mouse else self.endpoint_chosen
-            told.emit(sender.endpoint.id)
+    def _enter_list(self) -> None:
+        """From the filter to the first row it leaves."""
+        for row in self.list.visible_rows()[:1]:
+            self._focus(row)
+
+    @Slot()
+    def _open_first(self) -> None:
+        """Show the first endpoint that the filter leaves."""
+        for row in self.list.visible_rows()[:1]:
+            self.endpoint_entered.emit(row.endpoint.id)
 
     @Slot(int)
     def _step(self, by: int) -> None:
-        rows: list[SidebarRow] = [*self._pages.values(), *(self._rows[e.id] for e in self._doors.endpoints.all())]
-        place = next((i for i, row in enumerate(rows) if row.hasFocus()), 0)
-        target = rows[max(0, min(len(rows) - 1, place + by))]
-        target.setFocus(Qt.FocusReason.TabFocusReason)
-        self._scroll.ensureWidgetVisible(target)
+        rows: list[SidebarRow] = [*self._pages.values(), *self.list.visible_rows()]
+        here = self.window().focusWidget()
+        place = next((i for i, row in enumerate(rows) if row is here), 0)
+        self._focus(rows[max(0, min(len(rows) - 1, place + by))])
+
+    def _focus(self, row: SidebarRow) -> None:
+        row.setFocus(Qt.FocusReason.TabFocusReason)
+        if isinstance(row, EndpointRow):
+            self.list.reveal(row)

@@ -25,6 +25,7 @@ async def test_create_with_a_name_alone(desk: Desk) -> None:
     assert len(slug) >= 24
     assert made == {
         "url": f"https://hooks.example/catch/{slug}",
+        "position": 1,
         "name": "Orders",
         "description": "",
         "retention_days": 7,
@@ -105,7 +106,7 @@ async def test_the_free_plan_ends_at_ten_however_many_at_once(desk: Desk) -> Non
     assert "10" in told["detail"]
 
 
-async def test_list_in_pages_in_order_of_creation(desk: Desk) -> None:
+async def test_list_in_pages_in_the_users_order(desk: Desk) -> None:
     made = [(await desk.endpoint()).slug for _ in range(5)]
     seen: list[str] = []
     query: dict[str, Any] = {"limit": 2}
@@ -117,6 +118,30 @@ async def test_list_in_pages_in_order_of_creation(desk: Desk) -> None:
             break
         query["cursor"] = page["next"]
     assert seen == made
+
+
+async def test_a_list_goes_on_behind_the_same_endpoint_when_it_was_moved_or_deleted(desk: Desk) -> None:
+    made = [await desk.endpoint(slug=f"slug-{number}") for number in range(5)]
+    cursor = (await desk.client.get("/endpoints", params={"limit": 2})).json()["next"]  # behind slug-1
+    await desk.store.endpoints.move(made[1].id, 4)
+    page = (await desk.client.get("/endpoints", params={"cursor": cursor})).json()
+    assert [item["slug"] for item in page["items"]] == ["slug-4"]
+    await desk.store.endpoints.delete(made[1].id)
+    page = (await desk.client.get("/endpoints", params={"cursor": cursor})).json()
+    assert [item["slug"] for item in page["items"]] == ["slug-2", "slug-3", "slug-4"]  # behind its old place
+
+
+async def test_patch_moves_an_endpoint_in_the_list(desk: Desk) -> None:
+    for number in range(3):
+        await desk.endpoint(slug=f"slug-{number}")
+    changed = await desk.client.patch("/endpoints/slug-2", json={"position": 1, "name": "First"})
+    assert (changed.json()["position"], changed.json()["name"]) == (1, "First")
+    assert (await desk.client.patch("/endpoints/slug-0", json={"position": 3})).json()["position"] == 3
+    listed = (await desk.client.get("/endpoints")).json()["items"]
+    assert [(item["position"], item["slug"]) for item in listed] == [(1, "slug-2"), (2, "slug-1"), (3, "slug-0")]
+    wrong = await desk.client.patch("/endpoints/slug-2", json={"position": 4, "name": "Not this"})
+    assert fields(wrong) == ["position"]
+    assert (await desk.client.get("/endpoints/slug-2")).json()["name"] == "First"
 
 
 async def test_patch_changes_what_is_given_and_nothing_else(desk: Desk) -> None:

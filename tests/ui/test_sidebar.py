@@ -1,0 +1,356 @@
+"""The sidebar's endpoints: keys, filter, order, and what is seen of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAccessible, QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+
+from app.core.model import Plan
+from app.ui.frame.endpoint_filter import OFFERED_ABOVE
+from app.ui.frame.endpoint_row import EndpointRow
+from app.ui.frame.sidebar import ALL_REQUESTS, REFUSED
+from app.ui.main_window import MainWindow
+from app.ui.widgets.question import Question
+from app.ui.widgets.switch import Switch
+from tests.ui.desk import Desk, shown
+from tests.ui.waiting import settle, until
+
+pytestmark = pytest.mark.smoke
+
+Scene = Callable[..., Any]
+
+
+def press(window: MainWindow, *keys: str) -> None:
+    """Wherever the keyboard is."""
+    for key in keys:
+        QTest.keySequence(window.focusWidget() or window, QKeySequence(key))
+
+
+def ids_of(desk: Desk) -> list[int]:
+    return [endpoint.id for endpoint in desk.store.endpoints.all()]
+
+
+def order_of(window: MainWindow) -> list[int]:
+    """The endpoints as the sidebar lists them, from top to foot."""
+    rows = window.sidebar.findChildren(EndpointRow)
+    return [row.endpoint.id for row in sorted(rows, key=QWidget.y) if not row.isHidden()]
+
+
+def focus(window: MainWindow, endpoint_id: int) -> None:
+    window.sidebar.row(endpoint_id).setFocus(Qt.FocusReason.TabFocusReason)
+
+
+def in_view(window: MainWindow, endpoint_id: int) -> bool:
+    """Whether all of the row is seen."""
+    row = window.sidebar.row(endpoint_id)
+    return row.visibleRegion().boundingRect() == row.rect()
+
+
+async def confirmed(window: MainWindow) -> None:
+    """The question that was asked is answered with yes, and is gone."""
+    await until(lambda: window.findChildren(Question))
+    window.findChildren(Question)[-1].confirm.click()
+    await until(lambda: not window.findChildren(Question))
+
+
+class TestKeys:
+    def test_thirty_endpoints_are_one_stop_of_the_tab_key(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=30, plan=Plan.PRO) as (desk, window):
+                ids = ids_of(desk)
+                window.show_endpoint(ids[20])
+                sidebar = window.sidebar
+                for chosen in (ids[20], ids[3]):
+                    if chosen == ids[3]:
+                        focus(window, chosen)  # Tab comes back to where the keyboard was
+                    sidebar.add_button.setFocus()
+                    stops = []
+                    while window.focusWidget() is not sidebar.keys_button:
+                        press(window, "Tab")
+                        stops.append(window.focusWidget())
+                    assert stops == [sidebar.filter.line, sidebar.row(chosen), sidebar.keys_button]
+                sidebar.add_button.setFocus()
+                press(window, "Shift+Tab")
+                assert window.focusWidget() is sidebar.findChild(QWidget, "dashboard")
+                press(window, "Shift+Tab")
+                assert window.focusWidget() is sidebar.palette_button
+
+        run(scene())
+
+    def test_arrows_lead_through_the_rows_and_to_a_switch(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=3) as (desk, window):
+                first, second, third = ids_of(desk)
+                focus(window, first)
+                press(window, "Right")
+                assert window.focusWidget() is window.sidebar.row(first)
+                press(window, "Down", "Left")
+                switch = window.focusWidget()
+                assert isinstance(switch, Switch)
+                assert switch.parentWidget() is window.sidebar.row(second)
+                press(window, "Space")
+                await until(lambda: not desk.store.endpoints.all()[1].active)
+                press(window, "Return")
+                await until(lambda: desk.store.endpoints.all()[1].active)
+                assert window.focusWidget() is switch
+                press(window, "Right")
+                assert window.focusWidget() is window.sidebar.row(second)
+                press(window, "Left", "Down")
+                assert window.focusWidget() is window.sidebar.row(third)
+                press(window, "Home")
+                assert window.focusWidget() is window.sidebar.findChild(QWidget, "dashboard")
+                press(window, "End", "Return")
+                assert window.requests.endpoint_id == third
+                press(window, "F2")
+                await until(lambda: window.actions_on_endpoints._dialog is not None)
+                dialog = window.actions_on_endpoints._dialog
+                assert dialog is not None
+                assert dialog.form.name.text() == desk.store.endpoints.all()[2].name
+                dialog.reject()
+
+        run(scene())
+
+    def test_screen_readers_know_the_switch(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                made = await desk.endpoint(name="Stripe")
+                await until(lambda: made.id in window.sidebar.list.rows)
+                switch = window.sidebar.row(made.id).findChild(Switch)
+                told = QAccessible.queryAccessibleInterface(switch)
+                assert told.role() == QAccessible.Role.CheckBox
+                assert told.text(QAccessible.Text.Name) == "Stripe active"
+                assert told.state().checked
+
+        run(scene())
+
+    def test_after_a_delete_the_keyboard_is_in_a_row_and_on_no_switch(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=4) as (desk, window):
+                first, second, third, fourth = ids_of(desk)
+                for gone, on_switch, heir in ((second, False, third), (third, True, fourth), (fourth, False, first)):
+                    focus(window, gone)
+                    if on_switch:
+                        press(window, "Left")
+                    endpoint = desk.store.endpoints.by_id(gone)
+                    assert endpoint is not None
+                    if gone == second:  # elsewhere, by a command
+                        await desk.store.endpoints.delete(gone)
+                    else:
+                        window.actions_on_endpoints.delete(endpoint)
+                        await confirmed(window)
+                    await until(lambda gone=gone: gone not in window.sidebar.list.rows)
+                    await settle()
+                    assert window.focusWidget() is window.sidebar.row(heir)
+                    press(window, "Space")
+                    await settle()
+                    assert all(endpoint.active for endpoint in window.doors.endpoints.all())
+
+        run(scene())
+
+    def test_after_a_delete_from_elsewhere_too(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=4) as (desk, window):
+                first, second, third, _ = desk.store.endpoints.all()
+                line = window.dashboard.rows.row(first.id)
+                assert line is not None
+                line.menu_button.setFocus(Qt.FocusReason.TabFocusReason)
+                window.actions_on_endpoints.delete(first)
+                await confirmed(window)
+                await until(lambda: first.id not in window.sidebar.list.rows)
+                await settle()
+                assert not isinstance(window.focusWidget(), Switch)
+                for by_key in (False, True):
+                    endpoint = third if by_key else second
+                    window.enter_endpoint(endpoint.id)
+                    if not by_key:
+                        window.requests.header.more.setFocus()
+                    window.actions_on_endpoints.delete(endpoint)
+                    await confirmed(window)
+                    await until(lambda endpoint=endpoint: endpoint.id not in window.sidebar.list.rows)
+                    await settle()
+                    assert not isinstance(window.focusWidget(), Switch)
+
+        run(scene())
+
+
+class TestFilter:
+    def test_it_comes_with_many_and_narrows_by_name_and_slug(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, plan=Plan.PRO) as (desk, window):
+                line = window.sidebar.filter.line
+                made = [await desk.endpoint(name=f"Shop {n}", slug=f"slug-{n}x") for n in range(OFFERED_ABOVE)]
+                await until(lambda: len(window.sidebar.list.rows) == len(made))
+                assert not line.isVisible()
+                other = await desk.endpoint(name="Stripe Live", slug="payments")
+                await until(line.isVisible)
+                line.setFocus()
+                for text, wanted in (
+                    ("live STRIPE", [other.id]),
+                    ("paym", [other.id]),
+                    ("slug-3x", [made[3].id]),
+                    (" ", [*(one.id for one in made), other.id]),
+                ):
+                    line.setText(text)
+                    await settle()
+                    assert order_of(window) == wanted, text
+                line.setText("nowhere")
+                assert order_of(window) == []
+                assert window.sidebar.list.none.isVisible()
+                assert window.sidebar.list.none.text() == "No matches"
+                press(window, "Down")
+                assert window.focusWidget() is line
+                press(window, "Esc")
+                assert line.text() == ""
+                assert len(order_of(window)) == len(made) + 1
+                assert not window.sidebar.list.none.isVisible()
+                line.setText("shop")
+                press(window, "Down", "Down")
+                assert window.focusWidget() is window.sidebar.row(made[1].id)
+                line.setFocus()
+                line.setText("stripe")
+                press(window, "Return")
+                assert window.requests.endpoint_id == other.id
+
+        run(scene())
+
+    def test_it_hides_neither_what_is_chosen_nor_all_when_few_are_left(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=9) as (desk, window):
+                ids, line = ids_of(desk), window.sidebar.filter.line
+                line.setText(desk.store.endpoints.all()[0].slug)
+                assert order_of(window) == ids[:1]
+                window.show_endpoint(ids[5])
+                assert line.text() == ""
+                assert order_of(window) == ids
+                line.setText("x")
+                for number in ids[1:]:
+                    await desk.store.endpoints.delete(number)
+                await until(lambda: len(window.sidebar.list.rows) == 1)
+                line.clear()
+                await desk.store.endpoints.update(ids[0], desk.store.endpoints.all()[0].draft())
+                await until(window.sidebar.filter.isHidden)
+                assert order_of(window) == ids[:1]
+
+        run(scene())
+
+
+class TestOrder:
+    def test_alt_with_arrows_moves_an_endpoint_and_the_keyboard_with_it(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=4) as (desk, window):
+                a, b, c, d = ids_of(desk)
+                focus(window, a)
+                press(window, "Alt+Down", "Alt+Down")  # faster than they are stored
+                await until(lambda: ids_of(desk) == [b, c, a, d])
+                await until(lambda: order_of(window) == [b, c, a, d])
+                assert window.focusWidget() is window.sidebar.row(a)
+                press(window, "Alt+Up")
+                await until(lambda: order_of(window) == [b, a, c, d])
+                press(window, "Up", "Alt+Up")
+                await settle()
+                assert ids_of(desk) == [b, a, c, d]
+                lines = [window.dashboard.rows.row(number) for number in ids_of(desk)]
+                tops = [line.y() for line in lines if line is not None]
+                assert tops == sorted(tops)
+                assert len(tops) == 4
+                press(window, "Ctrl+2")
+                assert window.requests.endpoint_id == a
+
+        run(scene())
+
+    def test_menu_and_palette_move_where_there_is_room(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=2) as (desk, window):
+                a, b = desk.store.endpoints.all()
+                verbs = {action.data(): action for action in window.actions_on_endpoints.menu(a).actions()}
+                assert (verbs["up"].isEnabled(), verbs["down"].isEnabled()) == (False, True)
+                verbs["down"].trigger()
+                await until(lambda: ids_of(desk) == [b.id, a.id])
+                window.show_endpoint(a.id)
+                commands = window.commands.endpoint
+                assert (commands._up.isEnabled(), commands._down.isEnabled()) == (True, False)
+                commands._up.trigger()
+                await until(lambda: ids_of(desk) == [a.id, b.id])
+                await settle()
+                assert (commands._up.isEnabled(), commands._down.isEnabled()) == (False, True)
+
+        run(scene())
+
+    def test_a_row_is_dragged_to_where_the_line_is(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=4) as (desk, window):
+                a, b, c, d = ids_of(desk)
+                row, line = window.sidebar.row(a), window.sidebar.list._line
+
+                def drag(to: int) -> QPoint:
+                    """Hold the first row and go behind the row of `to`."""
+                    target = window.sidebar.row(to)
+                    place = row.mapFromGlobal(target.mapToGlobal(QPoint(60, target.height() - 4)))
+                    QTest.mousePress(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 10))
+                    for at in (QPoint(60, 14), QPoint(60, 30), place):
+                        QTest.mouseMove(row, at)
+                    return place
+
+                place = drag(c)
+                assert line.isVisible()
+                assert window.sidebar.row(c).geometry().bottom() <= line.geometry().center().y()
+                assert line.geometry().center().y() <= window.sidebar.row(d).geometry().top()
+                press(window, "Esc")
+                assert not line.isVisible()
+                QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=place)
+                place = drag(c)
+                QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=place)
+                await until(lambda: order_of(window) == [b, c, a, d])
+                assert not line.isVisible()
+                assert window.requests.endpoint_id is None, "a drag is no click"
+                place = drag(b)
+                QTest.mouseMove(row, QPoint(60, 20))
+                assert not line.isVisible()  # back where it was
+                QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 20))
+                await settle()
+                assert ids_of(desk) == [b, c, a, d]
+
+        run(scene())
+
+
+class TestMany:
+    def test_what_is_chosen_is_in_view_and_the_foot_too(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=30, plan=Plan.PRO) as (desk, window):
+                ids = ids_of(desk)
+                window.setMinimumHeight(400)
+                window.resize(960, 540)
+                await settle()
+                sidebar = window.sidebar
+                assert sidebar._plan.text() == "30 endpoints · Pro"
+                for widget in (sidebar._plan, sidebar.settings_button, sidebar.filter.line):
+                    assert widget.visibleRegion().boundingRect() == widget.rect()
+                press(window, "Ctrl+PgUp")
+                await until(lambda: in_view(window, ids[-1]))
+                assert not in_view(window, ids[0])
+                press(window, "Ctrl+PgDown")
+                await until(lambda: in_view(window, ids[0]))
+                made = await desk.endpoint()
+                window._made(made)
+                await until(lambda: in_view(window, made.id))
+                window.show_page(ALL_REQUESTS)
+                window.hide()
+                window.show_endpoint(ids[15])
+                window.show()
+                await until(lambda: in_view(window, ids[15]))
+                focus(window, ids[15])
+                press(window, *["Up"] * 12)
+                await settle()
+                assert window.focusWidget() is sidebar.row(ids[3])
+                assert in_view(window, ids[3])
+                window.show_page(REFUSED)
+                assert not sidebar.row(ids[15]).isChecked()
+
+        run(scene())
