@@ -370,3 +370,20 @@ async def test_what_came_on_a_clock_set_back_is_found_once(
     stored += [await add(store, endpoint.id, b"paid", received_at=now - number) for number in range(1, 4)]
     found = [summary.id for summary in await search(store, "paid", limit=1000)]
     assert found == [capture.id for capture in sorted(stored, key=lambda one: one.received_at, reverse=True)]
+
+
+async def test_what_comes_just_as_it_has_caught_up_is_indexed_too(
+    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in [("LEFT", 0), ("BATCH", 1), ("REST", 0.0)]:
+        monkeypatch.setattr(f"app.db.search.index.index.{name}", value)
+    caught_up, added = store._index._catch_up, []
+
+    async def and_then_one_comes() -> None:
+        await caught_up()
+        if not added:
+            added.append(await add(store, endpoint.id, b"late"))
+
+    monkeypatch.setattr(store._index, "_catch_up", and_then_one_comes)
+    await add(store, endpoint.id, b"first")
+    await eventually(lambda: added and store._index.contents.upto >= added[0].seq, 10)

@@ -49,6 +49,17 @@ def words(query: Query) -> tuple[str, ...]:
     return tuple(found)
 
 
+def literal(text: str, most: int) -> str:
+    """A search for the words of `text`, whatever signs they have, in at most so many characters: the last words go."""
+    found = ""
+    for word in text.split():
+        longer = f"{found} {quoted(word)}".strip()
+        if len(longer) > most:
+            break
+        found = longer
+    return found
+
+
 def quoted(word: str) -> str:
     """A word as a term that is read as this word and nothing else, in quotes where it needs them."""
     try:

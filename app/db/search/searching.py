@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from functools import partial
 from threading import Event
 
+from app.core.clearing import Hidden
 from app.core.clock import now_us
 from app.core.model import PageKey, Summary
 from app.core.search.query import Query
@@ -33,12 +34,14 @@ async def search(
     before: PageKey | None,
     limit: int,
     searched: Callable[[int], None] | None = None,
+    hidden: Hidden | None = None,
 ) -> AsyncGenerator[list[Summary], None]:
-    """At most `limit` summaries in all, in batches that are never empty. To cancel it, close it: a step ends soon.
+    """At most `limit` summaries in all, none that is `hidden`, in batches that are never empty. To cancel it, close it:
+    a step ends soon.
 
     While it goes on for long, `searched` is told how many of the list's newest requests have been looked at.
     """
-    walk = Walk(plan=plan(query, now_us()), endpoint_id=endpoint_id, given_up=Event())
+    walk = Walk(plan=plan(query, now_us()), endpoint_id=endpoint_id, given_up=Event(), hidden=hidden)
     place = min((before or NEWEST, top(walk.plan.before)), key=lambda key: key.received_at)
     meter = Meter(readers, walk, top(walk.plan.before), searched)
     try:

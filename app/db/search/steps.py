@@ -11,8 +11,10 @@ from typing import Any
 import msgspec
 from peewee import SqliteDatabase
 
+from app.core.clearing import Hidden
 from app.core.ids import first_id
 from app.core.model import PageKey, Record, Summary
+from app.db.listing import shown_sql
 from app.db.raw import raw
 from app.db.rows import SUMMARY, to_summary
 from app.db.schema import PARTS_PER_BODY
@@ -73,6 +75,7 @@ class Walk(Record, frozen=True):
     plan: Plan
     endpoint_id: int | None
     given_up: Event
+    hidden: Hidden | None = None
 
     def step(self, database: SqliteDatabase, stretch: Stretch, place: PageKey, rows: int, most: int) -> Step:
         """Look at about `rows` requests older than `place`, and give at most `most` that were looked for."""
@@ -116,7 +119,7 @@ class Walk(Record, frozen=True):
         self, database: SqliteDatabase, stretch: Stretch, place: PageKey, bottom: PageKey | None
     ) -> Iterator[tuple[Any, ...]]:
         """The rows between two places that may be what is looked for, newest first."""
-        where, values = self._where(place, bottom)
+        where, values = self._where(database, place, bottom)
         query = f"SELECT {self._columns()} WHERE {where} ORDER BY {self._order()}"
         rows = raw(database).execute(query, (*self._told_values(), *values))
         seqs = stretch.seqs
@@ -124,10 +127,12 @@ class Walk(Record, frozen=True):
 
     def _chosen(self, database: SqliteDatabase, stretch: Stretch, place: PageKey) -> Iterator[tuple[Any, ...]]:
         """Those of a few numbers that may be, newest first. They are sorted before their bodies are read."""
-        where, values = self._where(place, stretch.floor)
+        where, values = self._where(database, place, stretch.floor)
         connection = raw(database)
+        # json_each has an `id` of its own, which would make that of `capture` ambiguous
+        wanted = "(SELECT value FROM json_each(?)) AS wanted"
         keys = connection.execute(
-            "SELECT capture.seq FROM json_each(?) AS wanted CROSS JOIN capture ON capture.seq = wanted.value"
+            f"SELECT capture.seq FROM {wanted} CROSS JOIN capture ON capture.seq = wanted.value"
             f" WHERE {where} ORDER BY {self._order()}",
             (msgspec.json.encode(list(stretch.seqs or ())).decode(), *values),
         ).fetchall()
@@ -161,11 +166,15 @@ class Walk(Record, frozen=True):
         )
         return to_summary(row) if all(meets(candidate, term) for term in self.plan.terms) else None
 
-    def _where(self, place: PageKey, bottom: PageKey | None) -> Sql:
+    def _where(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> Sql:
         between, values = self._between(place, bottom)
         condition, more = self.plan.where
         visible = f" AND {_VISIBLE}" if self.endpoint_id is None else ""
-        return f"{between} AND ({condition}){visible}", (*values, *more)
+        where = f"{between} AND ({condition}){visible}"
+        if self.hidden is None:
+            return where, (*values, *more)
+        shown, named = shown_sql(raw(database), self.hidden)
+        return f"{where} AND {shown}", (*values, *more, *named)
 
     def _between(self, place: PageKey, bottom: PageKey | None) -> Sql:
         """Older than `place`, down to `bottom`, itself included."""

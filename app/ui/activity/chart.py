@@ -34,6 +34,8 @@ APPLIES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 class ActivityChart(QWidget):
     """`chosen` carries the start and end of a time, `cleared` asks for all times."""
 
+    accessible_role = QAccessible.Role.Chart
+
     chosen = Signal(object, object)
     cleared = Signal()
 

@@ -14,6 +14,7 @@ from app.core.activity.bar import EMPTY, Bar
 from app.core.clock import now_us
 from app.core.events import Bus, Captured, EndpointRemoved, Mirrored, Purged, RequestsRemoved
 from app.core.ids import uuid7_ms
+from app.ui.deleting.pending_delete import DeleteChanged
 from app.ui.ports import ActivityPort
 from app.ui.tasks import Tasks
 from app.ui.throttle import Throttle
@@ -53,6 +54,7 @@ class ActivitySource(QObject):
             bus.subscribe(RequestsRemoved, self._removed),
             bus.subscribe(Purged, self._purged),
             bus.subscribe(EndpointRemoved, self._endpoint_removed),
+            bus.subscribe(DeleteChanged, self._delete_changed),
         ]
 
     @property
@@ -207,6 +209,10 @@ class ActivitySource(QObject):
     def _endpoint_removed(self, event: EndpointRemoved) -> None:
         if self._watched and self.endpoint_id is None:
             self._doubt(self.axis.edges[:-1])
+
+    def _delete_changed(self, event: DeleteChanged) -> None:
+        if self._watched and event.state == "undone":
+            self._begin()
 
     def _doubt(self, times: Iterable[int]) -> None:
         self._doubtful.update(self.axis.edges[bar] for at in times if (bar := self.axis.bar_of(at)) is not None)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 
+from msgspec.structs import replace
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.model import Capture, Endpoint, Summary
 from app.core.wording import count_of
 from app.ui.ports import Doors
-from app.ui.requests.agreeing import FOR_GOOD, delete_question
+from app.ui.requests.agreeing import KEEP, clear_question, delete_question
 from app.ui.requests.bulk import Bulk
 from app.ui.requests.chosen import Chosen
 from app.ui.theme.theme import Theme
-from app.ui.widgets.question import ask
+from app.ui.widgets.question import Asked, Question
 from app.ui.widgets.toast import Toast
 
 
@@ -30,20 +31,28 @@ class RequestActions:
 
     def __init__(self, doors: Doors, theme: Theme, over: QWidget, toast: Toast, bulk: Bulk) -> None:
         self._doors, self._theme, self._over, self._toast, self.bulk = doors, theme, over, toast, bulk
+        """Told which requests the user deletes, before their rows go: by what tells them from others."""
 
     def say(self, text: str) -> None:
         """A short notice."""
         self._toast.say(text)
 
-    async def agree_to_delete(self, chosen: Chosen) -> bool:
-        """Whether the user wants these requests to be deleted."""
-        title, text = delete_question(chosen, self._doors.endpoints.by_id, now_us())
-        return await ask(self._over, self._theme, title, text, "Delete")
+    async def agree_to_delete(self, chosen: Chosen) -> Chosen | None:
+        """Which of these requests the user wants to be deleted; None where that is none."""
+        marked = chosen.among(await self._doors.captures.clearings.marked(None))
+        question = partial(delete_question, chosen, marked, self._doors.endpoints.by_id, now_us())
+        keeps = await self._ask(question(), question(keep=True) if marked.any and chosen.only is None else None)
+        if keeps is None:
+            return None
+        if not keeps:
+            return chosen
+        # of a million it takes longer than the window may stand still
+        left = await asyncio.get_running_loop().run_in_executor(None, _without, chosen.ids, marked.any)
+        return replace(chosen, ids=left)
 
     async def delete(self, chosen: Chosen) -> None:
         """Delete these requests, as was agreed."""
-        done = await self.bulk.run("Deleting", chosen.ids, self._doors.captures.delete)
-        self._tell(f"Deleted {count_of(done, 'request')}.", done, chosen)
+        await self._doors.captures.delete(chosen.ids)
 
     async def set_read(self, chosen: Chosen, read: bool) -> None:
         """Mark these requests read or unread."""
@@ -99,13 +108,27 @@ class RequestActions:
     async def clear(self, endpoint: Endpoint) -> None:
         """Delete every request of the endpoint once the user has agreed."""
         total = self._doors.captures.counts(endpoint.id).total
-        title = f"Delete all {count_of(total, 'request')}?" if total > 1 else "Delete all requests?"
-        text = f"All that “{escape(endpoint.name)}” holds goes, with bodies. The endpoint and its URL stay. {FOR_GOOD}"
-        if total and await ask(self._over, self._theme, title, text, "Delete all"):
-            await self._doors.captures.clear(endpoint.id)
+        if not total:
+            return
+        marked = await self._doors.captures.clearings.marked(endpoint.id)
+        question = partial(clear_question, endpoint, total, marked)
+        keeps = await self._ask(question(), question(keep=True) if marked.any else None)
+        if keeps is not None:
+            await self._doors.captures.clear(endpoint.id, ("starred", "noted") if keeps else ())
+
+    async def _ask(self, asked: Asked, keeping: Asked | None) -> bool | None:
+        """Whether marked requests are kept, which is asked where `keeping` says how; None: nothing is deleted."""
+        question = Question(asked.title, asked.text, asked.confirm, self._theme, self._over)
+        if keeping is not None:
+            question.offer(KEEP, keeping)
+        return question.taken if await question.answer() else None
 
     def _tell(self, text: str, done: int, chosen: Chosen) -> None:
         """What was done; of what was stopped, how much is left as it was."""
         left = chosen.count - done
         if done:
-            self._toast.say(f"{text} Stopped: {left:,} are as they were." if left else text)
+            self._toast.say(f"{text} Stopped. {count_of(left, 'request')} unchanged." if left else text)
+
+
+def _without(ids: Sequence[str], kept: frozenset[str]) -> list[str]:
+    return [name for name in ids if name not in kept]

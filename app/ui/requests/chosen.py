@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from app.core.clearing import MarkedIds
 from app.core.model import Record, Summary
 
 
@@ -24,6 +25,8 @@ class Chosen(Record, frozen=True):
     only: Summary | None = None
     whole: bool = False
     filter: str = ""
+    deleted: str = ""
+    """Why these are not stored any more; empty while they are."""
 
     @property
     def count(self) -> int:
@@ -35,9 +38,17 @@ class Chosen(Record, frozen=True):
         at = bisect_left(self.ids, capture_id)
         return at < len(self.ids) and self.ids[at] == capture_id
 
+    def among(self, marked: MarkedIds) -> MarkedIds:
+        """The marked requests that are among these. Marks are few, these may be a million."""
+        few = None if self.whole else frozenset(self.ids)
+        starred, noted = (
+            frozenset(filter(self.has, ids) if few is None else ids & few) for ids in (marked.starred, marked.noted)
+        )
+        return MarkedIds(starred=starred, noted=noted)
 
-def chosen_of(summaries: Sequence[Summary]) -> Chosen:
-    """These, in their order."""
+
+def chosen_of(summaries: Sequence[Summary], deleted: str = "") -> Chosen:
+    """These, in their order; `deleted` says why they are not stored any more."""
     if not summaries:
         return Chosen()
     times = [summary.received_at for summary in summaries]
@@ -49,4 +60,5 @@ def chosen_of(summaries: Sequence[Summary]) -> Chosen:
         first=min(times),
         last=max(times),
         only=summaries[0] if len(summaries) == 1 else None,
+        deleted=deleted,
     )

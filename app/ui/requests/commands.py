@@ -46,6 +46,7 @@ class PageCommands(QObject):
     ) -> None:
         super().__init__(page)
         self._actions, self._list, self._page, self._request = actions, rows, page, request
+        self._detail = detail
         self._everything = everything
         self._tasks = tasks
         self.selected = RequestCommands(self._selected, actions, tasks, theme, delete=self._delete, parent=self)
@@ -56,7 +57,7 @@ class PageCommands(QObject):
             pause,
             theme,
             everything,
-            opens=detail.take_focus,
+            opens=self._open,
             clears=self.clear_selection,
             parent=self,
         )
@@ -95,7 +96,8 @@ class PageCommands(QObject):
     @Slot()
     def clear_selection(self) -> None:
         """Select no more than the request shown."""
-        self._list.keep_one(self._request.summary.id if self._request.summary else None)
+        self._everything.drop()
+        self._list.keep_one(self._request.summary if not self._request.deleted else None)
 
     @Slot()
     def refresh(self) -> None:
@@ -124,10 +126,11 @@ class PageCommands(QObject):
     def _selected(self) -> Chosen:
         if not self._page.isVisible():
             return Chosen()
-        return self._everything.chosen or chosen_of(self._list.selected() or self._here())
+        selected = self._list.selected()
+        return self._everything.chosen or (chosen_of(selected) if selected else self._shown())
 
     def _shown(self) -> Chosen:
-        return chosen_of(self._here())
+        return chosen_of(self._here(), self._request.deleted)
 
     def _here(self) -> Sequence[Summary]:
         shown = self._request.summary
@@ -150,11 +153,16 @@ class PageCommands(QObject):
             self._later.start()
 
     async def _delete(self, chosen: Chosen) -> None:
-        """Delete them, after asking; the cursor goes to what takes their place."""
-        if not await self._actions.agree_to_delete(chosen):
-            return
-        # Meanwhile requests may have come in above, or a link may have led elsewhere: then the cursor stays there.
-        current, row = self._list.current(), self._list.currentIndex().row()
-        await self._actions.delete(chosen)
-        if current is not None and current.id in chosen.ids:
-            self._list.select_row(row)
+        """Delete them, after asking."""
+        agreed = await self._actions.agree_to_delete(chosen)
+        if agreed is not None:
+            await self._actions.delete(agreed)
+
+    @Slot()
+    def _open(self) -> None:
+        """Open what is selected, with the keyboard in it."""
+        selected = self._list.selected()
+        if len(selected) == 1 and selected[0].id != self._detail.wanted:
+            self._detail.show_request(selected[0].id, enter=True)
+        else:
+            self._detail.take_focus()

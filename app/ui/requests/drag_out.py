@@ -17,7 +17,7 @@ from app.ui.detail.saving import SaveError, file_name, write_body
 from app.ui.detail.source import of_capture
 from app.ui.ports import Doors
 from app.ui.requests.actions import RequestActions
-from app.ui.requests.title import path_of
+from app.ui.requests.title import name_of
 from app.ui.requests.view import RequestList
 from app.ui.tasks import Tasks
 from app.ui.theme.fonts import ui_font
@@ -184,7 +184,7 @@ def _free(path: Path, taken: Sequence[Path]) -> Path:
 
 def _label(summaries: Sequence[Summary]) -> str:
     if len(summaries) == 1:
-        return f"{summaries[0].method[:20]} {path_of(summaries[0])}"
+        return name_of(summaries[0])
     return count_of(len(summaries), "request")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.core.curl import ready_curl
@@ -11,7 +12,7 @@ from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import CopyButton
-from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.empty_state import LEAST, EmptyState
 from app.ui.widgets.labels import label
 
 COMMAND_WIDTH = 264
@@ -27,14 +28,14 @@ class EmptyList(QWidget):
         self.setProperty("part", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._state = EmptyState("hook", "", "", theme, self)
-        self._state.text.setFixedWidth(300)
+        self._state.set_text_width(300)
         self._state.body.setContentsMargins(metrics.SPACE_2, metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_5)
         self._box = QFrame(self)
         self._box.setProperty("part", "field")
         self.command = label("", "", self._box, wrap=True)
         self.command.setFont(mono_font())
-        self.command.setFixedWidth(COMMAND_WIDTH)
         self.copy = CopyButton("", "command", theme, self._box)
+        self._fit_command()
         row = QHBoxLayout(self._box)
         row.setContentsMargins(metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3)
         row.addWidget(self.command, 1)
@@ -54,6 +55,18 @@ class EmptyList(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._state)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A narrow list wraps the command earlier."""
+        super().resizeEvent(event)
+        self._fit_command()
+
+    def _fit_command(self) -> None:
+        beside = metrics.SPACE_3 + self.copy.sizeHint().width() + 2 * metrics.SPACE_2
+        width = max(LEAST.width(), min(COMMAND_WIDTH, self._state.text_room() - beside))
+        self.command.setFixedWidth(width)
+        # A layout that centres its items does not ask a wrapped label how high it is.
+        self.command.setFixedHeight(max(0, self.command.heightForWidth(width)))
+
     def show_endpoint(self, url: str | None, active: bool) -> None:
         """Tell how to make the first request to `url`; None while all endpoints are listed."""
         own = url is not None
@@ -70,8 +83,7 @@ class EmptyList(QWidget):
         # Zero-width spaces let the long URL wrap; what is copied has none.
         self.command.setText(command.replace("/", "/\u200b").replace("-", "-\u200b"))
         self.copy.text_to_copy = command
-        # A layout that centres its items does not ask a wrapped label how high it is.
-        self.command.setFixedHeight(max(0, self.command.heightForWidth(COMMAND_WIDTH)))
+        self._fit_command()
         self._box.setVisible(own and active)
         self.test.setVisible(own and active)
 
@@ -82,6 +94,6 @@ class NoneThen(EmptyState):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         text = "None came in the time chosen in the chart above."
         super().__init__("queued", "No requests then", text, theme, parent, action="Show all times")
-        self.text.setFixedWidth(300)
+        self.set_text_width(300)
         self.setProperty("part", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

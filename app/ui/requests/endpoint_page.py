@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
@@ -13,6 +14,7 @@ from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged
 from app.core.model import Capture, Endpoint, Summary
 from app.core.wording import count_of
 from app.ui.activity.strip import ActivityStrip
+from app.ui.deleting.pending_delete import DeleteChanged
 from app.ui.detail.detail_pane import DetailPane
 from app.ui.detail.shown import ShownRequest
 from app.ui.pause import Pause
@@ -27,6 +29,7 @@ from app.ui.requests.endpoint_commands import EndpointCommands
 from app.ui.requests.everything import Everything
 from app.ui.requests.feed import RequestFeed
 from app.ui.requests.filtering import PageFilter
+from app.ui.requests.first_request import FirstRequest
 from app.ui.requests.foot import Foot
 from app.ui.requests.header import EndpointHeader
 from app.ui.requests.holding import Holding
@@ -34,12 +37,15 @@ from app.ui.requests.listed import listed
 from app.ui.requests.marks import FeedMarks
 from app.ui.requests.newest import NewestPill
 from app.ui.requests.own_window import OwnWindows
+from app.ui.requests.restoring import Restoring
 from app.ui.requests.selecting import Selecting
 from app.ui.requests.view import RequestList
 from app.ui.requests.within import Within
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.toast import Toast
+
+_TAB = Qt.FocusPolicy.TabFocus
 
 
 class EndpointPage(QWidget):
@@ -58,11 +64,12 @@ class EndpointPage(QWidget):
         self.header = EndpointHeader(theme, self)
         self.activity = ActivityStrip(doors.activity, doors.bus, theme, tasks, self)
         self.list = RequestList(self.feed, theme, self)
-        self.list.request_delegate.providers = doors.providers
+        self.list.request_delegate.show_providers(doors.providers, doors.provider_marks)
         self.empty = EmptyList(theme, self)
         self.none_then = NoneThen(theme, self)
         self.detail = DetailPane(doors, theme, tasks, self)
         self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        self.splitter.setObjectName("requests")
         self._stack = QStackedWidget(self)
         self.filter = PageFilter(doors, theme, tasks, feed=self.feed, rows=self.list, detail=self.detail, parent=self)
         self._toast = Toast(theme, self)
@@ -74,6 +81,8 @@ class EndpointPage(QWidget):
         self.bulk = Bulk(self)
         actions = RequestActions(doors, theme, self, self._toast, self.bulk)
         self.everything = Everything(self.list, self.feed, doors, tasks, self.bulk)
+        end_deletes = doors.bus.subscribe(DeleteChanged, self._delete_changed)
+        self._restoring = Restoring(self.list, self.feed, self.detail, doors.bus)
         self.commands = self._commands(actions, tasks, theme)
         self.windows = OwnWindows(doors, theme, tasks, self)
         self.drag_files = DragFiles(doors, actions, tasks)
@@ -83,12 +92,15 @@ class EndpointPage(QWidget):
         self.foot = Foot(bar, pause, theme, self)
         self._selecting = Selecting(self.foot, self.list, self.feed, self.bulk, self.everything)
         self.footer = self.foot.text
+        self.list.selection.open_id = partial(getattr, self.detail, "wanted")
         self._build_layout()
         self._connect()
+        self.first = FirstRequest(self, self.feed, self.list, self.detail)
         self._ends: list[Callable[[], None]] = [
             doors.bus.subscribe(EndpointSaved, self._endpoint_saved),
             doors.bus.subscribe(EndpointRemoved, self._endpoint_removed),
             doors.bus.subscribe(SettingsChanged, self._settings_changed),
+            end_deletes,
         ]
 
     @property
@@ -100,6 +112,7 @@ class EndpointPage(QWidget):
         """Hear no more of the bus."""
         self.feed.stop()
         self.everything.stop()
+        self._restoring.stop()
         self._marks.stop()
         self.request.stop()
         self.activity.stop()
@@ -122,7 +135,7 @@ class EndpointPage(QWidget):
     def open_request(self, capture_id: str) -> None:
         """Show a request in the detail, and in the list if it is loaded."""
         if not self.list.select(capture_id):
-            self.list.clearSelection()
+            self.list.keep_one(None)
             self.detail.show_request(capture_id)
 
     def go_to(self, capture: Capture) -> None:
@@ -135,15 +148,24 @@ class EndpointPage(QWidget):
             self.activity.clear()
         self.list.go_to(capture)
 
+    @Slot()
+    def take_focus(self) -> None:
+        """Put the keyboard into the list, or into what is shown in its place: a hidden list would take it from wherever
+        it is by the time the list is shown.
+        """
+        seen = self._stack.currentWidget() or self.list
+        inside = (one for one in seen.findChildren(QWidget) if one.focusPolicy() & _TAB and one.isVisibleTo(seen))
+        (self.list if seen is self.list else next(inside, seen)).setFocus()
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc gives up a selection of many, leads back from the detail as Enter led there, stops a long search; then it
         leads from the filter, then from the time."""
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
-        elif self.list.selected_count() > 1:
+        elif self.list.selected_count() > 1 or self.everything.chosen is not None:
             self.commands.clear_selection()
         elif self.detail.isAncestorOf(self.focusWidget()):
-            self.list.setFocus()
+            self.take_focus()
         elif self.filter.outcome.stop():
             pass
         elif self.filter.bar.line.text():
@@ -159,7 +181,7 @@ class EndpointPage(QWidget):
         self._stack.addWidget(self.none_then)
         self._stack.addWidget(self.filter.nothing)
         left = QWidget(self)
-        left.setMinimumWidth(340)
+        left.setMinimumWidth(320)
         column = QVBoxLayout(left)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -194,6 +216,7 @@ class EndpointPage(QWidget):
 
     def _connect(self) -> None:
         self.filter.changed.connect(self._count)
+        self.filter.bar.left.connect(self.take_focus)
         for name in ("edit_requested", "test_requested", "switch_requested", "delete_requested"):
             getattr(self.of_endpoint, name).connect(getattr(self, name))
         self.list.chosen.connect(self._chosen)
@@ -215,11 +238,37 @@ class EndpointPage(QWidget):
         if summary is not None:
             self.detail.show_request(summary.id)
 
+    def _delete_changed(self, event: DeleteChanged) -> None:
+        if event.hides is not None:
+            self._make_way(event.hides)
+        elif event.state == "undone":
+            self.first.waiting = False  # what comes back into an empty list did not just arrive
+
+    def _make_way(self, hides: Callable[[int, str], bool]) -> None:
+        """The user deletes requests: the next one is selected, and the detail of one that goes is emptied. What is open
+        and stays is selected again.
+        """
+
+        def deletes(one: Summary) -> bool:
+            return hides(one.endpoint_id, one.id)
+
+        shown = self.request.summary
+        stays = shown is not None and not deletes(shown) and not self.request.deleted
+        self.list.selection.pass_by(deletes)
+        if shown is None:
+            return
+        if stays and all(one.id != shown.id for one in self.list.selected()):
+            self.list.keep_one(shown)
+        elif deletes(shown):
+            self.detail.clear()
+            if self.list.selected_count() == 1:
+                self.detail.placeholder.not_open()
+
     @Slot()
     def _leave_detail(self) -> None:
         """An empty detail has no use for keys: they go to the list."""
         if self.detail.isAncestorOf(self.window().focusWidget()):
-            self.list.setFocus()
+            self.take_focus()
 
     @Slot(object)
     def _narrow(self, times: tuple[int, int] | None) -> None:
@@ -234,9 +283,10 @@ class EndpointPage(QWidget):
         unread = sum(self._doors.captures.counts(number).unread for number in ids)
         what = listed(self.feed, self.activity, total) or count_of(total, "request")
         note = f" · {unread:,} unread" if unread and self.feed.pager.within is None else ""
-        state = "capturing goes on" if self._pause.on else "newest on top"
+        state = "keeps capturing" if self._pause.on else "newest on top"
         self.footer.setText(f"{what}{note} · {state}" if total else "No requests yet")
         self._stack.setCurrentWidget(self._what_to_see(total))
+        self.first.waiting |= self._stack.currentWidget() is self.empty
         self.filter.count(total, self.footer, self._stack)
         self.commands.look()
 
@@ -265,8 +315,6 @@ class EndpointPage(QWidget):
             self._show_head()
 
     def _endpoint_removed(self, event: EndpointRemoved) -> None:
-        if self.detail.endpoint_id == event.endpoint.id:
-            self.detail.clear()
         self._count()
 
     def _settings_changed(self, event: SettingsChanged) -> None:

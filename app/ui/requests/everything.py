@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 
 from msgspec.structs import replace
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QObject, Signal, Slot
+from PySide6.QtCore import QModelIndex, QObject, Signal, Slot
 
 from app.core.events import (
     Captured,
@@ -45,7 +45,8 @@ class Everything(QObject):
         self._running: asyncio.Task[None] | None = None
         self._begun_with: frozenset[str] = frozenset()
         feed.model.rowsInserted.connect(self._take_in)
-        feed.model.modelReset.connect(self.drop)
+        feed.model.modelReset.connect(self._take_in_anew)
+        feed.relisted.connect(self.drop)
         rows.settled.connect(self._look)
         feed.search.progressed.connect(self._look)
         bulk.changed.connect(self._look)
@@ -99,7 +100,7 @@ class Everything(QObject):
         if self.more and not self._bulk.busy:
             self.drop()
             self._of, self._gathered = self._listed(), Gathered()
-            self._begun_with = frozenset(one.id for one in self._list.selected())
+            self._begun_with = frozenset(one.id for one in self._list.selection.loaded())
             self._running = self._tasks.start(self._gather(), "list: select all")
 
     @Slot()
@@ -128,7 +129,7 @@ class Everything(QObject):
             if self._gathered is gathered:
                 self._running = None
         self._chosen = gathered.chosen(self._of.query)
-        self._take_in(QModelIndex(), 0, self._feed.model.rowCount() - 1)
+        self._take_in_anew()
         self.changed.emit()
 
     def _listed(self) -> Listed:
@@ -139,7 +140,7 @@ class Everything(QObject):
         """Whether of the same list all those that are meant and loaded are selected, and none else."""
         model = self._feed.model
         loaded = {name for row in range(model.rowCount()) if meant(name := model.summary(row).id)}
-        return self._of == self._listed() and loaded == {one.id for one in self._list.selected()}
+        return self._of == self._listed() and loaded == {one.id for one in self._list.selection.loaded()}
 
     @Slot()
     def _look(self) -> None:
@@ -152,11 +153,12 @@ class Everything(QObject):
         """Rows that belong to it are selected as they are loaded."""
         if self._chosen is None:
             return
-        model, mine = self._feed.model, QItemSelection()
-        for row in range(first, last + 1):
-            if self._chosen.has(model.summary(row).id):
-                mine.select(model.index(row), model.index(row))
-        self._list.selectionModel().select(mine, QItemSelectionModel.SelectionFlag.Select)
+        has, model = self._chosen.has, self._feed.model
+        self._list.selection.add([row for row in range(first, last + 1) if has(model.summary(row).id)])
+
+    @Slot()
+    def _take_in_anew(self) -> None:
+        self._take_in(QModelIndex(), 0, self._feed.model.rowCount() - 1)
 
     def _captured(self, event: Captured) -> None:
         if self._running is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from operator import attrgetter
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -13,6 +14,7 @@ from app.core.events import (
     Mirrored,
     Purged,
     RequestsChanged,
+    RequestsDescribed,
     RequestsIdentified,
     RequestsRemoved,
 )
@@ -43,10 +45,13 @@ class RequestFeed(QObject):
     loaded = Signal()
     """The list was read anew, or its first request came."""
     counts_changed = Signal()
+    relisted = Signal()
+    """Other requests are about to be listed: of another endpoint, by another filter, of another time."""
 
     def __init__(self, captures: CapturesPort, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.model = RequestModel(self)
+        self._captures, self._tasks = captures, tasks
         self.endpoint_id: int | None = None
         """Whose requests are listed; None for all."""
         self.query: Query | None = None
@@ -73,6 +78,7 @@ class RequestFeed(QObject):
             bus.subscribe(Captured, self._captured),
             bus.subscribe(RequestsChanged, self._changed),
             bus.subscribe(RequestsIdentified, self._identified),
+            bus.subscribe(RequestsDescribed, self._described),
             bus.subscribe(RequestsRemoved, self._removed),
             bus.subscribe(Mirrored, self._mirrored),
             bus.subscribe(Purged, self._purged),
@@ -98,6 +104,7 @@ class RequestFeed(QObject):
 
     def show(self, endpoint_id: int | None, query: Query | None = None) -> None:
         """List the requests of an endpoint or of all (None), at all times; only what `query` finds if there is one."""
+        self.relisted.emit()
         self.endpoint_id = self._all.endpoint_id = self.search.endpoint_id = endpoint_id
         self._all.within = self.search.within = None
         self.model.reset([], at_head=True, at_tail=True)
@@ -105,6 +112,7 @@ class RequestFeed(QObject):
 
     def filter_by(self, query: Query | None) -> None:
         """List what this finds, or everything (None)."""
+        self.relisted.emit()
         for pager in (self._all, self.search):
             pager.give_up()
         if query is None and self.query is not None:
@@ -114,6 +122,7 @@ class RequestFeed(QObject):
 
     def narrow(self, within: Within | None) -> None:
         """List only what is of a stretch of time, or what is of all times (None)."""
+        self.relisted.emit()
         self._all.within = self.search.within = within
         self.model.reset([], at_head=True, at_tail=True)
         self.head()
@@ -230,6 +239,10 @@ class RequestFeed(QObject):
             self.search.note(known)
             self._throttle.call()
 
+    def _described(self, event: RequestsDescribed) -> None:
+        for name, gist in event.gists:
+            self.model.change(name, gist=gist)
+
     def _mirrored(self, event: Mirrored) -> None:
         self.model.set_mirror(event.delivery.capture_id, event.state)
         if self.query is not None and mentions(self.query, "mirror"):
@@ -242,7 +255,7 @@ class RequestFeed(QObject):
         names = set(event.ids or ())
 
         def gone(item: Summary) -> bool:
-            return item.endpoint_id == event.endpoint_id if event.ids is None else item.id in names
+            return event.has(item.endpoint_id, item.id) if event.ids is None else item.id in names
 
         self._waiting = [item for item in self._waiting if not gone(item)]
         self._held.remove(names)
@@ -255,6 +268,33 @@ class RequestFeed(QObject):
         lost = event.report.deleted
         if lost and (self.endpoint_id is None or self.endpoint_id in lost):
             self.pager.check()
+            self._check_kept(lost)
             self._check_late = bool(self._waiting)
             self._held.check(self.endpoint_id, self.model.newest_key())
             self._throttle.call()
+
+    def check_selected(self) -> None:
+        """Forget what is selected and not loaded where it is not stored any more, whatever deleted it."""
+        if self.model.kept:
+            self._tasks.start(self._forget_gone(tuple(self.model.kept)), "list: what is selected")
+
+    async def _forget_gone(self, ids: Collection[str]) -> None:
+        found = await self._captures.clearings.stored(tuple(ids))
+        stored = {name for some in found.values() for name in some.ids}
+        self.model.forget([name for name in ids if name in self.model.kept and name not in stored])
+
+    def _check_kept(self, endpoint_ids: Collection[int]) -> None:
+        """Those that are selected and not loaded may be deleted too."""
+        kept = [item for item in self.model.kept.values() if item.endpoint_id in endpoint_ids]
+        if kept:
+            self._tasks.start(self._forget_lost(sorted(kept, key=attrgetter("id"))), "list: what is selected")
+
+    async def _forget_lost(self, oldest_first: list[Summary]) -> None:
+        """The oldest of an endpoint are deleted first: behind one that is stored all are."""
+        stored: set[int] = set()
+        for item in oldest_first:
+            if item.endpoint_id not in stored:
+                if await self._captures.get(item.id) is not None:
+                    stored.add(item.endpoint_id)
+                elif item.id in self.model.kept:
+                    self.model.forget([item.id])

@@ -50,18 +50,18 @@ class PageFilter(QObject):
         self.outcome = Outcome(feed)
         self._stored = StoredValues(doors, tasks, self)
         self.bar = FilterBar(self._saved, self._stored, theme, parent)
-        self.nothing = EmptyState("search", "Nothing found", "", theme, parent, action="Clear filter")
-        self.nothing.text.setFixedWidth(NOTHING_WIDTH)
+        self.nothing = EmptyState("search", "No matches", "", theme, parent, action="Clear filter")
+        self.nothing.set_text_width(NOTHING_WIDTH)
         self.nothing.setProperty("part", "surface")
         self.nothing.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.nothing.action.connect(self._clear_or_go_on)
         self.bar.changed.connect(self._apply)
-        self.bar.entered.connect(self._go_to_rows)
-        self.bar.left.connect(self._list.setFocus)
+        self.bar.entered.connect(self._go_on)
+        self.bar.led_on.connect(self._list.start)
         self.bar.line.stop_asked.connect(self.outcome.stop)
         self.bar.saved.save_asked.connect(self._save)
         self._feed.search.progressed.connect(self._progress)
-        self._feed.loaded.connect(self._keep_choice)
+        self._feed.loaded.connect(rows.selection.keep_open)
         for keys, slot in (("/", self.start), ("F3", self.next_mark), ("Shift+F3", self.previous_mark)):
             shortcut = QShortcut(QKeySequence(keys), parent)
             shortcut.setContext(Qt.ShortcutContext.WindowShortcut)  # from the sidebar too, while the page is seen
@@ -93,7 +93,8 @@ class PageFilter(QObject):
 
     def count(self, total: int, footer: QLabel, stack: QStackedWidget) -> None:
         """Where there are `total` requests: the line, and while it filters the footer and what the stack shows."""
-        self.bar.setVisible(bool(total) or self.active or bool(self.bar.line.text()))
+        used = bool(self.bar.line.text()) or self.bar.isAncestorOf(self.bar.window().focusWidget())
+        self.bar.setVisible(bool(total) or self.active or used)
         if self.active and total:
             footer.setText(self.outcome.found(total))
             self.bar.progress.set_share(self.outcome.share(total))
@@ -121,11 +122,11 @@ class PageFilter(QObject):
 
     @Slot(object)
     def _apply(self, query: Query | None) -> None:
-        chosen = self._list.current()
+        chosen = self._list.selection.main()
         self._mark(query)
         self._feed.filter_by(query)
         if query is None and chosen is not None:
-            self._list.go_to(chosen)
+            self._list.jumps.select(chosen)
         self.changed.emit()
 
     def _mark(self, query: Query | None) -> None:
@@ -146,28 +147,15 @@ class PageFilter(QObject):
             self.bar.clear()
 
     @Slot()
-    def _go_to_rows(self) -> None:
+    def _go_on(self) -> None:
         if self.outcome.stopped:
             self.outcome.go_on()
-            return
-        if not self._list.selected():
-            self._list.select_row(max(0, self._list.currentIndex().row()))
-        self._list.setFocus()
 
     @Slot()
     def _progress(self) -> None:
         self.bar.progress.set_running(self._feed.search.busy)
         self.bar.line.searching = self.outcome.long
         self.changed.emit()
-
-    @Slot()
-    def _keep_choice(self) -> None:
-        """The cursor stays on the request shown, where the list has it; the list does not move for it."""
-        shown = self._detail.wanted
-        if shown is not None and not self._list.selected():
-            self._list.setAutoScroll(False)
-            self._list.select(shown)
-            self._list.setAutoScroll(True)
 
     @Slot()
     def _save(self) -> None:

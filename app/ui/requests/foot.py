@@ -28,7 +28,7 @@ class Foot(QStackedWidget):
         self.button.setProperty("compact", True)
         restyle(self.button)
         self.button.clicked.connect(pause.toggle)
-        self.go_on = IconButton("play", "Paused: go on (P)", theme, bar)
+        self.go_on = IconButton("play", "Paused. Resume (P)", theme, bar)
         self.go_on.set_icon_name("play", "warning_fill")
         self.go_on.clicked.connect(pause.toggle)
         bar.add_sign(self.go_on)
@@ -52,11 +52,11 @@ class Foot(QStackedWidget):
     @Slot()
     def _say_pause(self) -> None:
         on = self._pause.on
-        self.button.setText("Paused · Go on" if on else "Pause")
+        self.button.setText("Paused · Resume" if on else "Pause")
         self.button.set_icon_name("play" if on else "pause")
-        tip = "Show what is new again (P)" if on else "Hold the list still (P). Capturing goes on."
+        tip = "Show new requests again (P)" if on else "Hold the list still (P). Hookline keeps capturing."
         self.button.setToolTip(tip)
-        self.button.setAccessibleName("Paused, go on" if on else "Pause the list")
+        self.button.setAccessibleName("Paused. Resume list" if on else "Pause list")
         self.go_on.setVisible(on)
         self.bar.fit()
         self._plain.setProperty("tone", "warning" if on else "")

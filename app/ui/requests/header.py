@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import Endpoint
+from app.core.wording import count_of
 from app.ui.desktop.choices import NotifyChoices, NotifyMenu
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.labels import ElidedLabel, label
+
+WORDED = 400
+"""Pixels from which the buttons have words."""
 
 
 class EndpointHeader(QFrame):
@@ -31,9 +36,14 @@ class EndpointHeader(QFrame):
         super().__init__(parent)
         self.setProperty("part", "header")
         self.name = ElidedLabel("", "title", self)
+        self.facts = label("", "small", self)
+        self.target = ElidedLabel("", "small", self, Qt.TextElideMode.ElideMiddle)
         self.description = ElidedLabel("", "muted", self)
         self.edit = Button("Edit", theme, self, icon="edit")
         self.test = Button("Send test", theme, self, icon="send")
+        self.edit.setAccessibleName("Edit")
+        self.edit.setToolTip("Edit")
+        self.test.setAccessibleName("Send a test request")
         self.test.setToolTip("Send a test request")
         self.more = IconButton("more", "More", theme, self)
         self.url = CopyField("", theme, self, what="URL")
@@ -48,6 +58,13 @@ class EndpointHeader(QFrame):
         self.more.clicked.connect(self._open_menu)
         self.banner.button.clicked.connect(self.switch_asked)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow list the buttons leave their words to the tooltips, and the room to the endpoint's name."""
+        super().resizeEvent(event)
+        worded = self.width() >= WORDED
+        self.edit.setText("Edit" if worded else "")
+        self.test.setText("Send test" if worded else "")
+
     def offer_notifications(self, choices: NotifyChoices) -> None:
         """Put the choice of notifications into the menu."""
         self.notify = NotifyMenu(choices, self._menu)
@@ -59,6 +76,11 @@ class EndpointHeader(QFrame):
         if self.notify is not None and endpoint is not None:
             self.notify.slug = endpoint.slug
         self.name.setText(escape(endpoint.name) if endpoint else "All requests")
+        facts, target = facts_of(endpoint) if endpoint else ("", "")
+        self.facts.setText(facts)
+        self.target.setText(target)
+        self.facts.setVisible(own)
+        self.target.setVisible(bool(target))
         text = endpoint.description if endpoint else "What every endpoint received, newest on top."
         self.description.setText(escape(text.replace("\n", " ")))
         self.description.setVisible(bool(text))
@@ -89,6 +111,11 @@ class EndpointHeader(QFrame):
         inside.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3)
         inside.setSpacing(metrics.SPACE_2)
         inside.addLayout(top)
+        facts = QHBoxLayout()
+        facts.setSpacing(metrics.SPACE_1)
+        facts.addWidget(self.facts)
+        facts.addWidget(self.target, 1)
+        inside.addLayout(facts)
         inside.addWidget(self.description)
         inside.addWidget(self.url)
         column = QVBoxLayout(self)
@@ -100,6 +127,14 @@ class EndpointHeader(QFrame):
     @Slot()
     def _open_menu(self) -> None:
         self._menu.popup(self.more.mapToGlobal(self.more.rect().bottomLeft()))
+
+
+def facts_of(endpoint: Endpoint) -> tuple[str, str]:
+    """`Kept 7 days · forwards to` and the URL; `Switched off · kept 1 day · not forwarded` and nothing."""
+    target = endpoint.forward_url
+    kept = f"ept {count_of(endpoint.retention_days, 'day')}"
+    state = f"K{kept}" if endpoint.active else f"Switched off · k{kept}"
+    return f"{state} · {'forwards to' if target else 'not forwarded'}", escape(target or "")
 
 
 class _Banner(QFrame):

@@ -46,7 +46,7 @@ class ListCommands(QObject):
         self.everything = Command("Select all", theme, self, does=does, icon="select-all", keys=keys)
         self.clear = Command("Clear selection", theme, self, does=clears, icon="close")
         self.newest = Command("Go to newest", theme, self, does=rows.go_home, icon="newest", keys=("Home",))
-        self.pause = Command("Pause the list", theme, self, does=pause.toggle, icon="pause", keys=("P",))
+        self.pause = Command("Pause list", theme, self, does=pause.toggle, icon="pause", keys=("P",))
         self.menu = Command("Show the request's menu", theme, self, does=self._show_menu, icon="more", keys=("F4",))
         pause.changed.connect(self._say_pause)
         rows.customContextMenuRequested.connect(self._show_menu_at)
@@ -79,13 +79,14 @@ class ListCommands(QObject):
         if self._menu is not None and not (visible and self._meant <= {one.id for one in self._list.selected()}):
             self._menu.close()
         rows = self._list.model().rowCount() if visible else 0
-        self.open.setEnabled(here)
-        self.menu.setEnabled(bool(rows) and self._list.selected_count() > 0)
+        selected = self._list.selected_count()
+        self.open.setEnabled(here or selected == 1)
+        self.menu.setEnabled(bool(rows) and selected > 0)
         self.select_all.setEnabled(rows > 1)
         self.everything.setEnabled(rows > 1 and self._everything.more and not self._everything.busy)
         number = self._everything.number if self.everything.isEnabled() else None
         self.everything.setText("Select all, loaded or not" if number is None else f"Select all {number:,} requests")
-        self.clear.setEnabled(bool(rows) and self._list.selected_count() > 1)
+        self.clear.setEnabled(bool(rows) and selected > 1)
         self.newest.setEnabled(bool(rows))
         self.pause.setEnabled(visible)
 
@@ -111,6 +112,6 @@ class ListCommands(QObject):
     @Slot()
     def _say_pause(self) -> None:
         if self._pause.on:
-            self.pause.show_as("Go on with the list", "play")
+            self.pause.show_as("Resume list", "play")
         else:
-            self.pause.show_as("Pause the list", "pause")
+            self.pause.show_as("Pause list", "pause")

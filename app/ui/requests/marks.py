@@ -1,10 +1,10 @@
-"""Stars and notes in the list: kept true as they change, and a star toggled by a click on it."""
+"""Stars and notes in the list: kept true as they change, and a star toggled by a click on it where it is seen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 
 from app.core.events import Bus, RequestNoted, RequestsStarred
@@ -51,7 +51,11 @@ class FeedMarks:
 
 
 class StarClicks(QObject):
-    """`toggled` carries the request whose star was clicked; nothing is selected by that click."""
+    """`toggled` carries the request whose star was clicked; nothing is selected by that click.
+
+    A row shows a star if it has one, while it is selected and while the mouse is over it. Elsewhere there is none to
+    click: a finger that touches that place chooses the row.
+    """
 
     toggled = Signal(object)
 
@@ -59,13 +63,18 @@ class StarClicks(QObject):
         super().__init__(rows)
         self._list = rows
         self._pressed = False
+        self._mouse: QPoint | None = None
         rows.viewport().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Take what happens on a star."""
+        kind = event.type()
+        if kind in (QEvent.Type.Leave, QEvent.Type.HoverLeave):
+            self._mouse = None
         if not isinstance(event, QMouseEvent):
             return super().eventFilter(watched, event)
-        kind = event.type()
+        if kind == QEvent.Type.MouseMove:
+            self._mouse = event.position().toPoint()
         if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
             summary = self._starred_at(event)
             self._pressed = summary is not None
@@ -85,4 +94,9 @@ class StarClicks(QObject):
             return None
         star = self._list.request_delegate.star_rect(self._list.visualRect(index))
         summary: Summary = index.data(SUMMARY_ROLE)
-        return summary if star.contains(place) else None
+        return summary if star.contains(place) and (summary.starred or self._offered(index)) else None
+
+    def _offered(self, index: QModelIndex) -> bool:
+        """Whether a row shows a star that it does not have."""
+        under_mouse = self._mouse is not None and self._list.indexAt(self._mouse) == index
+        return under_mouse or self._list.selectionModel().isSelected(index)

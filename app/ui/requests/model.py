@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from app.core.bodies.escape import escape
 from app.core.model import MirrorState, PageKey, Summary
+from app.ui.requests.row_text import row_text
 from app.ui.told import Told
 
 MAX_ROWS = 5_000
@@ -30,12 +31,19 @@ class RequestModel(QAbstractListModel):
     Ids sort as times of arrival do, so they alone give the order.
     """
 
+    kept_changed = Signal()
+    """A request of `kept` was marked, or deleted."""
+
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         # Oldest first, so that what comes in live is appended: row r is the item at len - 1 - r.
         self._items: list[Summary] = []
         self._told = Told()
+        self.kept: dict[str, Summary] = {}
+        """Requests that are not loaded, by id, kept up to date all the same: those that are selected."""
         self.at_head = self.at_tail = True
+        self.in_words: Callable[[Summary], str] = partial(row_text, providers={}, names=None)
+        """What screen readers say of a row."""
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
         """Rows loaded."""
@@ -49,11 +57,7 @@ class RequestModel(QAbstractListModel):
         if role == SUMMARY_ROLE:
             return summary
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            marks = (("Unread. ", not summary.read), ("Starred. ", summary.starred), ("Noted. ", bool(summary.note)))
-            mark = "".join(word for word, true in marks if true)
-            words = [summary.event or "", f"from {summary.provider}" if summary.provider else "", summary.target]
-            told = escape(" ".join(word for word in words if word))
-            return f"{mark}{summary.method} {told}, mirror: {summary.mirror.value}"
+            return self.in_words(summary)
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -70,6 +74,10 @@ class RequestModel(QAbstractListModel):
         if at < len(self._items) and self._items[at].id == capture_id:
             return len(self._items) - 1 - at
         return None
+
+    def row_from(self, capture_id: str) -> int:
+        """The row of a request or, if it is not loaded, of the next older one; the row count where there is none."""
+        return len(self._items) - bisect_right(self._items, capture_id, key=_id)
 
     def newest_key(self) -> PageKey | None:
         """The place of the first row."""
@@ -133,7 +141,15 @@ class RequestModel(QAbstractListModel):
             self.beginRemoveRows(QModelIndex(), count - 1 - last, count - 1 - first)
             del self._items[first : last + 1]
             self.endRemoveRows()
+        self.forget([name for name, item in self.kept.items() if gone(item)])
         return before - len(self._items)
+
+    def forget(self, ids: Collection[str]) -> None:
+        """Of those kept, these are not stored any more."""
+        for name in ids:
+            del self.kept[name]
+        if ids:
+            self.kept_changed.emit()
 
     def set_read(self, ids: Collection[str], read: bool) -> None:
         """Show requests as read or unread."""
@@ -148,6 +164,10 @@ class RequestModel(QAbstractListModel):
             msgspec.structs.replace(item, read=read) if item.endpoint_id in chosen and item.read != read else item
             for item in self._items
         ]
+        for name, item in self.kept.items():
+            if item.endpoint_id in chosen:
+                self.kept[name] = msgspec.structs.replace(item, read=read)
+        self.kept_changed.emit()
         if self._items:
             self.dataChanged.emit(self.index(0), self.index(len(self._items) - 1))
 
@@ -162,6 +182,9 @@ class RequestModel(QAbstractListModel):
     def change(self, capture_id: str, **fields: Any) -> None:
         """Show a request with these fields of its `Summary` changed, now or once it comes in."""
         self._told.change(capture_id, **fields)
+        if capture_id in self.kept:
+            self.kept[capture_id] = msgspec.structs.replace(self.kept[capture_id], **fields)
+            self.kept_changed.emit()
         row = self.row_of(capture_id)
         if row is not None:
             at = len(self._items) - 1 - row

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from app.core.wording import count_of
 from app.ui.requests.feed import RequestFeed
 from app.ui.widgets.empty_state import EmptyState
 
@@ -51,25 +50,26 @@ class Outcome:
             where = search.reach.where(known)
             if search.reach.searched:
                 where = where.removesuffix(" requests")  # the footer is as narrow as the list
-            return f"Stopped: {_number(found, 'none')} in {where}{then} · Enter goes on"
+            return f"Stopped: {_number(found, 'none')} in {where}{then} · Enter continues"
         if self.long:
             return f"{_number(found, 'None')} found so far{then} · {search.reach.going(known)}"
-        matches = f"{found:,}{'' if search.done else '+'} match{then} · {count_of(total, 'request')}"
+        matches = f"{found:,}{'' if search.done else '+'} of {total:,} {'matches' if found == 1 else 'match'}{then}"
         return f"{matches} · searching…" if search.busy else matches
 
     def tell_nothing(self, state: EmptyState, total: int) -> None:
         """Say that there is nothing to show, and why."""
-        state.title.setText("Nothing found so far" if self.stopped else "Nothing found")
+        state.title.setText("No matches so far" if self.stopped else "No matches")
         if state.button is not None:
-            state.button.setText("Search on" if self.stopped else "Clear filter")
+            state.button.setText("Continue search" if self.stopped else "Clear filter")
         if self.stopped:
             known = total if self._feed.search.within is None else None
             state.text.setText(f"Stopped: nothing matches among {self._feed.search.reach.where(known)}.")
         elif self._feed.search.within is not None:
-            state.text.setText("No request in the time chosen in the chart above matches.")
+            text = "No request in the time chosen in the chart above matches. Clear the filter, or choose another time."
+            state.text.setText(text)
         else:
             every = "The one request here does not" if total == 1 else f"None of the {total:,} requests here"
-            state.text.setText(f"{every} match. A new one that does will appear here.")
+            state.text.setText(f"{every} match. Clear the filter or change it. New requests that match appear here.")
 
 
 def _number(count: int, none: str) -> str:

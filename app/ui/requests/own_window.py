@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QObject, QSettings, Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QKeyEvent
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.events import EndpointRemoved, Purged, RequestsRemoved
 from app.core.model import Summary
+from app.ui.commands.body_text import BodyTextCommands
 from app.ui.commands.command import Command
+from app.ui.deleting.pending_delete import DeleteChanged
 from app.ui.detail.detail_pane import DetailPane
 from app.ui.detail.placeholder import LOST, NOT_STORED
 from app.ui.detail.shown import ShownRequest
@@ -21,10 +21,11 @@ from app.ui.requests.actions import RequestActions
 from app.ui.requests.bulk import Bulk
 from app.ui.requests.chosen import Chosen, chosen_of
 from app.ui.requests.request_commands import RequestCommands
-from app.ui.requests.title import path_of
+from app.ui.requests.title import name_of
 from app.ui.tasks import Tasks
 from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
+from app.ui.widgets.fit_screen import fit
 from app.ui.widgets.tab_order import order_tabs
 from app.ui.widgets.toast import Toast
 
@@ -48,10 +49,9 @@ class OwnWindow(QWidget):
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
         self._summary, self._doors, self._tasks = summary, doors, tasks
-        self._closed = False
         endpoint = doors.endpoints.by_id(summary.endpoint_id)
         of = f" · {escape(endpoint.name)}" if endpoint else ""
-        self.setWindowTitle(f"{escape(summary.method[:20])} {path_of(summary)[:TITLE_MAX]}{of}")
+        self.setWindowTitle(f"{name_of(summary)[:TITLE_MAX]}{of}")
         self.detail = DetailPane(doors, theme, tasks, self)
         self.detail.placeholder.say("Opening…", "")
         self.detail.closed.connect(self._say_gone)
@@ -72,13 +72,10 @@ class OwnWindow(QWidget):
             # Until something in it is clicked nothing has the keyboard, and the keys are to work all the same.
             command.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
             self.addAction(command)
+        self.addActions(BodyTextCommands(theme.body_text, self).actions)
         order_tabs(self)
         self.detail.body.loader.begun.connect(self._focus_body)
-        self._ends: list[Callable[[], None]] = [
-            doors.bus.subscribe(RequestsRemoved, self._removed),
-            doors.bus.subscribe(EndpointRemoved, self._endpoint_removed),
-            doors.bus.subscribe(Purged, self._purged),
-        ]
+        self._end_deletes = doors.bus.subscribe(DeleteChanged, self._delete_changed)
         self.detail.show_request(summary.id)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -88,11 +85,15 @@ class OwnWindow(QWidget):
         else:
             super().keyPressEvent(event)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Lie on the screen, unless it only comes back from being minimized."""
+        if not event.spontaneous():
+            fit(self)
+        super().showEvent(event)
+
     def closeEvent(self, event: QCloseEvent) -> None:
         """Load no more and hear no more."""
-        self._closed = True
-        for end in self._ends:
-            end()
+        self._end_deletes()
         self.request.stop()
         self.detail.stop()
         self.gone.emit(self._summary.id)
@@ -111,32 +112,20 @@ class OwnWindow(QWidget):
 
     def _subject(self) -> Chosen:
         shown = self.request.summary
-        return chosen_of((shown,) if shown is not None else ())
+        return chosen_of((shown,) if shown is not None else (), self.request.deleted)
 
     async def _delete(self, chosen: Chosen) -> None:
-        if await self._actions.agree_to_delete(chosen):
-            await self._actions.delete(chosen)
+        agreed = await self._actions.agree_to_delete(chosen)
+        if agreed is not None:
+            await self._actions.delete(agreed)
 
-    def _removed(self, event: RequestsRemoved) -> None:
-        if event.endpoint_id == self._summary.endpoint_id and (event.ids is None or self._summary.id in event.ids):
-            # Where all of an endpoint's went, some may have come meanwhile: the store knows.
-            self._look("It was deleted.")
-
-    def _endpoint_removed(self, event: EndpointRemoved) -> None:
-        if event.endpoint.id == self._summary.endpoint_id:
-            self._look("Its endpoint was deleted, with all its requests.")
-
-    def _purged(self, event: Purged) -> None:
-        if self._summary.endpoint_id in event.report.deleted:
-            self._look("It had passed the days its endpoint keeps requests, or was deleted for a storage limit.")
-
-    def _look(self, reason: str) -> None:
-        self._tasks.start(self._see_whether_stored(reason), "own window: is it stored")
-
-    async def _see_whether_stored(self, reason: str) -> None:
-        if await self._doors.captures.get(self._summary.id) is None and not self._closed:
+    def _delete_changed(self, event: DeleteChanged) -> None:
+        """The user deletes what is shown here, or takes that back."""
+        if event.hides is not None and event.hides(self._summary.endpoint_id, self._summary.id):
             self.detail.clear()
-            self.detail.placeholder.say(NOT_STORED, reason)
+            self.detail.placeholder.say(NOT_STORED, "You deleted it.")
+        elif event.state == "undone" and self.detail.wanted is None:
+            self.detail.show_request(self._summary.id, seen=False)  # it may have been marked unread
 
     @Slot()
     def _say_gone(self) -> None:

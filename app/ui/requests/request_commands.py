@@ -46,7 +46,7 @@ class RequestCommands(QObject):
         self.link = Command("Copy link", theme, self, does=self._copy_link, icon="link", keys=("L",))
         self.toggle_read = Command("Mark as unread", theme, self, does=self._toggle_read, icon="unread", keys=("U",))
         self.star = Command("Star", theme, self, does=self._toggle_star, icon="star", keys=("S",))
-        self.note = Command("Add note…", theme, self, does=self.note_asked.emit, icon="note", keys=("N",))
+        self.note = Command("Add note…", theme, self, does=self._ask_for_note, icon="note", keys=("N",))
         self.mark_read = Command("Mark as read", theme, self, does=self._mark_read, icon="read")
         self.mark_unread = Command("Mark as unread", theme, self, does=self._mark_unread, icon="unread")
         self.delete = Command("Delete…", theme, self, does=self._ask_and_delete, icon="delete", keys=("Del",))
@@ -81,18 +81,23 @@ class RequestCommands(QObject):
 
     @Slot()
     def _open_window(self) -> None:
-        if (only := self._subject().only) is not None:
+        if (only := self._stored().only) is not None:
             self.own_window_asked.emit(only)
 
     @Slot()
     def _copy_curl(self) -> None:
-        if (only := self._subject().only) is not None:
+        if (only := self._stored().only) is not None:
             self._tasks.start(self._actions.copy_curl(only), "copy as curl")
 
     @Slot()
     def _copy_link(self) -> None:
-        if (only := self._subject().only) is not None:
+        if (only := self._stored().only) is not None:
             self._actions.copy_link(link_to_request(only.id))
+
+    @Slot()
+    def _ask_for_note(self) -> None:
+        if self._stored().count:
+            self.note_asked.emit()
 
     @Slot()
     def _toggle_read(self) -> None:
@@ -102,7 +107,7 @@ class RequestCommands(QObject):
     @Slot()
     def _toggle_star(self) -> None:
         """Whatever has no star gets one; where all have one, all lose it."""
-        chosen = self._subject()
+        chosen = self._stored()
         if chosen.count:
             self._tasks.start(self._actions.star(chosen, starred=chosen.starred < chosen.count), "star requests")
 
@@ -116,11 +121,19 @@ class RequestCommands(QObject):
 
     @Slot()
     def _ask_and_delete(self) -> None:
-        chosen = self._subject()
+        chosen = self._stored()
         if chosen.count:
             self._tasks.start(self._delete(chosen), "delete requests")
 
-    def _set_read(self, read: bool) -> None:
+    def _stored(self) -> Chosen:
+        """Those meant; none, after saying why, where they are not stored any more."""
         chosen = self._subject()
+        if not chosen.deleted:
+            return chosen
+        self._actions.say(chosen.deleted)
+        return Chosen()
+
+    def _set_read(self, read: bool) -> None:
+        chosen = self._stored()
         if chosen.unread if read else chosen.unread < chosen.count:
             self._tasks.start(self._actions.set_read(chosen, read=read), "mark requests")

@@ -32,7 +32,7 @@ class Selecting(QObject):
         chosen = self._everything.chosen
         if chosen is not None:
             bar.say(f"All {chosen.count:,} selected")
-        elif count == self._feed.model.rowCount() and self._everything.more:
+        elif count == self._feed.model.rowCount() == len(self._list.selection.loaded()) and self._everything.more:
             bar.say(f"{count:,} selected", offer=self._offer())
         else:
             bar.say(f"{count:,} selected")

@@ -15,14 +15,16 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QMouseEvent
+from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
-from app.core.model import Capture, PageKey, Summary
+from app.core.model import Capture, Summary
 from app.ui.requests.ages import Ages
 from app.ui.requests.delegate import ROW, RequestDelegate
 from app.ui.requests.feed import RequestFeed
+from app.ui.requests.jumps import STEPS, Jumps
 from app.ui.requests.model import SUMMARY_ROLE
+from app.ui.requests.selection import Selection
 from app.ui.theme.theme import Theme
 
 NEAR_ROWS = 40
@@ -35,10 +37,13 @@ _EXTENDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModi
 
 
 class RequestList(QListView):
-    """Shows a feed. Keys are those of the actions it is given, and those that move."""
+    """Shows a feed. Keys are those of the actions it is given, and those that move.
+
+    `selection` says what is selected, loaded or not.
+    """
 
     chosen = Signal(object)
-    """The request under the cursor, when it is the only one selected."""
+    """The request that the user moved to, when it is the only one selected."""
     settled = Signal()
     """What is selected changed; told once for all that happens in one go."""
     drag_asked = Signal()
@@ -47,9 +52,9 @@ class RequestList(QListView):
     def __init__(self, feed: RequestFeed, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._feed = feed
-        self._jumped_by: Qt.Key | None = None
-        self._sought: str | None = None
         self._extending = False
+        self._moved_to: Summary | None = None
+        """Where the cursor was when the user changed the selection last, until that is told."""
         self._settling = QTimer(self)
         self._settling.setSingleShot(True)
         self._settling.timeout.connect(self._settle)
@@ -64,39 +69,39 @@ class RequestList(QListView):
         self.verticalScrollBar().setSingleStep(ROW)
         self.request_delegate = RequestDelegate(theme, self)
         self.setItemDelegate(self.request_delegate)
+        feed.model.in_words = self.request_delegate.in_words
+        self.selection = Selection(self, feed.model)
+        self.jumps = Jumps(self, feed)
         self.setModel(feed.model)
+        self.selection.follow()
+        feed.relisted.connect(self.selection.begin_list)
+        feed.model.kept_changed.connect(self._settling.start)
         feed.model.rowsRemoved.connect(self._rows_gone)
         feed.model.modelReset.connect(self._settling.start)
-        feed.loaded.connect(self._arrive)
+        self.clicked.connect(self._take_current)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         self.ages = Ages(self, feed.model)
 
     def current(self) -> Summary | None:
-        """The request under the cursor."""
+        """The request under the cursor, if it is loaded."""
         index = self.currentIndex()
         return index.data(SUMMARY_ROLE) if index.isValid() else None
 
     def selected(self) -> list[Summary]:
         """The selected requests, newest first."""
-        stretches = self.selectionModel().selection()
-        ends = [(stretches.at(number).top(), stretches.at(number).bottom()) for number in range(stretches.count())]
-        rows = sorted({row for first, last in ends for row in range(first, last + 1)})
-        return [self._feed.model.summary(row) for row in rows]
+        return self.selection.all()
 
     def selected_count(self) -> int:
         """How many requests are selected."""
-        stretches = self.selectionModel().selection()
-        return sum(stretches.at(number).height() for number in range(stretches.count()))
+        return self.selection.count()
 
-    def keep_one(self, capture_id: str | None = None) -> None:
-        """Select this request alone, if it is loaded, or none; the list does not move for it."""
-        self.setAutoScroll(False)
-        if capture_id is None or not self.select(capture_id):
-            self.clearSelection()
-        self.setAutoScroll(True)
+    def keep_one(self, summary: Summary | None) -> None:
+        """Select this request alone, or none; the list does not move for it, and nothing is opened."""
+        self.selection.keep_one(summary)
+        self._settle()
 
     def select(self, capture_id: str, *, midway: bool = False) -> bool:
-        """Put the cursor on a request, if it is loaded; `midway` brings it to the middle."""
+        """Put the cursor on a request, if it is loaded, and open it; `midway` brings it to the middle."""
         row = self._feed.model.row_of(capture_id)
         if row is None:
             return False
@@ -106,17 +111,36 @@ class RequestList(QListView):
         return True
 
     def go_to(self, capture: Capture | Summary) -> None:
-        """Put the cursor on a request and bring it to the middle, once it is loaded if it is not."""
+        """Open a request and bring it to the middle, once it is loaded if it is not."""
         if self._feed.pager.jumping or not self.select(capture.id, midway=True):
-            self._jumped_by, self._sought = None, capture.id
-            self._feed.around(PageKey(received_at=capture.received_at, id=capture.id))
+            self.jumps.open(capture)
 
     def select_row(self, row: int) -> None:
-        """Put the cursor on a row, or on the last one, and select it alone, even while Ctrl is held."""
+        """Open the request of a row, or of the last one, and select it alone, even while Ctrl is held."""
         last = self._feed.model.rowCount() - 1
         if last >= 0:
-            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
-            self.selectionModel().setCurrentIndex(self._feed.model.index(max(0, min(row, last))), flags)
+            index = self._feed.model.index(max(0, min(row, last)))
+            self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            self._take_current(index)
+
+    @Slot(QModelIndex)
+    def _take_current(self, index: Index) -> None:
+        """Open what the user chose though the cursor was there already: after a delete it waits on a row unopened."""
+        if not self._extending and index == self.currentIndex() and self.selected_count() == 1:
+            self.chosen.emit(index.data(SUMMARY_ROLE))
+
+    @Slot()
+    def start(self) -> None:
+        """The user leads the keyboard here: with nothing open the first request is opened, once it is there."""
+        if not self.isVisible():
+            return
+        self.setFocus()
+        if self.selection.open_id() is not None or self.selected_count():
+            return
+        if self._feed.pager.jumping:
+            self.jumps.open_first()
+        else:
+            self.select_row(0)
 
     @Slot()
     def go_to_newest(self) -> None:
@@ -129,22 +153,42 @@ class RequestList(QListView):
     def go_home(self) -> None:
         """Put the cursor on the newest request stored."""
         if self._feed.held or not self._feed.model.at_head:
-            self._jumped_by = Qt.Key.Key_Home
-            self._feed.head()
+            self.jumps.open_newest()
         else:
             self.select_row(0)
 
     def currentChanged(self, current: Index, previous: Index) -> None:
-        """Tell which request is under the cursor now, unless more are being selected."""
+        """Tell which request the user moved to, unless more are being selected."""
         super().currentChanged(current, previous)
         self._settling.start()
+        if self.selection.quiet:
+            return
+        self.jumps.give_up()
+        self._moved_to = self.selection.cursor = self.current()
         if current.isValid() and not self._extending and self.selected_count() <= 1:
             self.chosen.emit(current.data(SUMMARY_ROLE))
 
     def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
-        """Tell it once the event is over: the cursor moves before the selection does."""
+        """Tell it once the event is over: the cursor moves before the selection does. A plain choice gives up what is
+        selected elsewhere.
+        """
         super().selectionChanged(selected, deselected)
         self._settling.start()
+        if not self.selection.quiet:
+            self._moved_to = self.current()
+            if not self._extending:
+                self._feed.model.kept.clear()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The keyboard moves no cursor: Qt would put it on the first row where there is none."""
+        with self.selection.quietly():
+            there = self.currentIndex().isValid()
+            super().focusInEvent(event)
+            if not there:
+                self.selectionModel().clearCurrentIndex()
+
+    def keyboardSearch(self, search: str) -> None:
+        """Letters are commands here, and no beginning of a row's text."""
 
     def rowsInserted(self, parent: Index, start: int, end: int) -> None:
         """Rows that come in above what is seen move nothing of it, unless the reader follows at the top."""
@@ -157,7 +201,16 @@ class RequestList(QListView):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """With Shift or Ctrl more are selected, and nothing is opened."""
         self._extending = bool(event.modifiers() & _EXTENDING)
+        # Qt would scroll to the row half a second later, wherever those that came in meanwhile have moved it.
+        self.setAutoScroll(False)
         super().mousePressEvent(event)
+        self.setAutoScroll(True)
+        self._extending = False
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """The same: of what is selected already Qt takes the click only now."""
+        self._extending = bool(event.modifiers() & _EXTENDING)
+        super().mouseReleaseEvent(event)
         self._extending = False
 
     def startDrag(self, actions: Qt.DropAction) -> None:
@@ -170,25 +223,16 @@ class RequestList(QListView):
         plain = not event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier)
         if act(self.actions(), event):
             return
+        if self.jumps.move_from_away(key, open_it=not event.modifiers() & _EXTENDING):
+            return
         if plain and key in (Qt.Key.Key_J, Qt.Key.Key_K):
-            self.select_row(self.currentIndex().row() + (1 if key == Qt.Key.Key_J else -1))
+            self.select_row(self.currentIndex().row() + STEPS[key])
         elif plain and key == Qt.Key.Key_End and not self._feed.model.at_tail:
-            self._jumped_by = key
-            self._feed.tail()
+            self.jumps.open_oldest()
         else:
             self._extending = bool(event.modifiers() & _EXTENDING)
             super().keyPressEvent(event)
             self._extending = False
-
-    @Slot()
-    def _arrive(self) -> None:
-        """What was jumped to is there: the cursor goes to the request, or to the end that Home or End asked for."""
-        sought, self._sought = self._sought, None
-        if sought is not None:
-            self.select(sought, midway=True)
-        key, self._jumped_by = self._jumped_by, None
-        if key is not None:
-            self.select_row(0 if key == Qt.Key.Key_Home else self._feed.model.rowCount() - 1)
 
     @Slot(QModelIndex, int, int)
     def _rows_gone(self, parent: QModelIndex, start: int, end: int) -> None:
@@ -208,10 +252,13 @@ class RequestList(QListView):
 
     @Slot()
     def _settle(self) -> None:
+        moved_to, self._moved_to = self._moved_to, None
         self.settled.emit()
-        current = self.currentIndex()
-        if self.selected_count() == 1 and self.selectionModel().isSelected(current):
-            self.chosen.emit(current.data(SUMMARY_ROLE))
+        current = self.current()
+        if moved_to is None or current is None or current.id != moved_to.id:
+            return
+        if self.selected_count() == 1 and self.selectionModel().isSelected(self.currentIndex()):
+            self.chosen.emit(current)
 
 
 def act(actions: Iterable[QAction], event: QKeyEvent) -> bool:

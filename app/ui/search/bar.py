@@ -31,6 +31,8 @@ class FilterBar(QFrame):
 
     changed = Signal(object)
     entered = Signal()
+    """Enter: a search that was stopped goes on."""
+    led_on = Signal()
     """The keyboard is to go to the results."""
     left = Signal()
     """The keyboard is to go where it came from."""
@@ -61,6 +63,7 @@ class FilterBar(QFrame):
         self.line.taken.connect(self._complete)
         self.line.suggestions.closed.connect(self._typed)
         self.line.entered.connect(self._enter)
+        self.line.led_on.connect(self._lead_on)
         self.line.left.connect(self.left)
         self.fix.clicked.connect(self._mend)
         self.chips.removed.connect(self._remove)
@@ -170,7 +173,6 @@ class FilterBar(QFrame):
 
     @Slot()
     def _suggest(self) -> None:
-        self.line.unfinished = not _is_right(self.line.text())
         text, place = self._suggested_for = (self.line.text(), self.line.place())
         if any(f"{name}:" in text for name in STORED):
             self._stored.look()
@@ -195,10 +197,17 @@ class FilterBar(QFrame):
 
     @Slot()
     def _enter(self) -> None:
-        """Take what is typed, and go to the results unless it is wrong."""
+        """Take what is typed. The keyboard stays: more may be typed, and in the list letters are commands."""
         self.apply()
         if self._wrong is None:
             self.entered.emit()
+
+    @Slot()
+    def _lead_on(self) -> None:
+        """Take what is typed, and go to the results unless it is wrong."""
+        self.apply()
+        if self._wrong is None:
+            self.led_on.emit()
 
     @Slot(int)
     def _remove(self, number: int) -> None:
@@ -213,14 +222,6 @@ class FilterBar(QFrame):
             self.line.replace(self._wrong.start, self._wrong.end, self._wrong.suggestion)
             self.apply()
             self.line.setFocus()
-
-
-def _is_right(text: str) -> bool:
-    try:
-        parse(text)
-    except QueryError:
-        return False
-    return True
 
 
 def _names(terms: tuple[Term, ...]) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from app.ui.search.suggestions import Suggestions
 from app.ui.theme.theme import Theme
+from app.ui.widgets.accessible import name_clear_button
 
 LENGTH_MAX = 2_000
 PLACEHOLDER = "Filter: words, method:POST, status:5xx …"
@@ -19,12 +20,14 @@ Span = tuple[int, int]
 
 
 class FilterLine(QLineEdit):
-    """Offers `suggestions` while they are open; otherwise Down and Enter leave it for what is below, Esc clears."""
+    """Offers `suggestions` while they are open; otherwise Down leaves it for what is below, Esc clears."""
 
     taken = Signal(object)
     """A suggestion was chosen."""
     entered = Signal()
-    """Enter or Down: the reader wants the results."""
+    """Enter: what is typed is to be searched now."""
+    led_on = Signal()
+    """Down: the reader wants the results."""
     left = Signal()
     """Esc on the empty line."""
     stop_asked = Signal()
@@ -39,15 +42,14 @@ class FilterLine(QLineEdit):
         self._wrong: Span | None = None
         self.searching = False
         """Whether there is a search to stop."""
-        self.unfinished = False
-        """Whether what is typed is no filter as it stands."""
         self.suggestions = Suggestions(theme, self)
         self.suggestions.chosen.connect(self.taken)
         self.setPlaceholderText(PLACEHOLDER)
         self.setAccessibleName("Filter requests")
         self.setMaxLength(LENGTH_MAX)
         self.setClearButtonEnabled(True)
-        self._icon = QAction(self)
+        name_clear_button(self)
+        self._icon = QAction("Filter requests", self)
         self.addAction(self._icon, QLineEdit.ActionPosition.LeadingPosition)
         theme.changed.connect(self._dress)
         self._dress()
@@ -106,11 +108,11 @@ class FilterLine(QLineEdit):
         offered = self.suggestions.isVisible()
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down) and offered:
             self.suggestions.move_by(1 if key == Qt.Key.Key_Down else -1)
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and offered and self.suggestions.take(only=self.unfinished):
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and offered and self.suggestions.take():
             pass
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down):
             self.suggestions.hide()
-            self.entered.emit()
+            (self.led_on if key == Qt.Key.Key_Down else self.entered).emit()
         elif key == Qt.Key.Key_Escape and offered:
             self.suggestions.hide()
         elif key == Qt.Key.Key_Escape and self.searching:

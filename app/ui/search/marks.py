@@ -12,9 +12,16 @@ from app.ui.theme.tokens import Tokens
 GROUND_ALPHA = 0.32
 
 
-def elide_around(text: str, pattern: re.Pattern[str] | None, fm: QFontMetrics, width: int) -> str:
-    """What of `text` fits into `width` pixels: its ends, or the stretch around the first match if that were lost."""
-    shown = fm.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
+def elide_around(
+    text: str,
+    pattern: re.Pattern[str] | None,
+    fm: QFontMetrics,
+    width: int,
+    mode: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle,
+) -> str:
+    """What of `text` fits into `width` pixels: its ends (or as `mode` says), or the stretch around the first match if
+    that were lost."""
+    shown = fm.elidedText(text, mode, width)
     match = pattern.search(text) if pattern is not None else None
     if match is None or pattern is None or shown == text or pattern.search(shown):
         return shown

@@ -82,10 +82,10 @@ class Suggestions(QFrame):
         count, row = self.rows.count(), self.rows.currentRow()
         self.rows.setCurrentRow((row + step) % count if row >= 0 else 0 if step > 0 else count - 1)
 
-    def take(self, *, only: bool = False) -> bool:
-        """Take the chosen one, or the `only` one there is; whether there is one."""
+    def take(self) -> bool:
+        """Take the chosen one, or the only one there is; whether there is one."""
         item = self.rows.currentItem()
-        if item is None and only and self.rows.count() == 1:
+        if item is None and self.rows.count() == 1:
             item = self.rows.item(0)
         if item is None:
             return False

@@ -90,9 +90,9 @@ def test_new_requests_and_outcomes_are_followed_without_counting_all_anew(run: R
             asked: list[int] = []
             bars = store.activity.bars
 
-            async def watched(endpoint_id: int | None, edges: tuple[int, ...]) -> list[Bar]:
+            async def watched(endpoint_id: int | None, edges: tuple[int, ...], **hidden: Any) -> list[Bar]:
                 asked.append(len(edges) - 1)
-                return await bars(endpoint_id, edges)
+                return await bars(endpoint_id, edges, **hidden)
 
             store.activity.bars = watched  # type: ignore[method-assign]
             captures = [await shown.desk.capture(shown.endpoint) for _ in range(5)]

@@ -83,7 +83,7 @@ def test_a_filter_and_a_chosen_time_leave_what_meets_both(
                 await until(lambda: listed(shown) == paid)
                 choose(shown, bar + 2, bar + 4)
             await until(lambda: listed(shown) == paid[4:10] and shown.feed.search.done)
-            assert shown.page.footer.text() == "6 match in this time · 40 requests"
+            assert shown.page.footer.text() == "6 of 40 match in this time"
             # New ones: only what matches and came then is listed.
             edge = shown.page.activity.source.axis.edges[bar + 5]
             await shown.add(b'{"state":"paid"}', target="/catch/x/later-paid", received_at=edge)
@@ -214,7 +214,8 @@ def test_the_footer_counts_what_is_in_the_chosen_time(run: Run, tmp_path: Path) 
         async with open_page(tmp_path) as shown:
             bar, _ = await an_hour(shown)
             footer = shown.page.footer
-            assert footer.text() == "40 requests · 40 unread · newest on top"
+            unread = shown.desk.store.captures.counts(shown.endpoint.id).unread
+            assert footer.text() == f"40 requests · {unread} unread · newest on top"
             choose(shown, bar + 2, bar + 4)
             await until(lambda: footer.text() == "12 of 40 requests in this time · newest on top")
             shown.page.activity.clear()

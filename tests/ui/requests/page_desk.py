@@ -8,13 +8,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
 from app.core.model import PART_SIZE, Capture, Endpoint
+from app.ui.deleting import pending_delete
 from app.ui.frame.actions import EndpointActions
 from app.ui.pause import Pause
+from app.ui.ports import Doors
 from app.ui.requests.endpoint_page import EndpointPage
 from tests import factories
 from tests.ui.desk import Desk, open_desk
@@ -22,10 +25,10 @@ from tests.ui.waiting import settle, until
 
 
 class PageDesk:
-    """`endpoint` is shown in `page`."""
+    """`endpoint` is shown in `page`, which is handed `doors`."""
 
-    def __init__(self, desk: Desk, page: EndpointPage, endpoint: Endpoint) -> None:
-        self.desk, self.page, self.endpoint = desk, page, endpoint
+    def __init__(self, desk: Desk, doors: Doors, page: EndpointPage, endpoint: Endpoint) -> None:
+        self.desk, self.doors, self.page, self.endpoint = desk, doors, page, endpoint
         self.model, self.list, self.feed, self.detail = page.feed.model, page.list, page.feed, page.detail
 
     async def add(self, body: bytes = b"{}", **fields: Any) -> Capture:
@@ -58,24 +61,34 @@ class PageDesk:
 
 @asynccontextmanager
 async def open_page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
-    """A shown page of 1000 by 700 pixels."""
+    """A shown page of 1000 by 700 pixels. Deletes wait for their undo as in the window, but not for ten seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pending_delete, "DELAY_MS", 0.0)
+        async with _page(folder, **endpoint) as shown:
+            yield shown
+
+
+@asynccontextmanager
+async def _page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
     async with open_desk(folder) as desk:
         made = await desk.endpoint(**endpoint)
         with desk.theme.undressed():
-            page = EndpointPage(desk.doors, desk.theme, desk.tasks, Pause())
-        actions = EndpointActions(desk.doors, desk.theme, desk.tasks, page)
+            pending = pending_delete.PendingDelete(desk.doors, desk.tasks, desk.messages)
+            page = EndpointPage(pending.doors, desk.theme, desk.tasks, Pause())
+        actions = EndpointActions(pending.doors, desk.theme, desk.tasks, page)
         page.test_requested.connect(actions.send_test)
         page.switch_requested.connect(actions.set_active)
         page.delete_requested.connect(actions.delete)
         page.resize(1000, 700)
         page.show()
-        shown = PageDesk(desk, page, made)
+        shown = PageDesk(desk, pending.doors, page, made)
         await shown.reload()
         try:
             yield shown
             assert not desk.messages.waiting()
         finally:
             page.stop()
+            await pending.close()
             await desk.tasks.cancel_all()
             page.close()
             page.deleteLater()

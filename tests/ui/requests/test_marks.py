@@ -42,15 +42,28 @@ def star_of(shown: PageDesk, row: int) -> QPoint:
     return shown.list.request_delegate.star_rect(rect).center()
 
 
-def test_a_click_on_a_star_toggles_it_and_chooses_nothing(run: Run, tmp_path: Path) -> None:
+def is_star_seen(shown: PageDesk, row: int) -> bool:
+    """Whether anything but the row's ground is painted where its star belongs."""
+    picture = shown.list.viewport().grab().toImage()
+    place = star_of(shown, row)
+    ratio = picture.devicePixelRatio()
+    return len({picture.pixel(int((place.x() + x) * ratio), int(place.y() * ratio)) for x in range(-8, 9)}) > 1
+
+
+def test_a_click_on_a_star_that_is_seen_toggles_it_and_chooses_nothing(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             ids = await opened(shown)
             viewport = shown.list.viewport()
+            QTest.mouseMove(viewport, star_of(shown, 3))
+            await until(lambda: is_star_seen(shown, 3))
             QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
             await until(lambda: shown.model.summary(3).starred)
             assert [summary.id for summary in shown.list.selected()] == [ids[1]]
             assert not shown.model.summary(3).read
+            QTest.mouseMove(viewport, star_of(shown, 2))
+            await until(lambda: is_star_seen(shown, 2))
+            assert is_star_seen(shown, 3)
             QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
             await until(lambda: not shown.model.summary(3).starred)
             QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3) + QPoint(60, 0))
@@ -58,6 +71,24 @@ def test_a_click_on_a_star_toggles_it_and_chooses_nothing(run: Run, tmp_path: Pa
             stored = await shown.desk.store.captures.get(ids[3])
             assert stored is not None
             assert not stored.starred
+
+    run(check())
+
+
+def test_where_no_star_is_seen_a_click_gives_none(run: Run, tmp_path: Path) -> None:
+    """As a finger clicks: the mouse was not there before, so that the row showed no star."""
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = await opened(shown)
+            viewport = shown.list.viewport()
+            assert not is_star_seen(shown, 3)
+            QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
+            await until(lambda: shown.detail.wanted == ids[3])
+            assert not shown.model.summary(3).starred
+            await until(lambda: is_star_seen(shown, 3))  # the row is selected now
+            QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
+            await until(lambda: shown.model.summary(3).starred)
 
     run(check())
 
@@ -258,7 +289,7 @@ def test_a_note_that_the_store_cannot_take_is_there_to_be_saved_again(
             note.start()
             note.text.setPlainText("kept")
             with monkeypatch.context() as patch:
-                patch.setattr(captures, "set_note", refuse)
+                patch.setattr(shown.doors.captures, "set_note", refuse)
                 note.save()
                 await until(lambda: note.writing)
                 assert note.text.toPlainText() == "kept"

@@ -44,7 +44,7 @@ def test_it_shows_its_request_with_its_keys_whatever_the_list_shows(run: Run, tm
             await shown.reload()
             ids, clipboard = shown.ids(), QGuiApplication.clipboard()
             window = await own(shown)
-            assert window.windowTitle() == "POST /1 · Stripe test"
+            assert window.windowTitle() == "POST JSON · 2 B /1 · Stripe test"
             shown.list.select_row(0)
             await until(lambda: shown.detail.wanted == ids[0])
             assert window.detail.wanted == ids[1]
@@ -120,12 +120,15 @@ def test_it_says_that_its_request_was_deleted(run: Run, tmp_path: Path) -> None:
             await until(lambda: window.findChildren(Question))
             QTest.mouseClick(window.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
             await until(window.detail.placeholder.isVisible)
-            await until(lambda: window.detail.placeholder.text.text() == "It was deleted.")
+            assert window.detail.placeholder.text.text() == "You deleted it."
+            await until(lambda: shown.model.rowCount() == 2)
             assert window.detail.placeholder.title.text() == "This request is not stored any more"
             assert not window.commands.delete.isEnabled()
             other = await own(shown, 0)
             await store.endpoints.delete(shown.endpoint.id)
-            await until(lambda: other.detail.placeholder.text.text().startswith("Its endpoint was deleted"))
+            await until(other.detail.deleted_bar.isVisible)
+            assert other.detail.deleted_bar.text.text().startswith("This request was deleted with its endpoint.")
+            assert other.detail.capture is not None
 
     run(check())
 
@@ -135,13 +138,14 @@ def test_a_request_that_is_not_stored_any_more_is_not_said_to_be_unchosen(run: R
         async with open_page(tmp_path) as shown:
             lost = await shown.add()
             await shown.desk.store.captures.delete([lost.id])
+            shown.detail.clear()
             shown.page.windows.open(lost.summary())
             for detail in (shown.page.windows.open_now[lost.id].detail, shown.detail):
                 detail.show_request(lost.id)
                 await until(lambda detail=detail: "not stored any more" in detail.placeholder.title.text())
                 assert detail.placeholder.isVisible()
             shown.detail.clear()
-            assert shown.detail.placeholder.title.text() == "No request chosen"
+            assert shown.detail.placeholder.title.text() == "No request selected"
 
     run(check())
 

@@ -83,7 +83,7 @@ def test_delete_asks_naming_what_goes_and_moves_on(run: Run, tmp_path: Path) -> 
             await until(lambda: shown.detail.capture is not None)
             QTest.keyClick(shown.list, Qt.Key.Key_Delete)
             asked = await question(shown)
-            assert "POST /2" in asked.text.text()
+            assert "POST JSON · 2 B /2" in asked.text.text()
             press(asked.cancel)
             await settle()
             assert shown.ids() == ids
@@ -94,7 +94,12 @@ def test_delete_asks_naming_what_goes_and_moves_on(run: Run, tmp_path: Path) -> 
             current = shown.list.current()
             assert current is not None
             assert current.id == ids[2]
+            assert shown.detail.wanted is None
+            assert shown.detail.placeholder.isVisible()
+            assert not shown.list.selected()[0].read
+            QTest.keyClick(shown.list, Qt.Key.Key_Return)
             await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == ids[2])
+            await until(lambda: shown.detail.isAncestorOf(shown.page.window().focusWidget()))
             shown.list.selectAll()
             QTest.keyClick(shown.list, Qt.Key.Key_Delete)
             await until(lambda: any("3 requests" in q.windowTitle() for q in shown.page.findChildren(Question)))
@@ -215,7 +220,7 @@ def test_menu_marks_all_read_clears_and_deletes(run: Run, tmp_path: Path) -> Non
 def test_rows_and_tooltips_show_hostile_text_as_plain_text(run: Run, tmp_path: Path) -> None:
     hostile = "/catch/x/<img src=x>\x1b[31m\u202egpj"
     summary = capture(target=hostile, complete=False, mirror=MirrorState.FAILED).summary()
-    assert title_of(summary, {}).main == "/<img src=x>\\x1b[31m\\u202egpj"
+    assert title_of(summary, {}).path == "/<img src=x>\\x1b[31m\\u202egpj"
     assert "\x1b" not in tooltip(summary, {})
     assert "broke off" in tooltip(summary, {})
     assert "failed" in tooltip(summary, {})

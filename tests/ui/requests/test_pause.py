@@ -28,11 +28,12 @@ def test_while_paused_new_requests_are_only_counted(run: Run, tmp_path: Path) ->
             page.activateWindow()
             shown.list.setFocus()
             QTest.keyClick(shown.list, Qt.Key.Key_P)
-            assert page.foot.button.text() == "Paused · Go on"
+            assert page.foot.button.text() == "Paused · Resume"
             for _ in range(4):
                 await shown.add()
             await until(lambda: shown.feed.held == 4)
-            await until(lambda: page.footer.text() == "9 requests · 8 unread · capturing goes on")
+            unread = shown.desk.store.captures.counts(shown.endpoint.id).unread
+            await until(lambda: page.footer.text() == f"9 requests · {unread} unread · keeps capturing")
             assert shown.ids() == ids
             assert page.pill.isVisible()
             assert page.pill.text() == "4 new"
@@ -208,7 +209,7 @@ def test_the_windows_switch_and_the_lists_are_the_same(run: Run, tmp_path: Path)
             await desk.capture(endpoint)
             window.show_endpoint(endpoint.id)
             window.pause.set(True)
-            assert window.requests.foot.button.text() == "Paused · Go on"
+            assert window.requests.foot.button.text() == "Paused · Resume"
             window.requests.commands.list.pause.trigger()
             assert not window.pause.on
 
@@ -226,7 +227,7 @@ def test_the_bar_of_what_is_selected_tells_of_the_pause(run: Run, tmp_path: Path
             assert not foot.go_on.isVisible()
             shown.page._pause.set(True)
             assert foot.go_on.isVisible()
-            assert foot.go_on.accessibleName() == "Paused: go on (P)"
+            assert foot.go_on.accessibleName() == "Paused. Resume (P)"
             QTest.mouseClick(foot.go_on, Qt.MouseButton.LeftButton)
             assert not shown.page._pause.on
             assert not foot.go_on.isVisible()

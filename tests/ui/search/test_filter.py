@@ -49,8 +49,10 @@ def test_typing_filters_after_a_moment_and_keys_lead_on(run: Run, tmp_path: Path
             QTest.keyClicks(bar.line, "INVOICE")
             assert shown.model.rowCount() == 13
             await until(lambda: targets(shown) == ["paid"])
-            assert shown.page.footer.text() == "1 match · 13 requests"
+            assert shown.page.footer.text() == "1 of 13 matches"
             QTest.keyClick(bar.line, Key.Key_Return)
+            assert bar.line.hasFocus()
+            QTest.keyClick(bar.line, Key.Key_Down)
             assert shown.list.hasFocus()
             await until(lambda: shown.detail.capture is not None and shown.detail.capture.target == "/catch/x/paid")
             QTest.keyClick(shown.list, Key.Key_Slash)
@@ -196,7 +198,7 @@ def test_stored_events_and_providers_are_suggested(run: Run, tmp_path: Path) -> 
     run(check())
 
 
-def test_enter_takes_the_only_suggestion_for_what_is_no_filter_yet(run: Run, tmp_path: Path) -> None:
+def test_enter_takes_the_only_suggestion(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             await shown.add(method="PUT", target="/catch/x/put")
@@ -216,12 +218,28 @@ def test_enter_takes_the_only_suggestion_for_what_is_no_filter_yet(run: Run, tmp
             QTest.keyClick(bar.line, Key.Key_Return)
             assert bar.line.text() == "method:P"
             assert bar.error.isVisible()
-            # A plain word is right as it stands, whatever begins like it.
+            # Half a filter's name is taken for that name, and its values are offered.
             bar.line.clear()
             QTest.keyClicks(bar.line, "meth")
             assert bar.line.suggestions.rows.count() == 1
             QTest.keyClick(bar.line, Key.Key_Return)
+            assert bar.line.text() == "method:"
+            assert bar.line.hasFocus()
+            assert bar.line.suggestions.rows.count() > 1
+            # Who means the word closes the suggestion first.
+            bar.line.clear()
+            QTest.keyClicks(bar.line, "meth")
+            QTest.keyClick(bar.line, Key.Key_Escape)
+            QTest.keyClick(bar.line, Key.Key_Return)
             assert bar.line.text() == "meth"
+            # Of two (size: and since:) none is guessed: the word is searched for.
+            bar.line.clear()
+            QTest.keyClicks(bar.line, "si")
+            assert bar.line.suggestions.rows.count() == 2
+            QTest.keyClick(bar.line, Key.Key_Return)
+            assert bar.line.text() == "si"
+            assert bar.line.hasFocus()
+            await until(lambda: targets(shown) == [])
 
     run(check())
 
@@ -237,7 +255,7 @@ def test_new_requests_that_match_appear_and_others_are_counted_only(run: Run, tm
                 await shown.add(b"hay", target=f"/catch/x/hay-{n}")
                 await shown.add(b"a needle", target=f"/catch/x/new-{n}")
             await until(lambda: targets(shown) == ["new-2", "new-1", "new-0", "first"])
-            await until(lambda: shown.page.footer.text() == "4 match · 7 requests")
+            await until(lambda: shown.page.footer.text() == "4 of 7 match")
             assert [one.target for one in shown.list.selected()] == ["/catch/x/first"]
             await put(shown, "nothing like it")
             assert shown.page.filter.nothing.isVisible()
@@ -279,7 +297,7 @@ def test_more_is_searched_when_the_end_is_near(run: Run, tmp_path: Path, monkeyp
             await shown.reload()
             await put(shown, "method:PUT")
             assert shown.model.rowCount() == 50
-            assert shown.page.footer.text() == "50+ match · 130 requests"
+            assert shown.page.footer.text() == "50+ of 130 match"
             shown.list.setFocus()
             for _ in range(4):
                 QTest.keyClick(shown.list, Key.Key_End)
@@ -287,7 +305,7 @@ def test_more_is_searched_when_the_end_is_near(run: Run, tmp_path: Path, monkeyp
                 await settle()
             assert shown.model.rowCount() == 130
             assert shown.ids() == sorted(shown.ids(), reverse=True)
-            assert shown.page.footer.text() == "130 match · 130 requests"
+            assert shown.page.footer.text() == "130 of 130 match"
 
     run(check())
 

@@ -51,7 +51,7 @@ def test_it_says_how_far_it_is(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
             await until(lambda: (page.filter.outcome.share(ROWS + 1) or 0) > (before or 1))
             monkeypatch.undo()  # what is left of it need not be slow
             await until(lambda: not shown.feed.search.busy, 20)
-            assert page.footer.text() == f"1 match · {ROWS + 1:,} requests"
+            assert page.footer.text() == f"1 of {ROWS + 1:,} matches"
             assert not page.filter.bar.progress.seen()
 
     run(check())
@@ -70,7 +70,7 @@ def test_esc_stops_it_and_enter_goes_on(
             page, line = shown.page, shown.page.filter.bar.line
             QTest.keyClick(line if in_line else shown.list, Key.Key_Escape)
             searched = shown.feed.search.reach.searched
-            assert page.footer.text() == f"Stopped: 1 in the newest {searched:,} · Enter goes on"
+            assert page.footer.text() == f"Stopped: 1 in the newest {searched:,} · Enter continues"
             assert line.text() == "needle"
             shown.feed.pager.older()
             await settle()
@@ -80,7 +80,7 @@ def test_esc_stops_it_and_enter_goes_on(
             QTest.keyClick(line, Key.Key_Return)
             await until(lambda: shown.model.rowCount() == 2, 20)
             await until(lambda: not shown.feed.search.busy, 20)
-            assert page.footer.text() == f"2 match · {ROWS + 2:,} requests"
+            assert page.footer.text() == f"2 of {ROWS + 2:,} match"
 
     run(check())
 
@@ -98,7 +98,7 @@ def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(
             assert nothing.isVisible()
             assert shown.page.footer.text().startswith("Stopped: none in the newest ")
             searched = shown.feed.search.reach.searched
-            assert nothing.title.text() == "Nothing found so far"
+            assert nothing.title.text() == "No matches so far"
             assert nothing.text.text() == f"Stopped: nothing matches among the newest {searched:,} requests."
             assert not shown.model.rowCount()
             assert nothing.button is not None

@@ -121,8 +121,8 @@ class Index:
         """Open the file, and index what comes."""
         self.contents = await self._on_thread(partial(self._open, newest))
         while True:
+            self._wake.clear()  # before it looks: what comes while it does is looked at again
             await self._catch_up()
-            self._wake.clear()
             await self._wake.wait()
 
     async def _wait_for_room(self) -> None:
