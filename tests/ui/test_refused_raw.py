@@ -49,7 +49,7 @@ def test_what_came_of_the_chosen_one_is_shown_escaped_or_as_hexadecimal(run: Sce
             page.table.selectRow(0)
             await until(lambda: page.raw.isVisible() and "GET /" in page.raw.bytes.code.toPlainText())
             assert "X: a\\x1b[31m\\x00b" in page.raw.bytes.code.toPlainText()
-            assert page.raw.caption.text() == f"{len(ODD)} B, as received"
+            assert page.raw.caption.text() == f"The head, {len(ODD)} B, as received · from ::1 port 1"
             assert page.raw.reason.text() == page.model.refusal(0).reason
             refuse(desk, b"POST")
             await until(lambda: page.model.rowCount() == 3)
@@ -80,10 +80,10 @@ def test_bytes_that_were_cut_or_made_room_are_told(run: Scene, tmp_path: Path) -
                 refuse(desk, os.urandom(REFUSED_RAW_MAX))
             await until(lambda: page.model.rowCount() == 257)
             page.table.selectRow(0)
-            assert page.raw.caption.text() == "The first 66 kB, as received"
+            assert page.raw.caption.text().startswith("The first 66 kB, as received · ")
             await until(page.raw.bytes.hex.isVisible)
             page.table.selectRow(256)
-            assert page.raw.caption.text() == "The 66 kB received were dropped to make room for newer requests"
+            assert page.raw.caption.text().startswith("The 66 kB received were dropped to make room for newer requests")
 
     run(scene())
 

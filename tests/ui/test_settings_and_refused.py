@@ -15,9 +15,11 @@ from pytestqt.qtbot import QtBot
 from app.core.clock import DAY_US, now_us
 from app.core.errors import PortInUseError
 from app.core.model import Plan, PurgeReport, Refusal, StorageSize
+from app.core.rules import plan_refusal
 from app.core.settings import Settings
 from app.core.sizes import MIB
 from app.ui.refused.model import METHOD, REASON, TARGET, TITLES, RefusedModel
+from app.ui.settings.changes import changes_text
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.settings.storage import storage_text
 from tests.ui.desk import Desk, open_desk
@@ -47,8 +49,8 @@ class TestSettings:
             async with open_desk(tmp_path) as desk:
                 dialog = open_settings(desk, window)
                 assert not dialog.save_button.isEnabled()
-                dialog.network.port.setValue(9000)
-                dialog.network.body_limit.setValue(5)
+                dialog.network.port.set_value(9000)
+                dialog.network.body_limit.set_value(5)
                 dialog.network.base_url.setText("https://x.trycloudflare.com")
                 dialog.network.base_url.textEdited.emit("")
                 assert dialog.save_button.isEnabled()
@@ -68,7 +70,7 @@ class TestSettings:
                 dialog = open_settings(desk, window)
                 dialog.activateWindow()
                 dialog.network.port.setFocus()
-                dialog.network.port.setValue(9000)
+                dialog.network.port.set_value(9000)
                 QTest.keyClick(dialog.network.port, Qt.Key.Key_Return)
                 await until(lambda: desk.settings.port == 9000)
                 await until(dialog.network.isEnabled)
@@ -86,14 +88,14 @@ class TestSettings:
 
                 desk.doors = desk.with_doors(apply_settings=refuse)
                 dialog = open_settings(desk, window)
-                dialog.network.port.setValue(9000)
+                dialog.network.port.set_value(9000)
                 dialog.save_button.click()
                 row = dialog.network.row("port")
                 await until(row.error)
                 assert row.error() == "Port 9000 is already in use by node (pid 42). Choose another port."
                 assert dialog.network.port.value() == 9000
                 assert desk.settings.port == 8787
-                dialog.network.port.setValue(9001)
+                dialog.network.port.set_value(9001)
                 assert row.error() == ""
                 assert dialog.save_button.isEnabled()
                 dialog.reject()
@@ -119,7 +121,7 @@ class TestSettings:
             async with open_desk(tmp_path) as desk:
                 desk.settings = Settings(body_limit=3 * MIB + 12345)
                 dialog = open_settings(desk, window)
-                dialog.network.port.setValue(9000)
+                dialog.network.port.set_value(9000)
                 dialog.save_button.click()
                 await until(lambda: desk.settings.port == 9000)
                 assert desk.settings.body_limit == 3 * MIB + 12345
@@ -132,11 +134,11 @@ class TestSettings:
             async with open_desk(tmp_path) as desk:
                 desk.settings = Settings(disk_reserve=300 * MIB + 5)
                 dialog = open_settings(desk, window)
-                dialog.network.port.setValue(9000)
+                dialog.network.port.set_value(9000)
                 dialog.save_button.click()
                 await until(lambda: desk.settings.port == 9000)
                 assert desk.settings.disk_reserve == 300 * MIB + 5
-                dialog.storage.reserve.setValue(512)
+                dialog.storage.reserve.set_value(512)
                 dialog.save_button.click()
                 await until(lambda: desk.settings.disk_reserve == 512 * MIB)
                 dialog.reject()
@@ -157,26 +159,76 @@ class TestSettings:
 
         run(scene())
 
-    def test_the_plan_changes_or_says_why_not(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+    def test_the_plan_changes_when_saved(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
-            async with open_desk(tmp_path, plan=Plan.PRO) as desk:
-                for _ in range(11):
-                    await desk.endpoint()
+            async with open_desk(tmp_path, endpoints=1) as desk:
                 account = (dialog := open_settings(desk, window)).account
-                account.choice.setCurrentIndex(0)
-                account.choice.activated.emit(0)
+                assert account.row("plan").text.text() == "1 endpoint in use."
+                account.choice.setCurrentIndex(1)
                 await settle()
-                assert "Delete 1 first" in account.row.error()
-                assert account.choice.currentIndex() == 1
+                assert desk.store.account.plan is Plan.FREE
+                assert account.row("plan").text.text() == "1 endpoint in use. The plan changes when you save."
+                dialog.network.port.set_value(9000)
+                dialog.save_button.click()
+                await until(dialog.said.text)
                 assert desk.store.account.plan is Plan.PRO
-                await desk.store.endpoints.delete(desk.store.endpoints.all()[0].id)
-                account.choice.setCurrentIndex(0)
-                account.choice.activated.emit(0)
-                await until(lambda: desk.store.account.plan is Plan.FREE)
-                assert account.row.error() == ""
-                dialog.reject()
+                assert dialog.said.text() == "Saved. Capture port: 9000. Plan: Pro."
+                assert account.row("plan").text.text() == "1 endpoint in use."
+                assert not dialog.save_button.isEnabled()
+                dialog.network.port.set_value(9001)
+                assert dialog.said.text() == ""
+                dialog.done(0)
 
         run(scene())
+
+    def test_the_plan_says_why_it_cannot_change(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path, plan=Plan.PRO, endpoints=11) as desk:
+                account = (dialog := open_settings(desk, window)).account
+                account.choice.setCurrentIndex(0)
+                assert account.row("plan").error() == plan_refusal(Plan.FREE, 11)
+                assert not dialog.save_button.isEnabled()
+                dialog.save()
+                await settle()
+                assert desk.store.account.plan is Plan.PRO
+                account.choice.setCurrentIndex(1)
+                assert account.row("plan").error() == ""
+                await desk.store.endpoints.delete(desk.store.endpoints.all()[0].id)
+                account.choice.setCurrentIndex(0)
+                assert dialog.save_button.isEnabled()
+                dialog.save_button.click()
+                await until(lambda: desk.store.account.plan is Plan.FREE)
+                dialog.done(0)
+
+        run(scene())
+
+    def test_an_endpoint_made_while_saving_refuses_the_plan(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path, plan=Plan.PRO, endpoints=10) as desk:
+                account = (dialog := open_settings(desk, window)).account
+                account.choice.setCurrentIndex(0)
+                await desk.endpoint()
+                dialog.save()
+                await until(account.row("plan").error)
+                assert "Delete 1 first" in account.row("plan").error()
+                assert desk.store.account.plan is Plan.PRO
+                dialog.done(0)
+
+        run(scene())
+
+    def test_what_was_saved_is_told(self) -> None:
+        old = Settings()
+        new = Settings(base_url="https://x.example", storage_limit=None)
+        told = changes_text(old, new, Plan.FREE, Plan.FREE)
+        assert told == "Saved. Public base URL: https://x.example. Storage limit: no limit."
+        assert changes_text(new, old, Plan.FREE, Plan.FREE) == "Saved. Public base URL: none. Storage limit: 20 GiB."
+        other = Settings(when_full="stop_capturing", body_limit=5 * MIB)
+        assert changes_text(old, other, Plan.PRO, Plan.PRO) == (
+            "Saved. Largest body: 5 MiB. When storage is full: Stop capturing."
+        )
+        assert changes_text(new, other, Plan.PRO, Plan.FREE) == (
+            "Saved 5 settings: Public base URL, Largest body, Storage limit, When storage is full, Plan."
+        )
 
     def test_retention_runs_when_asked(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
@@ -201,10 +253,10 @@ class TestSettings:
         text = storage_text(
             StorageSize(file_bytes=1, free_bytes=2_500_000, expired=40), None, now + 60_000_000 * 5, now
         )
-        assert text == "The next run deletes 40 requests and gives back 2.5 MB. Next run in 5 min."
+        assert text == "The next cleanup deletes 40 requests and gives back 2.5 MB. Next cleanup in 5 min."
         report = PurgeReport(at=now, deleted={1: 2, 2: 3}, freed_bytes=4096)
         text = storage_text(StorageSize(file_bytes=1, free_bytes=0, expired=0), report, None, now)
-        assert text == "Nothing is past its days. The last one deleted 5 requests and freed 4.1 kB."
+        assert text == "Nothing to clean up. The last one deleted 5 requests and freed 4.1 kB."
 
 
 def refusal(number: int) -> Refusal:
@@ -213,7 +265,7 @@ def refusal(number: int) -> Refusal:
 
 class TestRefusedModel:
     def test_new_rows_come_on_top_and_a_selection_stays_with_its_row(self, qapp: QApplication) -> None:
-        model = RefusedModel()
+        model = RefusedModel(lambda refusal: None)
         rows = [refusal(3), refusal(2), refusal(1)]
         model.show_newest(rows)
         kept = QPersistentModelIndex(model.index(1, REASON))
@@ -224,7 +276,7 @@ class TestRefusedModel:
         assert kept.row() == 3
 
     def test_old_rows_fall_off_and_a_cleared_list_empties(self, qapp: QApplication) -> None:
-        model = RefusedModel()
+        model = RefusedModel(lambda refusal: None)
         rows = [refusal(number) for number in range(1000, 0, -1)]
         model.show_newest(rows)
         rows = [refusal(1001), *rows[:-1]]
@@ -236,13 +288,13 @@ class TestRefusedModel:
         assert model.rowCount() == 0
 
     def test_all_new_rows_replace_all_old_ones(self, qapp: QApplication) -> None:
-        model = RefusedModel()
+        model = RefusedModel(lambda refusal: None)
         model.show_newest([refusal(2), refusal(1)])
         model.show_newest([refusal(9)])
         assert [model.refusal(row).at for row in range(model.rowCount())] == [9]
 
     def test_cells_are_one_plain_line(self, qapp: QApplication) -> None:
-        model = RefusedModel()
+        model = RefusedModel(lambda refusal: None)
         broken = Refusal(at=1, source_address="::1", source_port=5, status=400, reason="<b>bad</b>\nline")
         model.show_newest([broken])
         assert model.columnCount() == len(TITLES)

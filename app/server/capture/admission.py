@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from app.core.errors import StorageLimitError
 from app.core.model import METHODS, Endpoint, Headers
+from app.core.target_slug import slug_of
 from app.server.capture import answers
 from app.server.capture.answers import Answer
 from app.server.capture.auth import Gate
@@ -14,7 +15,6 @@ from app.server.ports import EndpointLookup
 
 MIRROR_HEADER = "X-Hookline-Mirror"
 _METHODS = frozenset(METHODS)
-_PREFIX = "/catch/"
 _KEPT_PLANS = 1_000
 
 
@@ -61,6 +61,12 @@ def malformed(fault: str) -> Denial:
     return denial(reason, 400, "bad_request", reason=reason)
 
 
+def inactive(endpoint: Endpoint) -> Denial:
+    """The endpoint is switched off."""
+    reason = f"Endpoint {endpoint.name} is switched off."
+    return denial(reason, 503, "endpoint_inactive", (("Retry-After", "60"),))
+
+
 def too_large(limit: int) -> Denial:
     """A body of more than `limit` bytes."""
     return denial(f"The body is larger than the limit of {limit:,} bytes.", 413, "body_too_large", limit=limit)
@@ -71,25 +77,6 @@ def over_storage_limit(error: StorageLimitError) -> Denial:
     if error.limit is not None:
         return Denial(answers.of_error(413, "body_too_large", limit=error.limit), str(error))
     return denial(str(error), 503, "storage_limit_reached", (("Retry-After", str(error.retry_after_s)),))
-
-
-def slug_of(target: str) -> str | None:
-    """The slug that a raw request target names, compared as it stands; None when the path is no capture path.
-
-    A target in absolute form (`http://host/catch/…`) is taken like its path, as RFC 9112 section 3.2.2 demands.
-    """
-    if not target.startswith("/"):
-        scheme, found, rest = target.partition("://")
-        if not found or scheme.lower() not in ("http", "https"):
-            return None
-        slash = rest.find("/")
-        target = rest[slash:] if slash >= 0 else ""
-    if not target.startswith(_PREFIX):
-        return None
-    path = target[len(_PREFIX) :]
-    for end in "/?":
-        path = path.partition(end)[0]
-    return path
 
 
 class Admission:
@@ -113,8 +100,7 @@ class Admission:
         if MIRROR_HEADER in headers and self._is_own(headers.getall(MIRROR_HEADER)):
             return _LOOP
         if not endpoint.active:
-            reason = f"Endpoint {endpoint.name} is switched off."
-            return denial(reason, 503, "endpoint_inactive", (("Retry-After", "60"),))
+            return inactive(endpoint)
         plan = self._plan(endpoint)
         if plan.gate is not None:
             why = plan.gate.refusal(message.raw_headers)
@@ -124,6 +110,13 @@ class Admission:
         if request.length > limit:
             return too_large(limit)
         return plan
+
+    def ended(self, plan: Plan) -> Denial | None:
+        """Why a request is not stored that was admitted before its body came: its endpoint is off or gone since."""
+        endpoint = self._endpoints.by_slug(plan.endpoint.slug)
+        if endpoint is None or endpoint.id != plan.endpoint.id:
+            return _NOT_FOUND
+        return None if endpoint.active else inactive(endpoint)
 
     def _is_own(self, values: list[str]) -> bool:
         return any(self._instance_id == mark.strip() for value in values for mark in value.split(","))

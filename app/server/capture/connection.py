@@ -184,6 +184,11 @@ class Connection(BaseProtocol):
         else:
             self._close()
 
+    @property
+    def head(self) -> bytes:
+        """What has come of a request's head that is not complete."""
+        return self._reader.head
+
     def waits_for(self) -> Waiting:
         """What is waited for from the sender, and since when."""
         deadline, request = self._deadline, self._request
@@ -330,7 +335,8 @@ class Connection(BaseProtocol):
         if request.fault is not None:
             self.break_off(Break.MALFORMED)
         if not request.payload.is_eof():  # it may be long in coming, and its head is held as long
-            size = reader.head_size + HEADER_BYTES * len(message.raw_headers)
+            # As it came, for the list of refused requests, and as headers.
+            size = 2 * reader.head_size + HEADER_BYTES * len(message.raw_headers)
             self._host.head_grew(self, size - self.head_held)
         _wake(self._waiter)
 

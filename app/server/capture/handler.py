@@ -10,6 +10,7 @@ from aiohttp.hdrs import CONTENT_TYPE, EXPECT
 
 from app.core.clock import now_us
 from app.core.errors import NotFoundError, StorageLimitError, StorageUnavailableError
+from app.core.gist.gist import gist, is_counted
 from app.core.ids import uuid7
 from app.core.model import REFUSED_RAW_MAX, Capture, Endpoint, Headers, MirrorState, Refusal
 from app.core.providers.catalogue import Identify, Sender
@@ -82,7 +83,7 @@ class Handler:
             limit = self._body_limit()
             decision = self._admission.decide(request, limit)
             if isinstance(decision, Plan):
-                request.raw = b""
+                request.raw = request.raw[: request.head_size]  # its body is the store's from here on
                 denied = await self._capture(connection, request, decision, limit)
             else:
                 denied = decision
@@ -98,31 +99,23 @@ class Handler:
 
     def malformed(self, connection: Connection, error: MalformedError | UnknownMethodError, came: bytes) -> None:
         """Answer a head that cannot be taken: 405 where only the method is unknown, else 400 with the reason."""
-        method, target = _request_line(came)
+        method, _ = _request_line(came)
         denied = (
             admission.wrong_method(method) if isinstance(error, UnknownMethodError) else admission.malformed(str(error))
         )
-        self.turn_away(connection, denied, method, target, came)
+        self.turn_away(connection, denied, came)
 
     def slow(self, connection: Connection, head: bytes) -> None:
         """Answer a sender that did not finish its request's head in time."""
         denied = Denial(_TIMEOUT, "The request's head was not complete in time.")
-        self.turn_away(connection, denied, *_request_line(head), head)
+        self.turn_away(connection, denied, head)
 
-    def turn_away(
-        self,
-        connection: Connection,
-        denied: Denial,
-        method: str = "",
-        target: str = "",
-        came: bytes = b"",
-        *,
-        listed: bool = True,
-    ) -> None:
-        """Answer a connection that has no request in hand, and hang up."""
+    def turn_away(self, connection: Connection, denied: Denial, came: bytes = b"", *, listed: bool = True) -> None:
+        """Answer a connection that has no request in hand but what `came` of one, and hang up."""
         connection.send(denied.answer.compose("", _CLOSE, False))
         connection.hang_up()
         if listed:
+            method, target = _request_line(came)
             self._refused.add(_refusal(connection, now_us(), denied, method, target), came[:REFUSED_RAW_MAX])
 
     # -- one admitted request -------------------------------------------------------------------------------------
@@ -138,6 +131,9 @@ class Handler:
                 buffer = BodyBuffer(self._body_memory, self._captures, seq, plan.endpoint.id)
                 self._invite(connection, request)
                 body = await buffer.receive(connection, request, limit)
+                if (ended := self._admission.ended(plan)) is not None:
+                    await self._drop(buffer, seq)
+                    return ended
             answer = plan.answer if request.broken is None else _broken(request)
             capture = _record(
                 request,
@@ -150,6 +146,7 @@ class Handler:
             )
             forward_url = plan.endpoint.forward_url if capture.mirror is MirrorState.QUEUED else None
             await self._captures.add(capture, body.tail, body.tail_part, forward_url)
+            request.raw = b""
         except BodyTooLargeError:
             await self._drop(buffer, seq)
             return admission.too_large(limit)
@@ -255,14 +252,18 @@ def _record(
     major, minor = message.version
     headers = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in message.raw_headers])
     content_type = _latin1(message.headers.get(CONTENT_TYPE, ""))
+    target = _latin1(message.path)
     sender, identified = _sender(identify, headers, content_type, body)
+    # Of a body in parts the beginning is stored already: what it is has to be read from there.
+    start = b"" if body.tail_part else body.tail[:AT_ONCE]
+    told = gist(message.method, target, headers, content_type, start, size=body.size, complete=complete)
     return Capture(
         seq=seq,
         id=uuid7(request.received_at),
         endpoint_id=endpoint.id,
         received_at=request.received_at,
         method=message.method,
-        target=_latin1(message.path),
+        target=target,
         http_version=f"{major}.{minor}",
         headers=headers,
         content_type=content_type,
@@ -276,6 +277,7 @@ def _record(
         mirror=MirrorState.QUEUED if complete and endpoint.forward_url is not None else MirrorState.NONE,
         provider=sender.provider if sender else None,
         event=sender.event if sender else None,
+        gist=told,
         delivery_id=sender.delivery_id if sender else None,
         identified=identified,
         trailers=request.trailers,
@@ -283,11 +285,12 @@ def _record(
 
 
 def _sender(identify: Identify, headers: Headers, content_type: str, body: Body) -> tuple[Sender | None, bool]:
-    """Who sent it, and whether that is the last word: with a long body it is if the headers alone say it all."""
+    """Who sent it, and whether that and its gist are the last word: of a long body, more of it may have to be read."""
     if body.size <= AT_ONCE:
         return identify(headers, content_type, body.tail), True
     sender = identify(headers, content_type, b"")
-    last_word = kind_of(content_type) is None or (sender is not None and sender.event is not None)
+    said_all = kind_of(content_type) is None and not is_counted(content_type) and not body.tail_part
+    last_word = said_all or (sender is not None and sender.event is not None)
     return (sender, True) if last_word else (None, False)
 
 

@@ -80,6 +80,7 @@ class RequestReader:
         self.head, self._scan = b"", None
         self.head_size = end
         request = Incoming(message, payload)
+        request.head_size = end
         self.behind = self._begin_body(request, data, end, fed)
         request.raw = data[: min(len(data) - len(self.behind), REFUSED_RAW_MAX)]  # not what follows it
         return request

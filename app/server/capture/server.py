@@ -223,7 +223,8 @@ class CaptureServer:
         now = asyncio.get_running_loop().time()
         listed = now >= self._crowd_next_at
         reason = f"{why} {self._crowd_untold} turned away since told last, new or slow."
-        self._handler.turn_away(connection, denial(reason, 503, "too_many_connections", RETRY_AFTER), listed=listed)
+        denied = denial(reason, 503, "too_many_connections", RETRY_AFTER)
+        self._handler.turn_away(connection, denied, connection.head, listed=listed)
         if listed:
             self._crowd_untold = 0
             self._crowd_next_at = now + _CROWD_TOLD_EVERY_S

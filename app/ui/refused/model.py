@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Slot
 
-from app.core.model import Refusal
+from app.core.model import Endpoint, Refusal
 from app.core.wording import clock_time, exact_time
 from app.ui.widgets.labels import plain_tooltip
 
-TIME, SOURCE, STATUS, METHOD, TARGET, REASON = range(6)
-TITLES = ("Time", "Source", "Status", "Method", "Target", "Why it was refused")
+TIME, STATUS, METHOD, TARGET, ENDPOINT, REASON, SOURCE = range(7)
+TITLES = ("Time", "Status", "Method", "Target", "Endpoint", "Reason", "Source")
+NONE = "—"
 RowIndex = QModelIndex | QPersistentModelIndex
 
 
 class RefusedModel(QAbstractTableModel):
-    """Newest first."""
+    """Newest first. `endpoint_of` finds the endpoint a request was for, as it is now."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, endpoint_of: Callable[[Refusal], Endpoint | None], parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._endpoint_of = endpoint_of
         self._rows: list[Refusal] = []
 
     def refusal(self, row: int) -> Refusal:
@@ -44,7 +46,7 @@ class RefusedModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: RowIndex = QModelIndex()) -> int:  # noqa: B008  Qt's own signature
-        """Six."""
+        """As many as there are titles."""
         return 0 if parent.isValid() else len(TITLES)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -57,24 +59,32 @@ class RefusedModel(QAbstractTableModel):
         """Text of a cell, or its tooltip, shown literally."""
         refusal = self._rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return cell(refusal, index.column())
+            return self.cell(refusal, index.column())
         if role == Qt.ItemDataRole.ToolTipRole:
             column = index.column()
-            return plain_tooltip(exact_time(refusal.at) if column == TIME else cell(refusal, column)[:2000])
+            return plain_tooltip(exact_time(refusal.at) if column == TIME else self.cell(refusal, column)[:2000])
         return None
 
+    def cell(self, refusal: Refusal, column: int) -> str:
+        """A cell's text, on one line."""
+        if column == ENDPOINT:
+            endpoint = self._endpoint_of(refusal)
+            return endpoint.name if endpoint is not None else ""
+        texts = {
+            TIME: clock_time(refusal.at),
+            STATUS: str(refusal.status),
+            METHOD: refusal.method or NONE,
+            TARGET: refusal.target or NONE,
+            REASON: refusal.reason,
+            SOURCE: refusal.source_address,
+        }
+        return texts[column].replace("\n", " ")
 
-def cell(refusal: Refusal, column: int) -> str:
-    """A cell's text, on one line."""
-    texts = {
-        TIME: clock_time(refusal.at),
-        SOURCE: f"{refusal.source_address}:{refusal.source_port}",
-        STATUS: str(refusal.status),
-        METHOD: refusal.method or "—",
-        TARGET: refusal.target or "—",
-        REASON: refusal.reason,
-    }
-    return texts[column].replace("\n", " ")
+    @Slot()
+    def endpoints_changed(self) -> None:
+        """Endpoints have other names now, or came or went."""
+        if self._rows:
+            self.dataChanged.emit(self.index(0, ENDPOINT), self.index(len(self._rows) - 1, ENDPOINT))
 
 
 def _fresh(rows: Sequence[Refusal], known: Sequence[Refusal]) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPainter, QShowEvent
+from PySide6.QtCore import QPoint, QRectF, Qt, Signal, Slot
+from PySide6.QtGui import QPainter, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -20,10 +20,23 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.model import Refusal
-from app.core.wording import exact_time
+from app.core.wording import count_of, exact_time
 from app.ui.news import News
 from app.ui.ports import Doors
-from app.ui.refused.model import METHOD, REASON, SOURCE, STATUS, TARGET, TIME, RefusedModel, RowIndex, cell
+from app.ui.refused.commands import RefusedCommands
+from app.ui.refused.model import (
+    ENDPOINT,
+    METHOD,
+    NONE,
+    REASON,
+    SOURCE,
+    STATUS,
+    TARGET,
+    TIME,
+    TITLES,
+    RefusedModel,
+    RowIndex,
+)
 from app.ui.refused.raw_pane import RawPane
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -32,13 +45,23 @@ from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card
 from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.labels import label
+from app.ui.widgets.labels import ElidedLabel, label
 
-_WIDTHS = {TIME: 116, SOURCE: 156, STATUS: 76, METHOD: 92, TARGET: 220}
+_WIDTHS = {TIME: 114, STATUS: 66, METHOD: 82, ENDPOINT: 116, REASON: 202, SOURCE: 104}
+"""The target takes what they leave."""
+_NEEDED = {SOURCE: 860, ENDPOINT: 720}
+"""Narrower pages show a column less: what it says is told of the chosen one too."""
 
 
 class RefusedPage(QWidget):
-    """Live, newest on top; the last 1,000, in memory. Under the list is what came of the chosen one."""
+    """Live, newest on top; the last 1,000, in memory. Under the list is what came of the chosen one.
+
+    `open_wanted` carries the id of an endpoint, `create_wanted` the slug of one that there is not yet.
+    """
+
+    open_wanted = Signal(object)
+    create_wanted = Signal(str)
+    said = Signal(str)
 
     def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, news: News, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,7 +69,8 @@ class RefusedPage(QWidget):
         self._chosen: Refusal | None = None
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.model = RefusedModel(self)
+        self.commands = RefusedCommands(doors, theme, self)
+        self.model = RefusedModel(self.commands.endpoint_of, self)
         self.table = self._make_table(theme)
         text = (
             "Requests that Hookline did not capture are listed here with the reason: an unknown URL, an endpoint that"
@@ -58,6 +82,8 @@ class RefusedPage(QWidget):
         self.raw = RawPane(theme, tasks, self)
         self.raw.hide()
         self._lay_out()
+        self._connect_commands()
+        news.endpoints_changed.connect(self.model.endpoints_changed)
         self.table.selectionModel().selectionChanged.connect(self._show_chosen)
         self.table.activated.connect(self._enter_raw)
         self.model.rowsRemoved.connect(self._show_chosen)
@@ -84,6 +110,12 @@ class RefusedPage(QWidget):
         super().showEvent(event)
         self.refresh()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The target and the reason need the room most."""
+        super().resizeEvent(event)
+        for column, width in _NEEDED.items():
+            self.table.setColumnHidden(column, self.width() < width)
+
     @Slot()
     def _changed(self) -> None:
         if self.isVisible():
@@ -97,7 +129,8 @@ class RefusedPage(QWidget):
         if chosen is None:
             self.raw.stop()
         elif chosen is not self._chosen:
-            self.raw.show_refusal(chosen, self._refused.raw(chosen.id))
+            endpoint = self.commands.endpoint_of(chosen)
+            self.raw.show_refusal(chosen, self._refused.raw(chosen.id), endpoint.name if endpoint else None)
         self._chosen = chosen
         self.raw.setVisible(chosen is not None)
 
@@ -106,17 +139,41 @@ class RefusedPage(QWidget):
         if self.raw.isVisible():
             self.raw.bytes.take_focus()
 
+    def chosen(self) -> list[Refusal]:
+        """What the selected rows show, from top to foot."""
+        rows = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
+        return [self.model.refusal(row) for row in rows]
+
     @Slot()
     def copy_rows(self) -> None:
         """Copy the selected rows, tab-separated."""
-        rows = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
-        lines = []
-        for row in rows:
-            refusal = self.model.refusal(row)
-            cells = [exact_time(refusal.at), *(cell(refusal, column) for column in range(SOURCE, REASON + 1))]
-            lines.append("\t".join(cells))
+        columns = range(TIME + 1, len(TITLES))
+        lines = [
+            "\t".join([exact_time(refusal.at), *(self.model.cell(refusal, column) for column in columns)])
+            for refusal in self.chosen()
+        ]
         if lines:
-            QGuiApplication.clipboard().setText("\n".join(lines))
+            self.commands.copy("\n".join(lines), f"Copied {count_of(len(lines), 'row')}.")
+
+    @Slot(QPoint)
+    def _show_menu(self, place: QPoint) -> None:
+        """At the pointer, or under the current row where a key asked."""
+        table = self.table
+        if not table.viewport().rect().contains(place) or not table.indexAt(place).isValid():
+            place = table.visualRect(table.currentIndex()).bottomLeft() + QPoint(metrics.SPACE_5, 0)
+        self.commands.show_menu(self.chosen(), table.viewport().mapToGlobal(place))
+
+    def _connect_commands(self) -> None:
+        commands, table = self.commands, self.table
+        commands.chosen = self.chosen
+        commands.raw_wanted.connect(self._enter_raw)
+        commands.rows_wanted.connect(self.copy_rows)
+        commands.open_wanted.connect(self.open_wanted)
+        commands.create_wanted.connect(self.create_wanted)
+        commands.said.connect(self.said)
+        table.addAction(commands.copy_row)
+        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        table.customContextMenuRequested.connect(self._show_menu)
 
     def _make_table(self, theme: Theme) -> QTableView:
         table = QTableView(self)
@@ -134,15 +191,10 @@ class RefusedPage(QWidget):
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setStretchLastSection(True)
+        header.setMinimumSectionSize(48)
+        header.setSectionResizeMode(TARGET, QHeaderView.ResizeMode.Stretch)
         for column, width in _WIDTHS.items():
             table.setColumnWidth(column, width)
-        copy = QAction("Copy", table)
-        copy.setShortcut(QKeySequence.StandardKey.Copy)
-        copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        copy.triggered.connect(self.copy_rows)
-        table.addAction(copy)
-        table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         return table
 
     def _lay_out(self) -> None:
@@ -150,7 +202,9 @@ class RefusedPage(QWidget):
         words.setSpacing(2)
         words.addWidget(label("Refused", "display", self))
         words.addWidget(
-            label("Reached the capture port and was not kept. The newest 1,000, until Hookline quits.", "muted", self)
+            ElidedLabel(
+                "Reached the capture port and was not kept. The newest 1,000, until Hookline quits.", "muted", self
+            )
         )
         head = QHBoxLayout()
         head.addLayout(words, 1)
@@ -182,10 +236,16 @@ class RefusedDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
+    def initStyleOption(self, option: QStyleOptionViewItem, index: RowIndex) -> None:
+        """Of a long target beginning and end tell the most."""
+        super().initStyleOption(option, index)
+        if index.column() == TARGET:
+            option.textElideMode = Qt.TextElideMode.ElideMiddle
+
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: RowIndex) -> None:
         """One cell."""
         text = str(index.data() or "")
-        if index.column() not in (STATUS, METHOD) or text == "—":
+        if index.column() not in (STATUS, METHOD) or text == NONE:
             super().paint(painter, option, index)
             return
         ground = QStyleOptionViewItem(option)

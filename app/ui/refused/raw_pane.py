@@ -13,9 +13,10 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card
-from app.ui.widgets.labels import label
+from app.ui.widgets.labels import ElidedLabel, label
 
 HEIGHT = 280
+_HEAD_END = b"\r\n\r\n"
 
 
 class RawPane(Card):
@@ -24,7 +25,7 @@ class RawPane(Card):
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent, padding=1)
         self.reason = label("", "strong", self, wrap=True)
-        self.caption = label("", "muted", self)
+        self.caption = ElidedLabel("", "muted", self)
         self.bytes = BodyPane(theme, tasks, self, "No bytes are kept of this request")
         top = QVBoxLayout()
         top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, 0)
@@ -34,20 +35,23 @@ class RawPane(Card):
         self.body.addLayout(top)
         self.body.addWidget(self.bytes, 1)
 
-    def show_refusal(self, refusal: Refusal, raw: bytes | None) -> None:
-        """Show `raw`, what came of `refusal`; None when it is not kept any more."""
+    def show_refusal(self, refusal: Refusal, raw: bytes | None, endpoint: str | None = None) -> None:
+        """Show `raw`, what came of `refusal` to this endpoint; None when it is not kept any more."""
         data = raw or b""
         size = size_text(refusal.raw_size)
         if len(data) == REFUSED_RAW_MAX:
             text = f"The first {size}, as received"
+        elif data.find(_HEAD_END) + len(_HEAD_END) == len(data):
+            text = f"The head, {size}, as received"
         elif data:
             text = f"{size}, as received"
         elif refusal.raw_size:
             text = f"The {size} received were dropped to make room for newer requests"
         else:
-            text = "Nothing was received, or the body was being stored when the request was refused"
+            text = "Nothing was received"
         self.reason.setText(refusal.reason)
-        self.caption.setText(text)
+        source = f"from {refusal.source_address} port {refusal.source_port}"
+        self.caption.setText(" · ".join(filter(None, (text, source, f"for “{endpoint}”" if endpoint else ""))))
 
         async def read(offset: int, length: int) -> bytes:
             return data[offset : offset + length]

@@ -29,6 +29,7 @@ async def test_what_is_told(desk: Desk) -> None:
                 "reason": "r",
                 "method": "GET",
                 "target": "/x",
+                "endpoint": None,
                 "raw_size": 0,
             }
         ],

@@ -84,7 +84,7 @@ async def test_a_slow_head_makes_room_however_it_trickles(rig: Rig) -> None:
     assert await first.rest() == b""
     assert await is_open(second)
     assert await is_open(third)
-    assert rig.refusals() == [(503, "", "")]
+    assert rig.refusals() == [(503, "POST", "/catch/orders")]
 
 
 async def test_a_connection_that_has_said_nothing_makes_room(rig: Rig) -> None:

@@ -274,3 +274,41 @@ async def test_a_length_beyond_all_bounds_is_malformed(rig: Rig, length: int) ->
     """aiohttp's parser finds no body at all behind the largest of them."""
     answer = await rig.ask(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % length)
     assert (answer.status, answer.json()["reason"]) == (400, "Malformed HTTP: Content-Length is beyond all bounds.")
+
+
+CHUNKED = b"POST /catch/orders HTTP/1.1\r\nhOst:  x \r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "status"),
+    [
+        (b"POST /nope HTTP/1.1\r\nhOst:  x \r\nContent-Length: 2\r\n\r\n", b"ab", 404),
+        (b"BREW /catch/orders HTTP/1.1\r\nhOst:  x \r\n\r\n", b"", 405),
+        (b"PROPFIND /catch/orders HTTP/1.1\r\nhOst:  x \r\n\r\n", b"", 405),
+        (b"POST /catch/orders HTTP/1.1\r\nhOst:  x \r\nContent-Length: 2000\r\n\r\n", b"", 413),
+        (b"POST /catch/locked HTTP/1.1\r\nhOst:  x \r\nContent-Length: 2\r\n\r\n", b"ab", 401),
+        (b"POST /catch/off HTTP/1.1\r\nhOst:  x \r\nContent-Length: 2\r\n\r\n", b"ab", 503),
+        (b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nx-HOOKLINE-mirror: " + OWN_ID.encode() + b"\r\n\r\n", b"", 508),
+    ],
+)
+async def test_of_each_refused_request_the_head_is_kept_as_it_came(
+    rig: Rig, head: bytes, body: bytes, status: int
+) -> None:
+    rig.body_limit = 1024
+    rig.directory.put("locked", auth=BEARER)
+    rig.directory.put("off", active=False)
+    assert (await rig.ask(head + body)).status == status
+    assert rig.refused.raw(1) == head + body
+
+
+async def test_of_what_is_refused_while_its_body_comes_the_head_is_kept(rig: Rig) -> None:
+    rig.body_limit = 1024
+    sender = await rig.connect()
+    await sender.send(CHUNKED)
+    for _ in range(3):
+        await sender.send(b"200\r\n" + bytes(512) + b"\r\n")
+    assert (await sender.response()).status == 413
+    rig.sink.fail_with = StorageUnavailableError("The disk is full.")
+    assert (await rig.ask(CHUNKED + b"1\r\nx\r\n0\r\n\r\n")).status == 503
+    assert [rig.refused.raw(number) for number in (1, 2)] == [CHUNKED, CHUNKED]
+    assert [refusal.raw_size for refusal in rig.refused.newest()] == [len(CHUNKED)] * 2

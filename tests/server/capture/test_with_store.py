@@ -129,6 +129,24 @@ async def test_a_body_that_breaks_off_is_kept_and_not_mirrored(program: Program)
     assert not await program.store.deliveries.pending(program.endpoint.id)
 
 
+@pytest.mark.parametrize(("gone", "status"), [(False, 503), (True, 404)])
+async def test_a_body_that_ends_after_the_endpoint_was_switched_off_is_not_stored(
+    program: Program, gone: bool, status: int
+) -> None:
+    endpoints, sender = program.store.endpoints, await program.connect()
+    body = os.urandom(2_000_000)
+    await sender.send(request(body=body)[:-1])
+    await eventually(lambda: program.server.body_memory.held)
+    if gone:
+        await endpoints.delete(program.endpoint.id)
+    else:
+        await endpoints.update(program.endpoint.id, msgspec.structs.replace(program.endpoint.draft(), active=False))
+    await sender.send(body[-1:])
+    assert (await sender.response()).status == status
+    assert not await program.store.captures.page(None)
+    await sender.close()
+
+
 async def test_the_time_of_the_answer_is_stored(program: Program) -> None:
     sender = await program.connect()
     await sender.send(request())

@@ -1,0 +1,136 @@
+"""What can be done with a refused request: the menu of its row, and the keys of the list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject, QPoint, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.core.model import Endpoint, Refusal
+from app.core.refused_curl import curl_of_refused
+from app.core.rules import create_refusal, slug_error
+from app.core.target_slug import slug_of
+from app.ui.commands.command import Command
+from app.ui.ports import Doors
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import plain_tooltip
+
+
+class RefusedCommands(QObject):
+    """They work on what `chosen` gives. `open_wanted` carries an endpoint's id, `create_wanted` a slug."""
+
+    raw_wanted = Signal()
+    rows_wanted = Signal()
+    open_wanted = Signal(object)
+    create_wanted = Signal(str)
+    said = Signal(str)
+
+    def __init__(self, doors: Doors, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._doors, self._theme, self._window = doors, theme, parent
+        self.chosen: Callable[[], Sequence[Refusal]] = tuple
+        self.show_raw = self._command("Show as received\tEnter", self.raw_wanted.emit, "text")
+        self.copy_target = self._command("Copy target", self._copy_target, "copy")
+        self.copy_source = self._command("Copy source address", self._copy_source, "copy")
+        self.copy_curl = self._command("Copy as curl", self._copy_curl, "code")
+        self.copy_row = self._command("Copy row", self.rows_wanted.emit, "copy", "Ctrl+C")
+        self.open = self._command("Open endpoint", self._open, "hook")
+        self.create = self._command("Create endpoint with this slug…", self._create, "add")
+
+    def endpoint_of(self, refusal: Refusal) -> Endpoint | None:
+        """The endpoint the request was for, if there is one of that slug now."""
+        slug = slug_of(refusal.target)
+        return self._doors.endpoints.by_slug(slug) if slug else None
+
+    def menu(self, chosen: Sequence[Refusal]) -> QMenu:
+        """The menu for these; it deletes itself when closed."""
+        self.refresh(chosen)
+        menu = QMenu(self._window)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.setToolTipsVisible(True)
+        only = chosen[0] if len(chosen) == 1 else None
+        if only is None:
+            menu.addAction(self.copy_row)
+            return menu
+        menu.addAction(self.show_raw)
+        menu.addSeparator()
+        menu.addActions([self.copy_target, self.copy_source, self.copy_curl, self.copy_row])
+        menu.addSeparator()
+        menu.addAction(self.create if self.create.isVisible() else self.open)
+        return menu
+
+    def show_menu(self, chosen: Sequence[Refusal], place: QPoint) -> None:
+        """Pop it up at `place` (global)."""
+        if chosen:
+            self.menu(chosen).popup(place)
+
+    def refresh(self, chosen: Sequence[Refusal]) -> None:
+        """Offer what can be done with these."""
+        self.copy_row.setText("Copy row" if len(chosen) == 1 else f"Copy {len(chosen)} rows")
+        if len(chosen) != 1:
+            return
+        refusal = chosen[0]
+        self.copy_target.setEnabled(bool(refusal.target))
+        self.copy_curl.setEnabled(self._curl_of(refusal) is not None)
+        self.open.setEnabled(self.endpoint_of(refusal) is not None)
+        slug = self._free_slug(refusal)
+        full = create_refusal(self._doors.account.plan, len(self._doors.endpoints.all()))
+        self.create.setVisible(slug is not None)
+        self.create.setEnabled(full is None)
+        self.create.setToolTip(plain_tooltip(full or ""))
+
+    def copy(self, text: str, told: str) -> None:
+        """Put it on the clipboard and say so."""
+        QGuiApplication.clipboard().setText(text)
+        self.said.emit(told)
+
+    def _command(self, text: str, does: Callable[[], object], icon: str, *keys: str) -> Command:
+        return Command(text, self._theme, self, does=does, icon=icon, keys=keys)
+
+    def _only(self) -> Refusal | None:
+        chosen = self.chosen()
+        return chosen[0] if len(chosen) == 1 else None
+
+    def _free_slug(self, refusal: Refusal) -> str | None:
+        """The slug it names, if an endpoint may have it and none has."""
+        slug = slug_of(refusal.target)
+        usable = slug and slug_error(slug) is None and self._doors.endpoints.by_slug(slug) is None
+        return slug if usable else None
+
+    def _curl_of(self, refusal: Refusal) -> str | None:
+        place = self._doors.listening()
+        base = self._doors.settings().base_url or (f"http://{place}" if place else None)
+        return curl_of_refused(refusal, self._doors.refused.raw(refusal.id), base.rstrip("/")) if base else None
+
+    @Slot()
+    def _copy_target(self) -> None:
+        if (only := self._only()) is not None:
+            self.copy(only.target, "Copied the target.")
+
+    @Slot()
+    def _copy_source(self) -> None:
+        if (only := self._only()) is not None:
+            self.copy(only.source_address, "Copied the source address.")
+
+    @Slot()
+    def _copy_curl(self) -> None:
+        only = self._only()
+        command = self._curl_of(only) if only is not None else None
+        if command is not None:
+            self.copy(command, "Copied as curl.")
+
+    @Slot()
+    def _open(self) -> None:
+        only = self._only()
+        endpoint = self.endpoint_of(only) if only is not None else None
+        if endpoint is not None:
+            self.open_wanted.emit(endpoint.id)
+
+    @Slot()
+    def _create(self) -> None:
+        only = self._only()
+        slug = self._free_slug(only) if only is not None else None
+        if slug is not None:
+            self.create_wanted.emit(slug)

@@ -1,0 +1,230 @@
+"""The page of refused requests: its columns, and what can be done with a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
+
+from app.core.model import Plan, Refusal
+from app.ui.frame.sidebar import REFUSED
+from app.ui.main_window import MainWindow
+from app.ui.refused.model import ENDPOINT, SOURCE, TARGET, TITLES
+from tests.ui.desk import Desk, shown
+from tests.ui.waiting import settle, until
+
+pytestmark = pytest.mark.smoke
+
+Scene = Callable[..., Any]
+LONG = "/catch/stripe/webhooks/payments/" + "x" * 200
+
+
+def refuse(desk: Desk, target: str, raw: bytes | None = None, status: int = 503) -> None:
+    if raw is None:
+        raw = f"POST {target} HTTP/1.1\r\nHost: example.com\r\nX-A: b\r\nContent-Length: 2\r\n\r\nhi".encode()
+    method, place = ("POST", target) if target else ("", "")
+    desk.refused.add(
+        Refusal(
+            at=1_700_000_000_000_000 + desk.refused.total,
+            source_address="203.0.113.7",
+            source_port=5000,
+            status=status,
+            reason="A reason.",
+            method=method,
+            target=place,
+        ),
+        raw,
+    )
+
+
+def verbs(menu: QMenu) -> dict[str, bool]:
+    """The entries that are offered, and whether they can be chosen."""
+    return {
+        action.text().partition("\t")[0]: action.isEnabled()
+        for action in menu.actions()
+        if not action.isSeparator() and action.isVisible()
+    }
+
+
+async def open_at(desk: Desk, window: MainWindow, row: int) -> None:
+    window.show_page(REFUSED)
+    await until(lambda: window.refused.model.rowCount() == len(desk.refused.newest()))
+    window.refused.table.setFocus()
+    window.refused.table.selectRow(row)
+
+
+def choose(window: MainWindow, text: str) -> None:
+    page = window.refused
+    menu = page.commands.menu(page.chosen())
+    next(action for action in menu.actions() if action.text().partition("\t")[0] == text).trigger()
+    menu.close()
+
+
+class TestColumns:
+    @pytest.mark.parametrize("width", [1280, 1366, 960])
+    def test_the_target_is_the_widest_and_all_fits(self, run: Scene, tmp_path: Path, width: int) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                for _ in range(40):
+                    refuse(desk, LONG)
+                window.resize(width, 720)
+                await open_at(desk, window, 0)
+                await settle(10)
+                table = window.refused.table
+                widths = [
+                    0 if table.isColumnHidden(column) else table.columnWidth(column) for column in range(len(TITLES))
+                ]
+                assert sum(widths) <= table.viewport().width()
+                assert widths[TARGET] >= 180
+                assert width == 960 or max(widths) == widths[TARGET]
+                assert table.isColumnHidden(SOURCE) == (width == 960)
+
+        run(scene())
+
+    def test_the_endpoint_is_named_as_it_is_now(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                made = await desk.endpoint(name="Stripe", slug="stripe")
+                for target in ("/favicon.ico", "/catch/other/x", LONG, "http://h:1/catch/stripe?x"):
+                    refuse(desk, target)
+                await open_at(desk, window, 0)
+                model, page = window.refused.model, window.refused
+
+                def names() -> list[str]:
+                    return [model.index(row, ENDPOINT).data() for row in range(4)]
+
+                assert names() == ["Stripe", "Stripe", "", ""]
+                assert page.raw.caption.text().endswith("from 203.0.113.7 port 5000 · for “Stripe”")
+                changed: list[object] = []
+                model.dataChanged.connect(lambda *places: changed.append(places))
+                await desk.store.endpoints.delete(made.id)
+                await until(lambda: changed)
+                assert names() == [""] * 4
+
+        run(scene())
+
+
+class TestMenu:
+    def test_copies_and_leads_to_the_endpoint(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                made = await desk.endpoint(name="Stripe", slug="stripe")
+                refuse(desk, LONG)
+                await open_at(desk, window, 0)
+                page, clipboard = window.refused, QGuiApplication.clipboard()
+                assert verbs(page.commands.menu(page.chosen())) == {
+                    "Show as received": True,
+                    "Copy target": True,
+                    "Copy source address": True,
+                    "Copy as curl": True,
+                    "Copy row": True,
+                    "Open endpoint": True,
+                }
+                choose(window, "Copy target")
+                assert clipboard.text() == LONG
+                assert window.toast.isVisible()
+                choose(window, "Copy source address")
+                assert clipboard.text() == "203.0.113.7"
+                choose(window, "Copy as curl")
+                command = clipboard.text()
+                assert command.startswith("curl ")
+                for part in (f"http://127.0.0.1:8787{LONG}", "X-A: b", "--data-raw hi"):
+                    assert part in command
+                choose(window, "Show as received")
+                assert page.raw.bytes.code.hasFocus()
+                choose(window, "Open endpoint")
+                assert window.requests.endpoint_id == made.id
+
+        run(scene())
+
+    def test_what_is_malformed_or_cut_is_no_curl_command(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                refuse(desk, "/catch/a", b"POST /catch/a HTTP/1.1\r\nContent-Length: 3\r\n\r\nhi", 503)
+                refuse(desk, "/catch/a", b"POST /catch/a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 413)
+                refuse(desk, "/catch/a", b"", 503)
+                refuse(desk, "", b"GE T\r\n\r\n", 400)
+                await open_at(desk, window, 0)
+                page = window.refused
+                for row in range(4):
+                    page.table.selectRow(row)
+                    offered = verbs(page.commands.menu(page.chosen()))
+                    assert not offered["Copy as curl"]
+                    assert offered["Copy target"] == (row > 0)
+                assert not verbs(page.commands.menu(page.chosen())).get("Open endpoint")
+
+        run(scene())
+
+    def test_an_unknown_slug_can_be_made_an_endpoint(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=9) as (desk, window):
+                refuse(desk, "/catch/No-Slug/x", status=404)
+                refuse(desk, "/catch/new-one/x", status=404)
+                await open_at(desk, window, 0)
+                choose(window, "Create endpoint with this slug…")
+                await until(lambda: window.actions_on_endpoints._dialog is not None)
+                dialog = window.actions_on_endpoints._dialog
+                assert dialog is not None
+                assert dialog.form.draft().slug == "new-one"
+                dialog.form.name.setText("New")
+                dialog.form.name.textEdited.emit("New")
+                dialog.submit_button.click()
+                await until(lambda: desk.store.endpoints.by_slug("new-one") is not None)
+                await open_at(desk, window, 0)
+                page = window.refused
+                assert "Open endpoint" in verbs(page.commands.menu(page.chosen()))
+                page.table.selectRow(1)
+                offered = verbs(page.commands.menu(page.chosen()))
+                assert "Create endpoint with this slug…" not in offered
+                refuse(desk, "/catch/eleventh", status=404)
+                await open_at(desk, window, 0)
+                menu = page.commands.menu(page.chosen())
+                assert not verbs(menu)["Create endpoint with this slug…"]
+                assert "10" in page.commands.create.toolTip()
+                await desk.store.account.set_plan(Plan.PRO)
+                assert verbs(page.commands.menu(page.chosen()))["Create endpoint with this slug…"]
+
+        run(scene())
+
+
+class TestKeys:
+    @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)  # said when a menu opens
+    def test_menu_key_copy_and_enter(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                for number in range(3):
+                    refuse(desk, f"/catch/a/{number}")
+                await open_at(desk, window, 1)
+                page = window.refused
+                QTest.keySequence(page.table, QKeySequence("Ctrl+C"))
+                assert QGuiApplication.clipboard().text().split("\t")[1:] == [
+                    "503",
+                    "POST",
+                    "/catch/a/1",
+                    "",
+                    "A reason.",
+                    "203.0.113.7",
+                ]
+                asked = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(-1, -1), QPoint(-1, -1))
+                QApplication.sendEvent(page.table.viewport(), asked)
+                menu = QApplication.activePopupWidget()
+                assert isinstance(menu, QMenu)
+                assert "Copy target" in verbs(menu)
+                row = page.table.visualRect(page.model.index(1, 0))
+                top = page.table.viewport().mapToGlobal(row.bottomLeft()).y()
+                assert abs(menu.y() - top) <= 4
+                QTest.keyClick(menu, Qt.Key.Key_Escape)
+                page.table.selectAll()
+                menu = page.commands.menu(page.chosen())
+                assert verbs(menu) == {"Copy 3 rows": True}
+                QTest.keySequence(page.table, QKeySequence("Ctrl+C"))
+                assert len(QGuiApplication.clipboard().text().splitlines()) == 3
+                QTest.keyClick(page.table, Qt.Key.Key_Home)  # or Ctrl would count as held
+
+        run(scene())
