@@ -34,9 +34,7 @@ class Settings(Record, frozen=True):
         str | None,
         msgspec.Meta(title="Public base URL", description="Your tunnel's address, shown in capture URLs."),
     ] = None
-    body_limit: Annotated[int, _size(KIB, GIB, "Largest body", "A request with a larger one is answered 413.")] = (
-        100 * MIB
-    )
+    body_limit: Annotated[int, _size(KIB, GIB, "Largest body", "Larger requests are answered with 413.")] = 100 * MIB
     disk_reserve: Annotated[
         int,
         _size(
@@ -60,13 +58,13 @@ class Settings(Record, frozen=True):
     ] = "delete_oldest"
     theme: Annotated[
         Literal["system", "light", "dark"],
-        msgspec.Meta(title="Theme", description="Follow the system, or choose.", extra=_WINDOW_ONLY),
+        msgspec.Meta(title="Theme", description="Match the system, or choose.", extra=_WINDOW_ONLY),
     ] = "system"
     on_close: Annotated[
         Literal["quit", "tray"],
         msgspec.Meta(
             title="When the window is closed",
-            description="Quit, or go on capturing in the tray.",
+            description="Quit, or keep capturing in the tray.",
             extra=_WINDOW_ONLY,
         ),
     ] = "quit"

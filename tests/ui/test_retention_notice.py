@@ -73,7 +73,7 @@ def test_settings_say_why_it_waits_and_resume(run: Scene, qtbot: QtBot, tmp_path
             assert "next run" not in row.text.text()
             button.click()
             await until(lambda: desk.store.captures.counts(endpoint_id).total == 0)
-            await until(lambda: button.text() == "Run now")
+            await until(lambda: button.text() == "Clean up now")
             assert desk.messages.waiting() == ()
             dialog.reject()
 
@@ -87,7 +87,7 @@ def test_run_now_does_not_trust_a_clock_that_nobody_was_asked_about(run: Scene, 
             dialog.open()
             await until(lambda: "on disk" in dialog.storage.size_row.title.text())
             endpoint_id = await waiting(desk)
-            assert dialog.storage.run_button.text() == "Run now"
+            assert dialog.storage.run_button.text() == "Clean up now"
             dialog.storage.run_button.click()
             await until(lambda: dialog.storage.run_button.text() == "Resume deleting")
             assert desk.store.captures.counts(endpoint_id).total == 1

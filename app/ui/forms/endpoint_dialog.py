@@ -20,14 +20,15 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField
-from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.fit_screen import bounded, fit
 from app.ui.widgets.labels import label
+from app.ui.widgets.unsaved import EditDialog
 
 WIDTH = 600
 RETENTION_WAITS = "Requests older than this are deleted once the clock is trusted; see Settings."
 
 
-class EndpointDialog(Dialog):
+class EndpointDialog(EditDialog):
     """Creates an endpoint, or edits `endpoint`. `saved` carries the endpoint and whether it is new."""
 
     saved = Signal(object, bool)
@@ -42,9 +43,13 @@ class EndpointDialog(Dialog):
         self._busy = False
         self.form = EndpointForm(theme, self, with_slug=endpoint is None)
         if doors.retention.problem is not None:
-            self.form.fields["retention_days"].set_help(RETENTION_WAITS)
+            days = self.form.retention.days.range_text()
+            self.form.fields["retention_days"].set_help(f"{days}. {RETENTION_WAITS}")
         if endpoint is not None:
             self.form.load(endpoint.draft())
+        self._loaded = self.form.draft()
+        changes = f"Your changes to “{endpoint.name}” have not been saved." if endpoint is not None else ""
+        self.unsaved = changes or "The new endpoint has not been created."
         self.url = CopyField("", theme, self, what="capture URL")
         self.problem = label("", "error", self, wrap=True)
         self.cancel = Button("Cancel", theme, self)
@@ -60,11 +65,13 @@ class EndpointDialog(Dialog):
         self.form.name.setFocus()
 
     def sizeHint(self) -> QSize:
-        """Tall enough for the form, never taller than the window it stands on."""
-        parent = self.parentWidget()
+        """Tall enough for the form, as far as there is room."""
         around = 188 if self._endpoint is not None else 136
-        wanted = self.form.sizeHint().height() + around
-        return QSize(WIDTH, min(wanted, (parent.height() if parent else 800) - 48))
+        return bounded(self, QSize(WIDTH, self.form.sizeHint().height() + around))
+
+    def has_changes(self) -> bool:
+        """Whether the fields say something else than when it was opened, right or wrong."""
+        return not self._busy and (self.form.draft() != self._loaded or bool(self.form.own_errors()))
 
     def errors(self) -> list[FieldError]:
         """All that keeps the draft from being saved now, touched or not."""
@@ -96,7 +103,8 @@ class EndpointDialog(Dialog):
     @Slot()
     def _fit(self) -> None:
         """Grow with the form, and shrink with it."""
-        self.resize(WIDTH, self.sizeHint().height())
+        self.resize(self.sizeHint())
+        fit(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter in a one-line field submits; Esc cancels."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.model import EndpointDraft
 from app.core.rules import FieldError
@@ -25,6 +26,7 @@ class EndpointForm(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, with_slug: bool) -> None:
         super().__init__(parent)
+        self._revealed: Field | None = None
         self.name = QLineEdit(self)
         self.name.setPlaceholderText("Stripe test")
         self.description = QPlainTextEdit(self)
@@ -39,7 +41,10 @@ class EndpointForm(QWidget):
             "name": Field("Name", self.name, self),
             "description": Field("Description", self.description, self, optional=True),
             "retention_days": Field(
-                "Retention", self.retention, self, help_text="Requests older than this are deleted."
+                "Retention",
+                self.retention,
+                self,
+                help_text=f"{self.retention.days.range_text()}. Requests older than this are deleted.",
             ),
             "forward_url": Field(
                 "Forward URL",
@@ -53,6 +58,7 @@ class EndpointForm(QWidget):
         if with_slug:
             self.more_button.setText("More: storage, reply, mirror, security, slug")
         self.more_button.setCheckable(True)
+        self.more_button.accessible_role = QAccessible.Role.Button
         self.more_button.toggled.connect(self.show_more)
         # Made after the button, for Tab goes by the order in which widgets are made.
         self.storage = StorageSection(self)
@@ -89,8 +95,13 @@ class EndpointForm(QWidget):
         self.security.load(draft.auth)
 
     def own_errors(self) -> list[FieldError]:
-        """What no draft can carry: a size that is none, lines that are not headers."""
-        problems = {"storage_limit": self.storage.limit.problem(), "reply.headers": self.reply.problem()}
+        """What no draft can carry: numbers and sizes that are none, or out of range, and lines that are not headers."""
+        problems = {
+            "retention_days": self.retention.problem(),
+            "storage_limit": self.storage.limit.problem(),
+            **self.reply.problems(),
+            "forward.timeout_ms": self.mirror.timeout.problem(),
+        }
         return [FieldError(field=field, message=problem) for field, problem in problems.items() if problem]
 
     @Slot(bool)
@@ -107,6 +118,16 @@ class EndpointForm(QWidget):
             if self._more.isAncestorOf(field):
                 self.show_more(True)
             field.control.setFocus()
+            self._revealed = field
+            QTimer.singleShot(0, self._scroll_to_revealed)  # once what was opened is laid out
+
+    @Slot()
+    def _scroll_to_revealed(self) -> None:
+        area = self.parentWidget()
+        while area is not None and not isinstance(area, QScrollArea):
+            area = area.parentWidget()
+        if area is not None and self._revealed is not None:
+            area.ensureWidgetVisible(self._revealed)
 
     def _sections(self) -> list[Section]:
         sections: list[Section] = [self.storage, self.reply, self.mirror, self.security]

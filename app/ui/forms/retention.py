@@ -1,4 +1,4 @@
-"""Days of retention, by slider or number; neither can leave 1 to 90."""
+"""Days of retention, by slider or number."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QHBoxLayout, QSlider, QWidget
 
 from app.core.rules import RETENTION_DEFAULT, RETENTION_MAX, RETENTION_MIN
 from app.ui.theme import metrics
-from app.ui.widgets.fields import NumberField
+from app.ui.widgets.number_field import NumberField
 
 
 class RetentionControl(QWidget):
-    """Slider and spin box that always show the same days."""
+    """A number to type, and a slider that follows it while it is in range."""
 
     changed = Signal()
 
@@ -21,11 +21,11 @@ class RetentionControl(QWidget):
         self.slider = _Slider(self)
         self.slider.setRange(RETENTION_MIN, RETENTION_MAX)
         self.slider.setAccessibleName("Retention in days, slider")
-        self.days = NumberField(RETENTION_MIN, RETENTION_MAX, self)
+        self.days = NumberField("Retention", RETENTION_MIN, RETENTION_MAX, self, unit="days")
         self.days.setAccessibleName("Retention in days")
         self.days.setFixedWidth(104)
         self.slider.valueChanged.connect(self._slid)
-        self.days.valueChanged.connect(self._typed)
+        self.days.changed.connect(self._typed)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(metrics.SPACE_4)
@@ -35,22 +35,30 @@ class RetentionControl(QWidget):
         self.set_value(RETENTION_DEFAULT)
 
     def value(self) -> int:
-        """Days."""
+        """Days, as typed."""
         return self.days.value()
+
+    def problem(self) -> str | None:
+        """Why what is typed cannot be saved."""
+        return self.days.problem()
 
     def set_value(self, days: int) -> None:
         """Show `days`."""
-        self.days.setValue(days)
-        self._typed(days)
+        self.days.set_value(days)
 
     @Slot(int)
     def _slid(self, days: int) -> None:
-        self.days.setValue(days)
+        if days != self.days.value():
+            self.days.set_value(days)
 
-    @Slot(int)
-    def _typed(self, days: int) -> None:
-        self.slider.setValue(days)
-        self.days.setSuffix(" day" if days == 1 else " days")
+    @Slot()
+    def _typed(self) -> None:
+        days = self.days.value()
+        self.days.set_unit("day" if days == 1 else "days")
+        if self.days.problem() is None:
+            self.slider.blockSignals(True)  # it follows: nothing is to come back from it
+            self.slider.setValue(days)
+            self.slider.blockSignals(False)
         self.changed.emit()
 
 

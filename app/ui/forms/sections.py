@@ -8,12 +8,21 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.core.model import Auth, Forward, Reply
-from app.core.rules import DELAY_MAX_MS, SLUG_MAX, SLUG_MIN, TIMEOUT_MAX_MS, TIMEOUT_MIN_MS
+from app.core.rules import (
+    DELAY_MAX_MS,
+    SLUG_MAX,
+    SLUG_MIN,
+    STATUS_MAX,
+    STATUS_MIN,
+    TIMEOUT_MAX_MS,
+    TIMEOUT_MIN_MS,
+)
 from app.ui.forms.header_lines import parse_lines, to_lines
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
-from app.ui.widgets.fields import ChoiceField, Field, NumberField
+from app.ui.widgets.fields import ChoiceField, Field
 from app.ui.widgets.labels import label
+from app.ui.widgets.number_field import NumberField
 
 _KINDS: tuple[Literal["none", "basic", "bearer", "header"], ...] = ("none", "basic", "bearer", "header")
 _KIND_TEXTS = (
@@ -61,8 +70,8 @@ class ReplySection(Section):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Reply", parent)
-        self.status = NumberField(200, 599, self)
-        self.delay = NumberField(0, DELAY_MAX_MS, self, suffix=" ms", step=100)
+        self.status = NumberField("Reply status", STATUS_MIN, STATUS_MAX, self)
+        self.delay = NumberField("Reply delay", 0, DELAY_MAX_MS, self, unit="ms", step=100)
         self.headers = mono_edit(self, 64, "X-Served-By: hookline")
         self.default_body = QCheckBox("Default body with the request's id", self)
         self.body = mono_edit(self, 88)
@@ -73,8 +82,8 @@ class ReplySection(Section):
         area.addWidget(self.default_body)
         area.addWidget(self.body)
         self.fields = {
-            "reply.status": Field("Status", self.status, self),
-            "reply.delay_ms": Field("Delay", self.delay, self),
+            "reply.status": Field("Status", self.status, self, help_text=f"{self.status.range_text()}."),
+            "reply.delay_ms": Field("Delay", self.delay, self, help_text=f"{self.delay.range_text()}."),
             "reply.headers": Field("Headers", self.headers, self, help_text="One per line, “Name: value”."),
             "reply.body": Field("Body", body_area, self),
         }
@@ -83,23 +92,23 @@ class ReplySection(Section):
         self.column.addWidget(self.fields["reply.body"])
         self.body.setAccessibleName("Reply body")
         self.load(Reply())
-        self.status.valueChanged.connect(self._status_changed)
-        self.delay.valueChanged.connect(self._delay_changed)
+        self.status.changed.connect(self._status_changed)
+        self.delay.changed.connect(self._delay_changed)
         self.headers.textChanged.connect(self._headers_changed)
         self.body.textChanged.connect(self._body_changed)
         self.default_body.toggled.connect(self._body_changed)
 
     def load(self, reply: Reply) -> None:
         """Show `reply`."""
-        self.status.setValue(reply.status)
-        self.delay.setValue(reply.delay_ms)
+        self.status.set_value(reply.status)
+        self.delay.set_value(reply.delay_ms)
         self.headers.setPlainText(to_lines(reply.headers))
         self.default_body.setChecked(reply.body is None)
         self.body.setPlainText(reply.body or "")
         self.body.setVisible(reply.body is not None)
 
     def value(self) -> Reply:
-        """What is shown; lines that are no headers are left out (`problem` names them)."""
+        """What is shown; lines that are no headers are left out (`problems` names them)."""
         return Reply(
             status=self.status.value(),
             headers=parse_lines(self.headers.toPlainText())[0],
@@ -107,9 +116,13 @@ class ReplySection(Section):
             delay_ms=self.delay.value(),
         )
 
-    def problem(self) -> str | None:
-        """What is wrong with the header lines."""
-        return parse_lines(self.headers.toPlainText())[1]
+    def problems(self) -> dict[str, str | None]:
+        """By field, what no `Reply` can carry."""
+        return {
+            "reply.status": self.status.problem(),
+            "reply.delay_ms": self.delay.problem(),
+            "reply.headers": parse_lines(self.headers.toPlainText())[1],
+        }
 
     @Slot()
     def _status_changed(self) -> None:
@@ -134,16 +147,16 @@ class MirrorSection(Section):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Mirror", parent)
-        self.timeout = NumberField(TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self, suffix=" ms", step=500)
-        text = "How long one delivery may take; used while a forward URL is set."
+        self.timeout = NumberField("Mirror timeout", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self, unit="ms", step=500)
+        text = f"How long one delivery may take, {self.timeout.range_text()}; used while a forward URL is set."
         self.fields = {"forward.timeout_ms": Field("Timeout", self.timeout, self, help_text=text)}
         self.column.addWidget(self.fields["forward.timeout_ms"])
         self.load(Forward())
-        self.timeout.valueChanged.connect(self._changed)
+        self.timeout.changed.connect(self._changed)
 
     def load(self, forward: Forward) -> None:
         """Show `forward`."""
-        self.timeout.setValue(forward.timeout_ms)
+        self.timeout.set_value(forward.timeout_ms)
 
     def value(self) -> Forward:
         """What is shown."""

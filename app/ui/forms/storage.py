@@ -6,6 +6,8 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import EndpointDraft, WhenFull
+from app.core.rules import STORAGE_LIMIT_MIN
+from app.core.sizes import exact_size
 from app.ui.forms.sections import Section
 from app.ui.widgets.fields import ChoiceField, Field
 from app.ui.widgets.size_field import SizeField
@@ -27,7 +29,7 @@ class StorageSection(Section):
                 self.limit,
                 self,
                 optional=True,
-                help_text="The most it may store, such as 500 MB.",
+                help_text=f"{exact_size(STORAGE_LIMIT_MIN)} or more, such as 500 MB.",
             ),
             "when_full": Field("When full", self.when_full, self, help_text="Stars do not keep requests."),
         }

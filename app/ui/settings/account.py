@@ -1,61 +1,60 @@
-"""The plan; a change takes effect at once or says why not."""
+"""The plan. It changes when the dialog is saved; what keeps it from changing is said at once."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
-from shiboken6 import isValid
 
-from app.core.errors import PlanLimitError
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS, plan_refusal
 from app.core.wording import count_of
 from app.ui.ports import Doors
 from app.ui.settings.section import SettingsRow, SettingsSection
-from app.ui.tasks import Tasks
-from app.ui.theme.theme import Theme
 from app.ui.widgets.fields import ChoiceField
 
 _PLANS = (Plan.FREE, Plan.PRO)
 
 
 class AccountSection(SettingsSection):
-    """Free or Pro."""
+    """Free or Pro; `changed` follows each choice."""
 
-    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+    changed = Signal()
+
+    def __init__(self, doors: Doors, parent: QWidget) -> None:
         super().__init__("Account", parent)
-        self._doors, self._tasks = doors, tasks
+        self._doors = doors
+        self._refused: str | None = None
         self.choice = ChoiceField([f"Free: up to {FREE_ENDPOINTS} endpoints", "Pro: unlimited endpoints"], self)
-        self.row = SettingsRow("Plan", "", self.choice, self)
-        self.column.addWidget(self.row)
-        self._show()
-        self.choice.activated.connect(self._chosen)
+        self.rows["plan"] = SettingsRow("Plan", "", self.choice, self)
+        self.column.addWidget(self.rows["plan"])
+        self.choice.setCurrentIndex(_PLANS.index(doors.account.plan))
+        self.choice.currentIndexChanged.connect(self._chosen)
+        self.refresh()
 
-    def _show(self) -> None:
+    def value(self) -> Plan:
+        """What is chosen."""
+        return _PLANS[self.choice.currentIndex()]
+
+    def has_changes(self) -> bool:
+        """Whether another plan is chosen than the one in force."""
+        return self.value() is not self._doors.account.plan
+
+    def problems(self) -> dict[str, str | None]:
+        """Why the account cannot change to the chosen plan."""
         held = len(self._doors.endpoints.all())
-        self.choice.setCurrentIndex(_PLANS.index(self._doors.account.plan))
-        self.row.text.setText(f"{count_of(held, 'endpoint')} in use.")
+        return {"plan": self._refused or (plan_refusal(self.value(), held) if self.has_changes() else None)}
 
-    @Slot(int)
-    def _chosen(self, place: int) -> None:
-        plan = _PLANS[place]
-        if plan is self._doors.account.plan:
-            self.row.set_error(None)
-            return
-        refusal = plan_refusal(plan, len(self._doors.endpoints.all()))
-        self.row.set_error(refusal)
-        if refusal:
-            self._show()
-        else:
-            self._tasks.start(self._change(plan), "change the plan")
+    def refuse(self, message: str) -> None:
+        """Show what saving refused, until the next choice."""
+        self._refused = message
 
-    async def _change(self, plan: Plan) -> None:
-        try:
-            await self._doors.account.set_plan(plan)
-        except PlanLimitError as error:
-            if not isValid(self):
-                raise
-            self.row.set_error(str(error))
-        finally:
-            if isValid(self):
-                self._show()
+    def refresh(self) -> None:
+        """Show how many endpoints there are, and whether the choice is yet to be saved."""
+        text = f"{count_of(len(self._doors.endpoints.all()), 'endpoint')} in use."
+        self.rows["plan"].text.setText(f"{text} The plan changes when you save." if self.has_changes() else text)
+
+    @Slot()
+    def _chosen(self) -> None:
+        self._refused = None
+        self.refresh()
+        self.changed.emit()

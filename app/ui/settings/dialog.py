@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from app.core.errors import HooklineError, InvalidFieldsError, PortInUseError
+from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
+from app.core.model import Plan
 from app.core.settings import Settings, check
 from app.ui.about.dialog import AboutDialog
 from app.ui.desktop.presence import Desktop
 from app.ui.limit_question import may_limit
 from app.ui.ports import Doors
 from app.ui.settings.account import AccountSection
+from app.ui.settings.changes import changes_text
 from app.ui.settings.network import NetworkSection
-from app.ui.settings.section import SettingsSection
+from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.settings.storage import StorageSection
 from app.ui.settings.window import WindowSection
 from app.ui.tasks import Tasks
@@ -23,15 +25,15 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
-from app.ui.widgets.dialog import Dialog
-from app.ui.widgets.labels import label
+from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.labels import label, restyle
+from app.ui.widgets.unsaved import EditDialog
 
 
-class SettingsDialog(Dialog):
-    """Theme and plan take effect at once, what the fields of network and storage say when saved. `applied` follows a
-    successful save."""
+class SettingsDialog(EditDialog):
+    """The theme takes effect at once; network, account and storage when saved, which says what changed."""
 
-    applied = Signal()
+    unsaved = "Your changes to the settings have not been saved."
 
     def __init__(
         self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget | None, desktop: Desktop | None = None
@@ -43,10 +45,9 @@ class SettingsDialog(Dialog):
         """What had the keyboard when a save began: fields that are disabled meanwhile lose it."""
         self.window_section = WindowSection(doors, theme, tasks, self, desktop=desktop)
         self.network = NetworkSection(doors.settings(), self)
-        self.account = AccountSection(doors, theme, tasks, self)
+        self.account = AccountSection(doors, self)
         self.storage = StorageSection(doors, theme, tasks, self)
-        self.problem = label("", "error", self, wrap=True)
-        self.problem.hide()
+        self.said = label("", "error", self, wrap=True)
         self.about_button = Button(f"About Hookline {doors.version}", theme, self, kind="link")
         self.close_button = Button("Close", theme, self)
         self.save_button = Button("Save", theme, self, kind="primary")
@@ -54,32 +55,39 @@ class SettingsDialog(Dialog):
         self.about_button.clicked.connect(self.show_about)
         self.close_button.clicked.connect(self.reject)
         self.save_button.clicked.connect(self.save)
-        self.network.changed.connect(self._refresh)
-        self.storage.changed.connect(self._refresh)
+        for section in (self.network, self.account, self.storage):
+            section.changed.connect(self._edited)
         self._refresh()
         self.resize(self.sizeHint())
 
     def sizeHint(self) -> QSize:
-        """Never taller than the window it stands on."""
-        parent = self.parentWidget()
-        return QSize(640, min(720, parent.height() - 48) if parent else 720)
+        """Never larger than the screen."""
+        return bounded(self, QSize(640, 720))
 
     def wanted(self) -> Settings:
         """The settings in force with what the fields say."""
         return self.storage.value(self.network.value(self._doors.settings()))
 
+    def has_changes(self) -> bool:
+        """Whether something is chosen or typed that is not in force, right or wrong."""
+        return not self._busy and self._differs()
+
     def is_idle(self) -> bool:
         """While nothing is to be saved."""
-        return not self._busy and self.wanted() == self._doors.settings()
+        return not self._busy and not self._differs()
 
     @Slot()
     def save(self) -> None:
-        """Apply what the fields say."""
-        if self.save_button.isEnabled():
+        """Apply what the fields say; where one is wrong, go there."""
+        broken = next((row for row in self._rows().values() if row.error()), None)
+        if broken is not None and not self._busy:
+            self._area.ensureWidgetVisible(broken)
+            broken.control.setFocus()
+        elif self.save_button.isEnabled():
             self._focused = self.focusWidget()
             self._busy = True
             self._refresh()
-            self._tasks.start(self._save(self.wanted()), "apply settings")
+            self._tasks.start(self._save(self.wanted(), self.account.value()), "apply settings")
 
     @Slot()
     def show_about(self) -> None:
@@ -93,21 +101,24 @@ class SettingsDialog(Dialog):
         else:
             super().keyPressEvent(event)
 
-    async def _save(self, wanted: Settings) -> None:
+    async def _save(self, wanted: Settings, plan: Plan) -> None:
+        old, old_plan = self._doors.settings(), self._doors.account.plan
         try:
             use = self._doors.limits.use()
             if not await may_limit(self, self.theme, use, wanted.storage_limit, wanted.when_full):
                 return
-            await self._doors.apply_settings(wanted)
+            if wanted != old:
+                await self._doors.apply_settings(wanted)
+            if plan is not old_plan:
+                await self._doors.account.set_plan(plan)
         except HooklineError as error:
             if not isValid(self):
                 raise
             self._show_failure(error, wanted)
         else:
             if isValid(self):
-                self.problem.hide()
+                self._say(changes_text(old, wanted, old_plan, plan), "success")
                 self.storage.limit.show_use(self._doors.limits.use())
-                self.applied.emit()
         finally:
             if isValid(self):
                 self._busy = False
@@ -122,19 +133,43 @@ class SettingsDialog(Dialog):
             field = "api_port" if error.port == wanted.api_port != wanted.port else "port"
             by = f" by {error.holder}" if error.holder else ""
             self.network.refuse({field: f"Port {error.port} is already in use{by}. Choose another port."})
+        elif isinstance(error, PlanLimitError):
+            self.account.refuse(str(error))
         else:
-            self.problem.setText(str(error))
-            self.problem.show()
+            self._say(str(error), "error")
+
+    def _say(self, text: str, kind: str) -> None:
+        self.said.setProperty("kind", kind)
+        restyle(self.said)
+        self.said.setText(text)
+        self.save_button.setAccessibleDescription(text)
+
+    def _differs(self) -> bool:
+        return (
+            self.wanted() != self._doors.settings()
+            or self.account.has_changes()
+            or any(any(section.problems().values()) for section in (self.network, self.storage))
+        )
+
+    def _rows(self) -> dict[str, SettingsRow]:
+        return {**self.network.rows, **self.account.rows, **self.storage.rows}
+
+    @Slot()
+    def _edited(self) -> None:
+        self._say("", "success")
+        self._refresh()
 
     @Slot()
     def _refresh(self) -> None:
-        wanted = self.wanted()
-        errors = {error.field: error.message for error in check(wanted)}
-        self.network.show_errors(errors)
-        self.storage.limit.show_errors(errors)
-        blocked = bool(errors) or self.network.has_errors() or self.storage.limit.has_errors()
-        self.save_button.setEnabled(not self._busy and not blocked and wanted != self._doors.settings())
-        self.network.setEnabled(not self._busy)
+        errors: dict[str, str | None] = {error.field: error.message for error in check(self.wanted())}
+        for section in (self.network, self.account, self.storage):
+            errors.update({key: message for key, message in section.problems().items() if message})
+        for key, row in self._rows().items():
+            row.set_error(errors.get(key))
+        self.account.refresh()
+        self.save_button.setEnabled(not self._busy and not errors and self._differs())
+        for section in (self.network, self.account):
+            section.setEnabled(not self._busy)
 
     def _lay_out(self) -> None:
         inside = QWidget(self)
@@ -148,7 +183,7 @@ class SettingsDialog(Dialog):
                 column.addWidget(line(inside))
             column.addWidget(section)
         column.addWidget(self.about_button, 0, Qt.AlignmentFlag.AlignLeft)
-        scroll = QScrollArea(self)
+        self._area = scroll = QScrollArea(self)
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -158,7 +193,6 @@ class SettingsDialog(Dialog):
         self.body.setSpacing(0)
         self.body.addWidget(line(self))
         self.body.addWidget(scroll, 1)
-        self.footer.addWidget(self.problem, 1)
-        self.footer.addStretch(0)
+        self.footer.addWidget(self.said, 1)
         self.footer.addWidget(self.close_button)
         self.footer.addWidget(self.save_button)

@@ -25,6 +25,7 @@ class SettingsRow(QWidget):
         self.title.setBuddy(control)
         if not control.accessibleName():
             control.setAccessibleName(title)
+        control.setAccessibleDescription(text)
         if width:
             control.setFixedWidth(width)
         words = QVBoxLayout()
@@ -44,18 +45,21 @@ class SettingsRow(QWidget):
 
     def set_error(self, message: str | None) -> None:
         """Show it; None takes it away."""
+        if (message or "") == self._error.text():
+            return
         self._error.setText(message or "")
         self._error.setVisible(bool(message))
-        self.control.setAccessibleDescription(message or "")
+        self.control.setAccessibleDescription(message or self.text.text())
         self.control.setProperty("invalid", bool(message))
         restyle(self.control)
 
 
 class SettingsSection(QWidget):
-    """A heading and its rows."""
+    """A heading and its rows, those that are saved with the dialog by setting."""
 
     def __init__(self, title: str, parent: QWidget) -> None:
         super().__init__(parent)
+        self.rows: dict[str, SettingsRow] = {}
         self.column = QVBoxLayout(self)
         self.column.setContentsMargins(0, 0, 0, 0)
         self.column.setSpacing(metrics.SPACE_4)
@@ -68,4 +72,13 @@ class SettingsSection(QWidget):
         text = " ".join(filter(None, (declared.description, extra)))
         row = SettingsRow(declared.title or key, text, control, self)
         self.column.addWidget(row)
+        self.rows[key] = row
         return row
+
+    def row(self, key: str) -> SettingsRow:
+        """The row of a setting."""
+        return self.rows[key]
+
+    def problems(self) -> dict[str, str | None]:
+        """By setting, what is wrong with what is typed, where no value could carry it."""
+        return {}

@@ -11,22 +11,22 @@ from shiboken6 import isValid
 from app.core.clock import now_us
 from app.core.clock_problem import ClockProblem
 from app.core.model import PurgeReport, StorageSize
-from app.core.settings import Settings, bounds
+from app.core.settings import Settings
 from app.core.sizes import MIB
 from app.core.wording import count_of, size_text, until
 from app.ui.ports import Doors
 from app.ui.retention_notice import RESUME
+from app.ui.settings.numbers import mib_field, whole_mib
 from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.settings.storage_limit import StorageLimitRows
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.fields import NumberField
 from app.ui.widgets.folder_field import FolderField
 from app.ui.widgets.labels import label
 
 REFRESH_MS = 10_000
-RUN = "Run now"
+RUN = "Clean up now"
 
 
 class StorageSection(SettingsSection):
@@ -43,11 +43,10 @@ class StorageSection(SettingsSection):
         self.limit = StorageLimitRows(doors.settings(), theme, self)
         self.limit.changed.connect(self.changed)
         self.column.addWidget(self.size_row)
-        least, most = bounds("disk_reserve") or (MIB, MIB)
-        self.reserve = NumberField(least // MIB, most // MIB, self, suffix=" MiB", step=16)
-        self.reserve.setValue(_mib(doors.settings().disk_reserve))
-        self.reserve.valueChanged.connect(self.changed)
-        self.add_declared("disk_reserve", self.reserve)
+        self.reserve = mib_field("disk_reserve", self, step=16)
+        self.reserve.set_value(whole_mib(doors.settings().disk_reserve))
+        self.reserve.changed.connect(self.changed)
+        self.add_declared("disk_reserve", self.reserve, f"{self.reserve.range_text()}.")
         self.folder = FolderField(doors.data_folder, theme, self)
         place = QVBoxLayout()
         place.setSpacing(6)
@@ -64,13 +63,17 @@ class StorageSection(SettingsSection):
     def value(self, current: Settings) -> Settings:
         """`current` with what the fields say; a reserve that is no whole number of MiB stays until it is changed."""
         wanted, reserve = self.limit.value(current), self.reserve.value()
-        return wanted if reserve == _mib(current.disk_reserve) else replace(wanted, disk_reserve=reserve * MIB)
+        return wanted if reserve == whole_mib(current.disk_reserve) else replace(wanted, disk_reserve=reserve * MIB)
+
+    def problems(self) -> dict[str, str | None]:
+        """A size that is none, or a reserve out of range."""
+        return {"storage_limit": self.limit.limit.problem(), "disk_reserve": self.reserve.problem()}
 
     @Slot()
     def run_now(self) -> None:
         """Delete what is past its days; where that waits for the clock, trust it first."""
         resume = self.run_button.text() == RESUME  # what the user read counts, whatever has come to be true since
-        self.run_button.set_refusal("Running…")
+        self.run_button.set_refusal("Cleaning up…")
         self._tasks.start(self._run(resume), "run retention")
 
     @Slot()
@@ -101,10 +104,6 @@ class StorageSection(SettingsSection):
             self.size_row.text.setText(words)
 
 
-def _mib(size: int) -> int:
-    return max(1, round(size / MIB))
-
-
 def storage_text(
     size: StorageSize,
     last: PurgeReport | None,
@@ -119,14 +118,14 @@ def storage_text(
         return f"{problem.reason} {problem.advice}"
     words = []
     if size.expired:
-        words.append(f"The next run deletes {count_of(size.expired, 'request')}")
+        words.append(f"The next cleanup deletes {count_of(size.expired, 'request')}")
         words[-1] += f" and gives back {size_text(size.free_bytes)}." if size.free_bytes else "."
     elif size.free_bytes:
-        words.append(f"The next run gives back {size_text(size.free_bytes)}.")
+        words.append(f"The next cleanup gives back {size_text(size.free_bytes)}.")
     else:
-        words.append("Nothing is past its days.")
+        words.append("Nothing to clean up.")
     if next_run_at is not None:
-        words.append(f"Next run {until(next_run_at, at_us)}.")
+        words.append(f"Next cleanup {until(next_run_at, at_us)}.")
     gone = sum(last.deleted.values(), 0) if last is not None else 0
     if last is not None and gone:
         deleted = count_of(gone, "request")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec.structs import replace
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.model import StorageUse, WhenFull
-from app.core.settings import Settings
+from app.core.settings import TOTAL_LIMIT_MIN, Settings
+from app.core.sizes import exact_size
 from app.core.wording import limit_text, use_text
 from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.theme.theme import Theme
@@ -33,7 +32,7 @@ class StorageLimitRows(QWidget):
     def __init__(self, settings: Settings, theme: Theme, section: SettingsSection) -> None:
         super().__init__(section)
         self.used = label("", "strong", self)
-        self.meter = Meter(theme, self)
+        self.meter = Meter("Storage", theme, self)
         self.reached = label("", "error", self, wrap=True)
         use = QVBoxLayout(self)
         use.setContentsMargins(0, 0, 0, 0)
@@ -45,8 +44,9 @@ class StorageLimitRows(QWidget):
         section.column.addWidget(self)
         self.limit = SizeField("Storage limit", section)
         self.when_full = ChoiceField([text for _, text in WHEN_FULL], section)
+        least = f"{exact_size(TOTAL_LIMIT_MIN)} or more"
         self._rows: dict[str, SettingsRow] = {
-            "storage_limit": section.add_declared("storage_limit", self.limit, "Such as 20 GiB."),
+            "storage_limit": section.add_declared("storage_limit", self.limit, f"{least}, such as 20 GiB."),
             "when_full": section.add_declared("when_full", self.when_full),
         }
         self.limit.set_value(settings.storage_limit)
@@ -59,20 +59,9 @@ class StorageLimitRows(QWidget):
         limit = current.storage_limit if self.limit.problem() else self.limit.value()
         return replace(current, storage_limit=limit, when_full=WHEN_FULL[self.when_full.currentIndex()][0])
 
-    def has_errors(self) -> bool:
-        """Whether something is typed that is no size."""
-        return self.limit.problem() is not None
-
     def row(self, key: str) -> SettingsRow:
         """The row of a setting."""
         return self._rows[key]
-
-    def show_errors(self, errors: Mapping[str, str]) -> None:
-        """Show these, and what is no size."""
-        for key, row in self._rows.items():
-            row.set_error(errors.get(key))
-        if self.limit.problem():
-            self._rows["storage_limit"].set_error(self.limit.problem())
 
     def show_use(self, use: StorageUse) -> None:
         """How much is stored now."""

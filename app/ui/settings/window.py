@@ -17,7 +17,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Choice, Theme
 from app.ui.widgets.fields import ChoiceField
 
-_CHOICES: tuple[tuple[Choice, str], ...] = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
+_CHOICES: tuple[tuple[Choice, str], ...] = (("system", "Match system"), ("light", "Light"), ("dark", "Dark"))
 
 
 class WindowSection(SettingsSection):

@@ -1,0 +1,172 @@
+"""A whole number within bounds: keeps whatever was typed, and says what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QWidget
+
+from app.ui.theme.metrics import CONTROL, SPACE_2
+from app.ui.widgets.labels import label
+
+_NUMBER = re.compile(r"[-+]?(?:[0-9]{1,15}|[0-9]{1,3}(?:,[0-9]{3}){1,4})", re.ASCII)
+_SHOWN = 24
+"""Characters of a typed text that a message repeats."""
+_TEXT_MARGIN, _BUTTONS = 8, 24
+"""Pixels left of the text, and right of the unit for the arrows."""
+
+
+class NumberField(QAbstractSpinBox):
+    """`title` names the field in `problem`; `changed` follows each edit.
+
+    Not a QSpinBox: that one drops the keys which would leave its range, so that a typed 365 becomes 36. `unit` stands
+    behind the number; `bounds_text` replaces the words for the range ("1 MiB to 1 TiB").
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        title: str,
+        low: int,
+        high: int,
+        parent: QWidget | None = None,
+        *,
+        unit: str = "",
+        step: int = 1,
+        grouped: bool = True,
+        bounds_text: str = "",
+    ) -> None:
+        super().__init__(parent)
+        self._title, self._low, self._high, self._step, self._grouped = title, low, high, step, grouped
+        self._bounds_text = bounds_text
+        self._valid = low
+        self._plural = unit
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFixedHeight(CONTROL)
+        self.lineEdit().setTextMargins(_TEXT_MARGIN, 0, 0, 0)
+        self._unit = label(unit, "faint", self)
+        self._unit.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._unit.setVisible(bool(unit))
+        # Qt reads what a screen reader is told from properties of these names.
+        self.setProperty("minimum", low)
+        self.setProperty("maximum", high)
+        self.set_value(low)
+        self.lineEdit().textChanged.connect(self._edited)
+        self.editingFinished.connect(self._tidy)
+
+    def range_text(self) -> str:
+        """`1 to 90 days`."""
+        if self._bounds_text:
+            return self._bounds_text
+        return f"{self._written(self._low)} to {self._written(self._high)} {self._plural}".rstrip()
+
+    def value(self) -> int:
+        """The number as typed, in range or not; the last one that was in range where the text is no number."""
+        typed = self._typed()
+        return self._valid if typed is None else typed
+
+    def set_value(self, value: int) -> None:
+        """Show a number; one out of range is shown as well, and is a problem."""
+        self.lineEdit().setText(self._written(value))
+        self._edited()
+
+    def problem(self) -> str | None:
+        """Why the text cannot be saved."""
+        text, typed = self.text().strip(), self._typed()
+        if not text:
+            return f"{self._title} is required: {self.range_text()}."
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        if typed is None:
+            return f"{self._title} must be a whole number, {self.range_text()}; {shown} was given."
+        if not self._low <= typed <= self._high:
+            # Bounds in other units than the field's: what was given needs its unit.
+            given = f"{self._written(typed)} {self._plural}" if self._bounds_text else shown
+            return f"{self._title} must be {self.range_text()}; {given} was given."
+        return None
+
+    def set_unit(self, unit: str) -> None:
+        """Show another unit behind the number, such as the singular; the range keeps its own."""
+        self._unit.setText(unit)
+        self._place_unit()
+
+    def lineEdit(self) -> QLineEdit:
+        """Never None here."""
+        edit = super().lineEdit()
+        assert edit is not None
+        return edit
+
+    def stepBy(self, steps: int) -> None:
+        """Go on from what is typed, into the range."""
+        self.set_value(max(self._low, min(self._high, self.value() + steps * self._step)))
+        self.lineEdit().selectAll()
+
+    def stepEnabled(self) -> QAbstractSpinBox.StepEnabledFlag:
+        """Not beyond an end of the range."""
+        value = self.value()
+        found = QAbstractSpinBox.StepEnabledFlag.StepNone
+        if value < self._high:
+            found |= QAbstractSpinBox.StepEnabledFlag.StepUpEnabled
+        if value > self._low:
+            found |= QAbstractSpinBox.StepEnabledFlag.StepDownEnabled
+        return found
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scrolling a form over the field must not change it."""
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+    def sizeHint(self) -> QSize:
+        """Room for the longest number with its unit."""
+        widest = max(self._written(self._low), self._written(self._high), key=len)
+        text = self.fontMetrics().horizontalAdvance(f"{widest} {self._plural}")
+        return QSize(_TEXT_MARGIN + text + 2 * SPACE_2 + _BUTTONS, CONTROL)
+
+    def minimumSizeHint(self) -> QSize:
+        """As wide as the hint."""
+        return self.sizeHint()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The unit stays beside the arrows."""
+        super().resizeEvent(event)
+        self._place_unit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Another font takes other room."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._place_unit()
+
+    def _place_unit(self) -> None:
+        size = self._unit.sizeHint()
+        right = self.width() - _BUTTONS
+        self._unit.setGeometry(right - size.width(), (self.height() - size.height()) // 2, size.width(), size.height())
+        room = size.width() + SPACE_2 if self._unit.text() else 0
+        self.lineEdit().setTextMargins(_TEXT_MARGIN, 0, room, 0)
+
+    def _written(self, value: int) -> str:
+        return f"{value:,}" if self._grouped else str(value)
+
+    def _typed(self) -> int | None:
+        """The number in the field, with or without the unit and the commas of thousands."""
+        text = self.text().strip()
+        if self._plural and text.lower().endswith(self._plural.lower()):
+            text = text[: -len(self._plural)].rstrip()
+        return int(text.replace(",", "")) if _NUMBER.fullmatch(text) else None
+
+    @Slot()
+    def _edited(self) -> None:
+        if self.problem() is None:
+            self._valid = self.value()
+            self.setProperty("value", self._valid)
+        self.changed.emit()
+
+    @Slot()
+    def _tidy(self) -> None:
+        """Write a number as the program does, once it is typed."""
+        if self.problem() is None and self.text() != self._written(self.value()):
+            self.set_value(self.value())

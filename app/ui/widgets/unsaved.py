@@ -1,0 +1,59 @@
+"""Asks before something typed into a dialog is thrown away: by Esc, by its buttons, or by the end of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QWidget
+
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.question import Question
+
+TITLE, DISCARD, KEEP = "Discard changes?", "Discard", "Keep editing"
+
+
+class EditDialog(Dialog):
+    """`unsaved` is the question's text. Without changes it closes unasked."""
+
+    unsaved = "Your changes have not been saved."
+    _question: Question | None = None
+    _then: Callable[[], None] | None = None
+
+    def has_changes(self) -> bool:
+        """Whether something differs from what was there, and is not being saved."""
+        raise NotImplementedError
+
+    def reject(self) -> None:
+        """Close, if nothing typed is lost by that or the user agrees."""
+        if self.has_changes():
+            self.ask_to_discard()
+        else:
+            super().reject()
+
+    def ask_to_discard(self, then: Callable[[], None] | None = None) -> None:
+        """Ask, once; `then` follows when the user discards."""
+        self._then = then
+        if self._question is not None:
+            self._question.raise_()
+            return
+        self._question = Question(TITLE, self.unsaved, DISCARD, self.theme, self, cancel=KEEP)
+        self._question.finished.connect(self._answered)
+        self._question.open()
+
+    @Slot(int)
+    def _answered(self, result: int) -> None:
+        then, self._then, self._question = self._then, None, None
+        if result == Question.DialogCode.Accepted:
+            self.done(Question.DialogCode.Rejected)
+            if then is not None:
+                then()
+
+
+def may_leave(window: QWidget, then: Callable[[], None]) -> bool:
+    """Whether no dialog over `window` holds unsaved changes. Otherwise it asks there, and `then` follows a Discard."""
+    for dialog in window.findChildren(EditDialog):
+        if not dialog.isHidden() and dialog.has_changes():
+            dialog.ask_to_discard(then)
+            return False
+    return True

@@ -1,0 +1,252 @@
+"""A number field keeps what is typed, says its range, and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QAccessible, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.core.settings import Settings
+from app.core.sizes import MIB
+from app.ui.settings.dialog import SettingsDialog
+from app.ui.widgets.number_field import NumberField
+from tests.ui.desk import open_desk
+from tests.ui.endpoint_form import errors_shown, open_dialog
+from tests.ui.waiting import settle, until
+
+Scene = Callable[..., Any]
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QWidget:
+    window = QWidget()
+    window.resize(900, 900)
+    qtbot.addWidget(window)
+    return window
+
+
+def type_into(field: QWidget, text: str) -> None:
+    """Key by key, in place of what is there."""
+    QTest.keyClick(field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(field, Qt.Key.Key_Delete)
+    QTest.keyClicks(field, text)
+
+
+class TestField:
+    @pytest.mark.parametrize(
+        ("typed", "value", "problem"),
+        [
+            ("30", 30, None),
+            (" 30 days ", 30, None),
+            ("30days", 30, None),
+            ("+90", 90, None),
+            ("0090", 90, None),
+            ("365", 365, "Retention must be 1 to 90 days; 365 was given."),
+            ("0", 0, "Retention must be 1 to 90 days; 0 was given."),
+            ("-5", -5, "Retention must be 1 to 90 days; -5 was given."),
+            ("", 7, "Retention is required: 1 to 90 days."),
+            ("a week", 7, "Retention must be a whole number, 1 to 90 days; a week was given."),
+            ("1.5", 7, "Retention must be a whole number, 1 to 90 days; 1.5 was given."),
+            ("1,5", 7, "Retention must be a whole number, 1 to 90 days; 1,5 was given."),
+            ("٣", 7, "Retention must be a whole number, 1 to 90 days; ٣ was given."),
+            (
+                "9" * 4400,
+                7,
+                f"Retention must be a whole number, 1 to 90 days; {'9' * 24}… was given.",
+            ),
+        ],
+        ids=lambda given: str(given)[:20],
+    )
+    def test_what_is_typed_stays_and_is_judged(self, qtbot: QtBot, typed: str, value: int, problem: str | None) -> None:
+        field = NumberField("Retention", 1, 90, unit="days")
+        qtbot.addWidget(field)
+        field.set_value(7)
+        field.lineEdit().setText(typed)
+        assert field.text() == typed
+        assert field.value() == value
+        assert field.problem() == problem
+
+    def test_leaving_it_keeps_the_text_and_writes_a_number_with_commas(self, qtbot: QtBot) -> None:
+        field = NumberField("Delay", 0, 30_000, unit="ms")
+        qtbot.addWidget(field)
+        for typed, then in (("5000", "5,000"), ("99999", "99999"), ("abc", "abc"), ("", "")):
+            type_into(field, typed)
+            QTest.keyClick(field, Qt.Key.Key_Return)
+            assert field.text() == then
+
+    def test_arrows_and_keys_step_into_and_within_the_range(self, qtbot: QtBot) -> None:
+        field = NumberField("Delay", 0, 30_000, unit="ms", step=100)
+        qtbot.addWidget(field)
+        for typed, key, then in (
+            ("250", Qt.Key.Key_Up, "350"),
+            ("250", Qt.Key.Key_Down, "150"),
+            ("29950", Qt.Key.Key_Up, "30,000"),
+            ("99999", Qt.Key.Key_Down, "30,000"),
+            ("250", Qt.Key.Key_PageUp, "1,250"),
+            ("0", Qt.Key.Key_Down, "0"),
+        ):
+            type_into(field, typed)
+            QTest.keyClick(field, key)
+            assert field.text() == then
+
+    @pytest.mark.parametrize("focused", [False, True])
+    def test_the_wheel_steps_only_with_the_keyboard_in_it(self, qtbot: QtBot, focused: bool) -> None:
+        window = QWidget()
+        qtbot.addWidget(window)
+        field = NumberField("Port", 1, 65535, window, grouped=False)
+        other = NumberField("Port", 1, 65535, window)
+        window.show()
+        window.activateWindow()
+        qtbot.waitUntil(window.isActiveWindow)
+        (field if focused else other).setFocus()
+        field.set_value(8787)
+        place, down = QPointF(5, 5), QPoint(0, -120)
+        none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
+        QApplication.sendEvent(field, QWheelEvent(place, place, QPoint(), down, *none, False))
+        assert field.text() == ("8786" if focused else "8787")
+
+    def test_a_screen_reader_is_told_value_and_range(self, qtbot: QtBot) -> None:
+        field = NumberField("Retention", 1, 90, unit="days")
+        qtbot.addWidget(field)
+        field.set_value(30)
+        told = QAccessible.queryAccessibleInterface(field)
+        assert told.role() == QAccessible.Role.SpinBox
+        value = told.valueInterface()
+        assert (value.currentValue(), value.minimumValue(), value.maximumValue()) == (30, 1, 90)
+
+    def test_the_text_does_not_run_into_the_unit(self, qtbot: QtBot) -> None:
+        field = NumberField("Delay", 0, 30_000, unit="ms")
+        qtbot.addWidget(field)
+        field.resize(field.sizeHint())
+        edit = field.lineEdit()
+        room = edit.width() - edit.textMargins().left() - edit.textMargins().right()
+        assert room >= edit.fontMetrics().horizontalAdvance("30,000")
+
+
+FORM = [
+    ("retention.days", "365", "retention_days", "Retention must be 1 to 90 days; 365 was given."),
+    ("retention.days", "100", "retention_days", "Retention must be 1 to 90 days; 100 was given."),
+    ("retention.days", "91", "retention_days", "Retention must be 1 to 90 days; 91 was given."),
+    ("reply.status", "1000", "reply.status", "Reply status must be 200 to 599; 1000 was given."),
+    ("reply.delay", "99999", "reply.delay_ms", "Reply delay must be 0 to 30,000 ms; 99999 was given."),
+    ("mirror.timeout", "50", "forward.timeout_ms", "Mirror timeout must be 100 to 120,000 ms; 50 was given."),
+    ("storage.limit", "9999999 TiB", "storage_limit", "Storage limit must be"),
+]
+SETTINGS = [
+    ("network.port", "70000", "port", "Capture port must be 1 to 65535; 70000 was given."),
+    ("network.api_port", "0", "api_port", "API port must be 1 to 65535; 0 was given."),
+    ("network.body_limit", "5000", "body_limit", "Largest body must be 1 MiB to 1 GiB; 5,000 MiB was given."),
+    ("storage.reserve", "9999999", "disk_reserve", "Disk reserve must be 16 MiB to 1 TiB; 9,999,999 MiB was given."),
+    ("storage.limit.limit", "1 MiB", "storage_limit", "Storage limit must be 16 MiB to 1024 TiB; 1 MiB was given."),
+]
+
+
+class TestInTheForm:
+    @pytest.mark.parametrize("case", FORM)
+    def test_out_of_range_is_shown_and_saves_nothing(
+        self, run: Scene, window: QWidget, tmp_path: Path, case: tuple[str, str, str, str]
+    ) -> None:
+        place, typed, path, told = case
+
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_dialog(desk, window)
+                dialog.form.show_more(True)
+                QTest.keyClicks(dialog.form.name, "Orders")
+                field = attrgetter(place)(dialog.form)
+                type_into(field, typed)
+                assert field.text() == typed
+                assert errors_shown(dialog)[path].startswith(told)
+                assert not dialog.submit_button.isEnabled()
+                QTest.keyClick(field, Qt.Key.Key_Return)
+                dialog.submit()
+                await settle()
+                assert desk.store.endpoints.all() == ()
+                assert field.text() == typed
+                dialog.done(0)
+
+        run(scene())
+
+    def test_the_range_is_said_before_anything_is_wrong(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                fields = (dialog := open_dialog(desk, window)).form.fields
+                for path, words in (
+                    ("retention_days", "1 to 90 days"),
+                    ("reply.status", "200 to 599"),
+                    ("reply.delay_ms", "0 to 30,000 ms"),
+                    ("forward.timeout_ms", "100 to 120,000 ms"),
+                    ("storage_limit", "1 MiB or more"),
+                ):
+                    assert words in fields[path].help_text()
+                assert "1 to 90 days" in dialog.form.retention.days.accessibleDescription()
+                dialog.done(0)
+
+        run(scene())
+
+    def test_the_slider_follows_what_is_right_and_sets_the_number(
+        self, run: Scene, window: QWidget, tmp_path: Path
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                retention = (dialog := open_dialog(desk, window)).form.retention
+                for typed, slid in (("45", 45), ("365", 36), ("", 36), ("9", 9), ("1", 1)):
+                    type_into(retention.days, typed)
+                    assert retention.slider.value() == slid
+                    assert retention.days.text() == typed
+                retention.slider.setValue(30)
+                assert retention.days.text() == "30"
+                assert retention.problem() is None
+                dialog.done(0)
+
+        run(scene())
+
+
+class TestInTheSettings:
+    @pytest.mark.parametrize("case", SETTINGS)
+    def test_out_of_range_is_shown_and_saves_nothing(
+        self, run: Scene, window: QWidget, tmp_path: Path, case: tuple[str, str, str, str]
+    ) -> None:
+        place, typed, key, told = case
+
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+                dialog.open()
+                field = attrgetter(place)(dialog)
+                type_into(field, typed)
+                assert field.text() == typed
+                section = dialog.network if place.startswith("network") else dialog.storage
+                assert section.row(key).error() == told
+                assert not dialog.save_button.isEnabled()
+                QTest.keyClick(field, Qt.Key.Key_Return)
+                dialog.save()
+                await settle()
+                assert desk.settings == Settings()
+                assert field.text() == typed
+                dialog.done(0)
+
+        run(scene())
+
+    def test_a_number_put_right_is_saved(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+                dialog.open()
+                for typed in ("5000", "500"):
+                    type_into(dialog.network.body_limit, typed)
+                assert dialog.network.row("body_limit").error() == ""
+                assert "1 MiB to 1 GiB" in dialog.network.row("body_limit").text.text()
+                dialog.save_button.click()
+                await until(lambda: desk.settings.body_limit == 500 * MIB)
+                dialog.done(0)
+
+        run(scene())

@@ -1,0 +1,285 @@
+"""Nothing typed into a dialog is thrown away unasked: by Esc, by its buttons, or by the end of the program."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QDialog, QWidget
+from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
+
+from app.core.model import Plan
+from app.ui.settings.dialog import SettingsDialog
+from app.ui.widgets.question import Question
+from tests.ui.desk import Desk, open_desk, shown
+from tests.ui.endpoint_form import open_dialog
+from tests.ui.waiting import settle, until
+
+Scene = Callable[..., Any]
+pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QWidget:
+    window = QWidget()
+    window.resize(900, 900)
+    qtbot.addWidget(window)
+    window.show()
+    return window
+
+
+def by_escape(dialog: QDialog) -> None:
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+
+
+def by_closing(dialog: QDialog) -> None:
+    dialog.close()
+
+
+def by_button(dialog: QDialog) -> None:
+    button = dialog.close_button if isinstance(dialog, SettingsDialog) else dialog.cancel  # type: ignore[attr-defined]
+    button.click()
+
+
+WAYS = (by_escape, by_closing, by_button)
+
+
+def questions(window: QWidget) -> list[Question]:
+    return [one for one in window.findChildren(Question) if one.isVisible()]
+
+
+async def open_settings(desk: Desk, window: QWidget) -> SettingsDialog:
+    dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+    dialog.open()
+    await settle()
+    return dialog
+
+
+class TestForm:
+    @pytest.mark.parametrize("leave", WAYS)
+    def test_what_is_typed_stays_until_it_is_discarded(
+        self, run: Scene, window: QWidget, tmp_path: Path, leave: Callable[[QDialog], None]
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_dialog(desk, window)
+                QTest.keyClicks(dialog.form.name, "Orders")
+                leave(dialog)
+                leave(dialog)
+                (question,) = questions(window)
+                assert question.title.text() == "Discard changes?"
+                assert question.text.text() == "The new endpoint has not been created."
+                assert question.cancel.text() == "Keep editing"
+                QTest.keyClick(question, Qt.Key.Key_Escape)
+                await until(lambda: not questions(window))
+                assert dialog.isVisible()
+                assert dialog.form.name.text() == "Orders"
+                leave(dialog)
+                questions(window)[0].confirm.click()
+                await until(lambda: not isValid(dialog))
+                assert desk.store.endpoints.all() == ()
+
+        run(scene())
+
+    @pytest.mark.parametrize("leave", WAYS)
+    def test_without_a_change_it_closes_unasked(
+        self, run: Scene, window: QWidget, tmp_path: Path, leave: Callable[[QDialog], None]
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                made = await desk.endpoint(name="Orders", retention_days=30)
+                for endpoint in (None, made):
+                    dialog = open_dialog(desk, window, endpoint)
+                    dialog.form.show_more(True)
+                    QTest.keyClicks(dialog.form.forward_url, "x")
+                    assert dialog.has_changes()
+                    QTest.keyClick(dialog.form.forward_url, Qt.Key.Key_Backspace)
+                    leave(dialog)
+                    await until(lambda dialog=dialog: not isValid(dialog))  # type: ignore[misc]
+                assert questions(window) == []
+
+        run(scene())
+
+    def test_every_field_counts_and_so_does_what_is_wrong(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                made = await desk.endpoint(name="Orders")
+                for change in (
+                    lambda form: form.description.setPlainText("x"),
+                    lambda form: form.retention.slider.setValue(30),
+                    lambda form: form.retention.days.lineEdit().setText("365"),
+                    lambda form: form.retention.days.lineEdit().setText("a week"),
+                    lambda form: form.forward_url.setText("http://localhost:3000/"),
+                    lambda form: form.storage.limit.setText("much"),
+                    lambda form: form.reply.headers.setPlainText("nonsense"),
+                    lambda form: form.reply.default_body.setChecked(False),
+                    lambda form: form.security.kind.setCurrentIndex(2),
+                    lambda form: form.mirror.timeout.stepBy(1),
+                ):
+                    dialog = open_dialog(desk, window, made)
+                    assert not dialog.has_changes()
+                    change(dialog.form)  # type: ignore[no-untyped-call]
+                    assert dialog.has_changes()
+                    dialog.done(0)
+
+        run(scene())
+
+    def test_the_question_names_an_edited_endpoint(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_dialog(desk, window, await desk.endpoint(name="Orders"))
+                dialog.form.name.setText("Other")
+                dialog.reject()
+                assert questions(window)[0].text.text() == "Your changes to “Orders” have not been saved."
+                dialog.done(0)
+
+        run(scene())
+
+
+class TestSettings:
+    @pytest.mark.parametrize("leave", WAYS)
+    def test_what_is_typed_stays_until_it_is_discarded(
+        self, run: Scene, window: QWidget, tmp_path: Path, leave: Callable[[QDialog], None]
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = await open_settings(desk, window)
+                QTest.keyClicks(dialog.network.base_url, "https://x.example")
+                leave(dialog)
+                (question,) = questions(window)
+                question.cancel.click()
+                await until(lambda: not questions(window))
+                assert dialog.network.base_url.text() == "https://x.example"
+                leave(dialog)
+                questions(window)[0].confirm.click()
+                await until(lambda: not isValid(dialog))
+                assert desk.settings.base_url is None
+
+        run(scene())
+
+    @pytest.mark.parametrize("leave", WAYS)
+    def test_without_a_change_it_closes_unasked(
+        self, run: Scene, window: QWidget, tmp_path: Path, leave: Callable[[QDialog], None]
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = await open_settings(desk, window)
+                dialog.window_section.choice.setCurrentIndex(2)  # takes effect at once
+                await until(lambda: desk.settings.theme == "dark")
+                leave(dialog)
+                await until(lambda: not isValid(dialog))
+                desk.theme.set_choice("light")
+
+        run(scene())
+
+    def test_what_is_wrong_and_the_plan_count_as_changes(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                for change in (
+                    lambda dialog: dialog.network.port.lineEdit().setText(""),
+                    lambda dialog: dialog.storage.reserve.lineEdit().setText("much"),
+                    lambda dialog: QTest.keyClicks(dialog.storage.limit.limit, "x"),
+                    lambda dialog: dialog.account.choice.setCurrentIndex(1),
+                ):
+                    dialog = await open_settings(desk, window)
+                    assert dialog.is_idle()
+                    change(dialog)  # type: ignore[no-untyped-call]
+                    assert dialog.has_changes()
+                    assert not dialog.is_idle()
+                    dialog.done(0)
+                assert desk.store.account.plan is Plan.FREE
+
+        run(scene())
+
+
+class TestQuitting:
+    @pytest.mark.parametrize("way", ["quit", "close"])
+    def test_it_asks_first_and_goes_on_when_told(self, run: Scene, tmp_path: Path, way: str) -> None:
+        async def scene() -> None:
+            closed: list[int] = []
+            async with open_desk(tmp_path) as desk:
+                window = desk.window(lambda: closed.append(1))
+                window.show()
+                window.actions_on_endpoints.create()
+                dialog = window.actions_on_endpoints._dialog
+                assert dialog is not None
+                QTest.keyClicks(dialog.form.name, "Orders")
+                getattr(window, way)()
+                await settle()
+                (question,) = questions(window)
+                assert closed == []
+                question.cancel.click()
+                await until(lambda: not questions(window))
+                assert window.isVisible()
+                assert dialog.form.name.text() == "Orders"
+                getattr(window, way)()
+                questions(window)[0].confirm.click()
+                await until(lambda: closed)
+                assert closed == [1]
+                await desk.tasks.cancel_all()
+                window.deleteLater()
+                await settle()
+
+        run(scene())
+
+    def test_a_form_with_nothing_typed_is_no_reason_to_ask(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            closed: list[int] = []
+            async with open_desk(tmp_path) as desk:
+                window = desk.window(lambda: closed.append(1))
+                window.show()
+                window.actions_on_endpoints.create()
+                window.quit()
+                assert closed == [1]
+                await desk.tasks.cancel_all()
+                window.deleteLater()
+                await settle()
+
+        run(scene())
+
+
+def test_another_new_endpoint_or_edit_leaves_the_open_form_as_it_is(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            actions = window.actions_on_endpoints
+            actions.create()
+            dialog = actions._dialog
+            assert dialog is not None
+            QTest.keyClicks(dialog.form.name, "Orders")
+            QTest.keyClick(window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+            actions.create()
+            actions.edit(desk.store.endpoints.all()[0])
+            assert actions._dialog is dialog
+            assert dialog.form.name.text() == "Orders"
+            assert dialog.windowTitle() == "New endpoint"
+            dialog.done(0)
+
+    run(scene())
+
+
+def test_closing_while_it_is_saved_asks_nothing(run: Scene, window: QWidget, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_desk(tmp_path) as desk:
+            go_on = asyncio.Event()
+
+            async def apply(settings: Any) -> None:
+                await go_on.wait()
+                await desk.apply(settings)
+
+            desk.doors = desk.with_doors(apply_settings=apply)
+            dialog = await open_settings(desk, window)
+            QTest.keyClicks(dialog.network.base_url, "https://x.example")
+            dialog.save()
+            dialog.reject()
+            await until(lambda: not isValid(dialog))
+            assert questions(window) == []
+            go_on.set()
+            await until(lambda: desk.settings.base_url == "https://x.example")
+
+    run(scene())
