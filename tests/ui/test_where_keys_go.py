@@ -177,10 +177,10 @@ class TestTab:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=2) as (desk, window):
                 ids, page = await filled(desk, window), window.requests
-                late = await desk.endpoint()
+                await desk.endpoint()
                 window.resize(1600, 900)
                 window.enter_endpoint(ids[0])
-                await until(lambda: page.feed.model.rowCount() == 2 and len(window.sidebar._rows) == 3)
+                await until(lambda: page.feed.model.rowCount() == 2 and len(window.sidebar.list.rows) == 3)
                 page.list.select_row(0)
                 await until(page.detail.body.views.isVisible)
                 page.detail.body.views.take("text")
@@ -200,7 +200,6 @@ class TestTab:
                     sidebar.palette_button,
                     sidebar.add_button,
                     sidebar.row(ids[0]),  # the one shown; the arrows lead to the others
-                    sidebar.row(late.id)._switch,
                     sidebar.settings_button,
                     page.header.edit,
                     page.header.more,

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from PySide6 import QtGui
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QAccessible, QFont, QGuiApplication, QImage, QPainter, QTextDocument, QWheelEvent
+from PySide6.QtGui import QAccessible, QFont, QGuiApplication, QImage, QPainter, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -18,7 +19,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import MethodBadge, Pill, count_text
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.copy_field import CopyField
-from app.ui.widgets.fields import ChoiceField, Field, NumberField
+from app.ui.widgets.fields import ChoiceField, Field
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
 from app.ui.widgets.meter import Meter
 from app.ui.widgets.question import Question, ask
@@ -45,27 +46,23 @@ class TestText:
             assert shown.textFormat() == Qt.TextFormat.PlainText
             assert shown.text() == MARKUP
 
-    def test_tooltips_show_markup_literally(self) -> None:
-        document = QTextDocument()
-        document.setHtml(plain_tooltip(MARKUP))
-        assert document.toPlainText() == MARKUP
+    @pytest.mark.parametrize("text", [MARKUP, "a &lt;b&gt; c", "<?xml version='1.0'?><a/>", " <img src=file:///x>"])
+    def test_tooltips_show_markup_literally(self, text: str) -> None:
+        assert not QtGui.Qt.mightBeRichText(plain_tooltip(text))
+        assert plain_tooltip(text).replace("\u2060", "") == text
         assert plain_tooltip("") == ""
 
     @pytest.mark.parametrize("text", ["x" * 6_000, "abcdefghi/" * 600, "line\n" * 1_000])
-    def test_a_tooltip_never_covers_the_screen(self, qapp: QApplication, text: str) -> None:
-        document = QTextDocument()
-        document.setHtml(plain_tooltip(text))
-        lines = document.toPlainText().split("\n")
+    def test_a_tooltip_never_covers_the_screen(self, text: str) -> None:
+        lines = plain_tooltip(text).split("\n")
         assert len(lines) <= 25
         assert max(map(len, lines)) <= 90
         assert text[:4] == lines[0][:4]
         assert any("…" in line for line in lines)
 
-    def test_a_tooltip_of_a_few_lines_is_whole(self, qapp: QApplication) -> None:
+    def test_a_tooltip_of_a_few_lines_is_whole(self) -> None:
         text = "  three spaces,   kept\n\n" + "x" * 300
-        document = QTextDocument()
-        document.setHtml(plain_tooltip(text))
-        assert document.toPlainText().replace("\n", "") == text.replace("\n", "")
+        assert plain_tooltip(text).replace("\n", "") == text.replace("\n", "")
 
     def test_a_label_can_mean_more_than_it_shows(self, qtbot: QtBot) -> None:
         shown = ElidedLabel("127.0.0.1:8787")
@@ -204,28 +201,15 @@ class TestField:
         assert shown.error() == ""
         assert edit.property("invalid") is False
 
-    def test_a_number_cannot_leave_its_range(self, qtbot: QtBot) -> None:
-        number = NumberField(1, 90, suffix=" days")
-        qtbot.addWidget(number)
-        number.setValue(1000)
-        assert number.value() == 90
-        number.lineEdit().selectAll()
-        QTest.keyClicks(number, "0")
-        number.interpretText()
-        assert 1 <= number.value() <= 90
-
 
 class TestScrollingOver:
-    @pytest.mark.parametrize("kind", ["choice", "number"])
-    def test_the_wheel_changes_no_field_it_passes_over(self, qtbot: QtBot, kind: str) -> None:
-        control = ChoiceField(["a", "b", "c"]) if kind == "choice" else NumberField(0, 10)
+    def test_the_wheel_changes_no_choice_it_passes_over(self, qtbot: QtBot) -> None:
+        control = ChoiceField(["a", "b", "c"])
         qtbot.addWidget(control)
-        before = control.currentIndex() if isinstance(control, ChoiceField) else control.value()
         place, down = QPointF(5, 5), QPoint(0, -120)
         buttons, keys, phase = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
         QApplication.sendEvent(control, QWheelEvent(place, place, QPoint(), down, buttons, keys, phase, False))
-        after = control.currentIndex() if isinstance(control, ChoiceField) else control.value()
-        assert after == before
+        assert control.currentIndex() == 0
 
 
 class TestQuestion:
@@ -284,10 +268,10 @@ class TestPainted:
         assert heights[0] < heights[2] < heights[1] == 24
 
     def test_a_meter_says_its_numbers(self, theme: Theme, qtbot: QtBot) -> None:
-        meter = Meter(theme)
+        meter = Meter("Endpoints", theme)
         qtbot.addWidget(meter)
         meter.set_use(7, 10)
-        assert meter.accessibleName() == "7 of 10 used"
+        assert meter.accessibleName() == "Endpoints: 70 % used"
         meter.set_use(200, 0)
         assert "no limit" in meter.accessibleName()
 

@@ -37,7 +37,9 @@ class GlyphEngine(QIconEngine):
         painter.restore()
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        """The same on nothing."""
+        """The same on nothing; none for a button that has no room for its icon while a page is laid out."""
+        if size.isEmpty():
+            return QPixmap()
         result = QPixmap(size)
         result.fill(Qt.GlobalColor.transparent)
         painter = QPainter(result)

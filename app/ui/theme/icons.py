@@ -58,10 +58,16 @@ NAMES = {
     "starred": "star-fill",
     "text": "text-align-left",
     "theme": "moon",
+    "undo": "arrow-u-up-left",
     "unread": "envelope-simple",
     "up": "arrow-up",
     "newest": "arrow-line-up",
     "warning": "warning",
+    "wrap": "arrow-u-down-left",
+    "zoom-in": "magnifying-glass-plus",
+    "zoom-out": "magnifying-glass-minus",
+    "fold": "arrows-in-line-vertical",
+    "unfold": "arrows-out-line-vertical",
 }
 """Meaning to glyph of the font; widgets use the meanings only."""
 

@@ -52,7 +52,7 @@ QPushButton[kind="ghost"] { background: transparent; border-color: transparent; 
 QPushButton[kind="ghost"]:hover { background: $hover; color: $text; }
 QPushButton[kind="ghost"]:pressed { background: $pressed; }
 QPushButton[kind="ghost"]:focus { border-color: $accent; }
-QPushButton[kind="ghost"]:disabled { color: $text_faint; }
+QPushButton[kind="ghost"]:disabled { color: $text_disabled; }
 QPushButton[kind="link"] {
     background: transparent; border-color: transparent; color: $accent_text; padding: 0 4px; min-height: 22px;
 }
@@ -69,7 +69,7 @@ QToolButton:hover { background: $hover; color: $text; }
 QToolButton:pressed, QToolButton:open { background: $pressed; }
 QToolButton:checked { background: $selection; color: $text; }
 QToolButton:focus { border-color: $accent; }
-QToolButton:disabled { color: $text_faint; }
+QToolButton:disabled { color: $text_disabled; }
 QToolButton::menu-indicator { image: none; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox {

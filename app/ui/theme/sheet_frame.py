@@ -12,6 +12,7 @@ QFrame[part="footer"][tone="warning"] { background: $warning_soft; }
 QFrame[part="note"] { background: $warning_soft; border: none; border-radius: ${radius}px; }
 QFrame[part="note"][writing="true"] { background: transparent; }
 QFrame[part="selection"] { background: $accent_soft; border: none; border-top: 1px solid $border; }
+QFrame[part="undo"] { background: $surface_raised; border: none; border-top: 1px solid $border_strong; }
 QFrame[part="sidebar"] { background: $sidebar; border: none; }
 QFrame[part="toast"], QFrame[part="popup"] {
     background: $surface_raised; border: 1px solid $border_strong; border-radius: ${radius_card}px;

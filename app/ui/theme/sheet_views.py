@@ -28,7 +28,7 @@ QTableCornerButton::section { background: $surface; border: none; }
 QTabWidget::pane { border: none; border-top: 1px solid $border; }
 QTabBar { background: transparent; qproperty-drawBase: 0; border: none; }
 QTabBar::tab {
-    background: transparent; color: $text_muted; padding: 0 6px; margin: 2px 6px 0 0; min-height: 32px;
+    background: transparent; color: $text_muted; padding: 0 6px; margin: 2px 3px 0 0; min-height: 32px;
     border: 1px solid transparent; border-bottom: 2px solid transparent; font-weight: 500;
 }
 QTabBar::tab:hover { color: $text; }
@@ -37,9 +37,9 @@ QTabBar::tab:focus {
     border: 1px solid $accent; border-bottom-width: 2px; border-top-left-radius: ${radius_small}px;
     border-top-right-radius: ${radius_small}px;
 }
-QTabBar::tab:disabled { color: $text_faint; }
-QTabBar::scroller { width: 24px; }
-QTabBar QToolButton { background: $surface; border: none; }
+QTabBar::tab:disabled { color: $text_disabled; }
+QTabBar::scroller { width: 48px; }
+QTabBar QToolButton { background: $surface; border: none; padding: 0; }
 QTabBar QToolButton::left-arrow { image: url("$controls/chevron-left.svg"); }
 QTabBar QToolButton::right-arrow { image: url("$controls/chevron-right.svg"); }
 

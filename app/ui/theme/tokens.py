@@ -12,7 +12,8 @@ class Tokens:
     """The colours of one theme as `#rrggbb`. A `_soft` colour is the ground on which its namesake is legible text.
 
     `accent` fills (with `on_accent` upon it); `accent_text` is the accent as text on bg, surface and accent_soft.
-    `text_faint` is the weakest text, still legible on every ground; `border*` are never text.
+    `text_faint` is the weakest text, still legible on every ground; only what cannot be chosen now is weaker, in
+    `text_disabled`; `border*` are never text.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Tokens:
     text: str
     text_muted: str
     text_faint: str
+    text_disabled: str
     accent: str
     accent_hover: str
     accent_text: str
@@ -69,6 +71,7 @@ LIGHT = Tokens(
     text="#1a1e26",
     text_muted="#535b69",
     text_faint="#5e6674",
+    text_disabled="#a0a6b1",
     accent="#4f52d9",
     accent_hover="#4245c4",
     accent_text="#4447cc",
@@ -119,6 +122,7 @@ DARK = Tokens(
     text="#e9ebef",
     text_muted="#a7aeba",
     text_faint="#939ba9",
+    text_disabled="#555c68",
     accent="#5f62ea",
     accent_hover="#5356de",
     accent_text="#9ea1ff",

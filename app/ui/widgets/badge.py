@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Literal
 
 from PySide6.QtCore import QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QColor, QFont, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from app.ui.theme.fonts import mono_font, ui_font
@@ -19,18 +20,23 @@ METHOD_SIZE = QSize(52, 20)
 """Room for the longest short method name in a badge."""
 
 
+@cache
 def method_font() -> QFont:
     """The font of method badges."""
     return mono_font(11, QFont.Weight.DemiBold)
 
 
 def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, ground: str | None = None) -> None:
-    """A method's badge filling `rect`: its name in its colour softly on `ground` (default surface)."""
-    colour = tokens.method(method)
+    """A method's badge filling `rect`: its name in its colour softly on `ground` (default surface).
+
+    Nearly all webhooks are POST, so that one stays back and the others stand out.
+    """
+    usual = method == "POST"
+    colour = tokens.text_muted if usual else tokens.method(method)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(mix(colour, ground or tokens.surface, 0.12)))
+    painter.setBrush(QColor(mix(colour, ground or tokens.surface, 0.05 if usual else 0.12)))
     painter.drawRoundedRect(rect, 4, 4)
     painter.setPen(QColor(colour))
     font = method_font()
@@ -79,6 +85,8 @@ def count_text(count: int) -> str:
 
 class MethodBadge(QWidget):
     """The badge of one method."""
+
+    accessible_role = QAccessible.Role.StaticText
 
     def __init__(self, method: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from app.ui.theme import metrics
@@ -17,6 +18,9 @@ _ICON_COLOURS = {"primary": "on_accent", "danger": "on_danger", "link": "accent_
 
 class Button(QPushButton):
     """A button with words; `icon` is a name of `theme.icons.NAMES`."""
+
+    accessible_role: QAccessible.Role | None = None
+    """Set where Qt takes it for another: a checkable button, for a check box."""
 
     def __init__(
         self,

@@ -1,14 +1,33 @@
-"""The frame of all dialogs: title, content, and a footer with the buttons. Opened, never executed."""
+"""The frame of all dialogs: title, content that scrolls where the screen is too small, and a footer with the buttons.
+Opened, never executed."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractSlider,
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLayout,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
+from app.ui.widgets.fit_screen import bounded, fit
 from app.ui.widgets.labels import label
+from app.ui.widgets.scrolling import Scrolling
+
+LEAST_HEIGHT = 72
+"""Of the content, on the smallest screen."""
+_PAGES = {
+    Qt.Key.Key_PageUp: QAbstractSlider.SliderAction.SliderPageStepSub,
+    Qt.Key.Key_PageDown: QAbstractSlider.SliderAction.SliderPageStepAdd,
+}
 
 
 class Dialog(QDialog):
@@ -21,9 +40,12 @@ class Dialog(QDialog):
         self.setModal(True)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.title = label(title, "title", self)
-        self.body = QVBoxLayout()
+        content = QWidget(self)
+        content.setProperty("ground", True)
+        self.body = QVBoxLayout(content)
         self.body.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_5)
         self.body.setSpacing(metrics.SPACE_4)
+        self.content_area = Scrolling(content, QSize(0, LEAST_HEIGHT), self)
         head = QVBoxLayout()
         head.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, 0)
         head.addWidget(self.title)
@@ -36,7 +58,7 @@ class Dialog(QDialog):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(head)
-        column.addLayout(self.body, 1)
+        column.addWidget(self.content_area, 1)
         column.addWidget(foot)
 
     def fill_columns(self, left: QLayout, right: QLayout) -> None:
@@ -54,3 +76,22 @@ class Dialog(QDialog):
     def is_idle(self) -> bool:
         """Whether it only shows something, so that closing it unasked loses nothing."""
         return False
+
+    def sized_for(self, width: int) -> QSize:
+        """As high as everything in it needs at this width, as far as the screen has room."""
+        layout = self.layout()
+        return bounded(self, QSize(width, layout.totalHeightForWidth(width) if layout is not None else 0))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Lie on the screen, unless it only comes back from being minimized."""
+        if not event.spontaneous():
+            fit(self)
+        super().showEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Page Up and Page Down scroll what does not fit."""
+        page = _PAGES.get(Qt.Key(event.key()))
+        if page is not None and self.content_area.verticalScrollBar().maximum():
+            self.content_area.verticalScrollBar().triggerAction(page)
+        else:
+            super().keyPressEvent(event)

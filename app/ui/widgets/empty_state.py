@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.ui.theme import metrics
@@ -10,8 +11,12 @@ from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import label
+from app.ui.widgets.scrolling import Scrolling
 
 TEXT_WIDTH = 440
+SCROLL_BAR = 14
+LEAST = QSize(160, 80)
+"""Pixels that it needs; beyond that it scrolls."""
 
 
 class EmptyState(QWidget):
@@ -33,19 +38,21 @@ class EmptyState(QWidget):
         self._theme, self._icon_name = theme, icon
         self._icon = QLabel()
         self._icon.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        tile = QFrame(self)
+        content = QWidget(self)
+        content.setProperty("ground", True)
+        tile = QFrame(content)
         tile.setFixedSize(64, 64)
         if icon:
             tile.setProperty("part", "tile")
         inside = QVBoxLayout(tile)
         inside.setContentsMargins(0, 0, 0, 0)
         inside.addWidget(self._icon)
-        self.title = label(title, "heading", self)
+        self.title = label(title, "heading", content)
         self.title.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.text = label(text, "muted", self, wrap=True)
+        self.text = label(text, "muted", content, wrap=True)
         self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.text.setFixedWidth(TEXT_WIDTH)
-        self.body = QVBoxLayout(self)
+        self._text_width = TEXT_WIDTH
+        self.body = QVBoxLayout(content)
         self.body.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5)
         self.body.setSpacing(metrics.SPACE_2)
         self.body.addStretch(2)
@@ -56,13 +63,34 @@ class EmptyState(QWidget):
         self.body.addLayout(_centred(self.text))
         self.button: Button | None = None
         if action:
-            self.button = Button(action, theme, self, kind="primary")
+            self.button = Button(action, theme, content, kind="primary")
             self.button.clicked.connect(self.action)
             self.body.addSpacing(metrics.SPACE_2)
             self.body.addWidget(self.button, 0, centre)
         self.body.addStretch(3)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(Scrolling(content, LEAST, self))
+        self.set_text_width(TEXT_WIDTH)
         theme.changed.connect(self._recolour)
         self._recolour()
+
+    def set_text_width(self, most: int) -> None:
+        """Wrap the text at this width, or earlier where the page is narrower."""
+        self._text_width = most
+        self.text.setFixedWidth(max(LEAST.width(), min(most, self.text_room())))
+
+    def text_room(self) -> int:
+        """Pixels between the margins, beside a scroll bar; before it is laid out, as many as may be wished for."""
+        if not self.testAttribute(Qt.WidgetAttribute.WA_Resized):
+            return TEXT_WIDTH
+        margins = self.body.contentsMargins()
+        return self.width() - margins.left() - margins.right() - SCROLL_BAR
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The text follows."""
+        super().resizeEvent(event)
+        self.set_text_width(self._text_width)
 
     @Slot()
     def _recolour(self) -> None:

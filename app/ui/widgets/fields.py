@@ -1,4 +1,4 @@
-"""Parts of forms: a labelled field with its error beside it, and number fields that cannot leave their range."""
+"""Parts of forms: a labelled field with its error beside it, and a choice that the wheel leaves alone."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
-from app.ui.theme.metrics import CONTROL
 from app.ui.widgets.labels import label, restyle
 
 
@@ -48,12 +47,18 @@ class Field(QWidget):
         column.addWidget(self._help)
         if not control.accessibleName():
             control.setAccessibleName(title)
+        self._describe()
 
     def set_help(self, text: str) -> None:
         """Say something else below the control."""
         self._help_text = text
         self._help.setText(text)
         self._help.setVisible(bool(text) and not self.error())
+        self._describe()
+
+    def help_text(self) -> str:
+        """What is said below the control while nothing is wrong."""
+        return self._help_text
 
     def set_title(self, title: str) -> None:
         """Call the field something else."""
@@ -71,30 +76,14 @@ class Field(QWidget):
         self._error.setText(message or "")
         self._error.setVisible(bool(message))
         self._help.setVisible(bool(self._help_text) and not message)
-        self.control.setAccessibleDescription(message or "")
-        self.control.setProperty("invalid", bool(message))
-        restyle(self.control)
+        self._describe()
+        typed_into = self.control.focusProxy() or self.control
+        typed_into.setProperty("invalid", bool(message))
+        restyle(typed_into)
 
-
-class NumberField(QSpinBox):
-    """A whole number within bounds; the wheel changes it only while it has the focus."""
-
-    def __init__(self, low: int, high: int, parent: QWidget | None = None, *, suffix: str = "", step: int = 1) -> None:
-        super().__init__(parent)
-        self.setRange(low, high)
-        self.setSuffix(suffix)
-        self.setSingleStep(step)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setGroupSeparatorShown(True)
-        self.setFixedHeight(CONTROL)
-        self.lineEdit().setTextMargins(7, 0, 0, 0)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolling a form over the field must not change it."""
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
+    def _describe(self) -> None:
+        """Let a screen reader say below the control's name what is seen below the control."""
+        (self.control.focusProxy() or self.control).setAccessibleDescription(self.error() or self._help_text)
 
 
 class ChoiceField(QComboBox):

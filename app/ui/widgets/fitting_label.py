@@ -12,16 +12,17 @@ from app.ui.widgets.labels import ElidedLabel
 
 
 class FittingLabel(ElidedLabel):
-    """`set_wordings` takes them from the longest to the shortest; the first is the tooltip and the accessible name."""
+    """`set_wordings` takes them from the longest to the shortest; the first, or `meaning`, is the tooltip and the
+    accessible name."""
 
     def __init__(self, kind: str, parent: QWidget) -> None:
         super().__init__("", kind, parent)
         self._wordings: tuple[str, ...] = ("",)
 
-    def set_wordings(self, wordings: Sequence[str]) -> None:
+    def set_wordings(self, wordings: Sequence[str], meaning: str = "") -> None:
         """Say the first of these that fits, or the last."""
         self._wordings = tuple(wordings)
-        self.set_meaning(self._wordings[0])
+        self.set_meaning(meaning or self._wordings[0])
         self._choose()
         self.updateGeometry()
 

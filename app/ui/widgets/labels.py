@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from textwrap import wrap
 
 from PySide6.QtCore import QSize, Qt
@@ -10,6 +9,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QPainter, QPaintEv
 from PySide6.QtWidgets import QLabel, QMenu, QSizePolicy, QWidget
 
 _TOOLTIP_LINE, _TOOLTIP_LINES = 90, 12
+_JOINER = "\u2060"
 
 
 def label(text: str = "", kind: str = "", parent: QWidget | None = None, *, wrap: bool = False) -> QLabel:
@@ -26,7 +26,9 @@ def label(text: str = "", kind: str = "", parent: QWidget | None = None, *, wrap
 def plain_tooltip(text: str) -> str:
     """`text` for `setToolTip`, shown literally: Qt would guess markup in it otherwise.
 
-    Long lines are broken, and of a very long text the middle is left out: a tooltip must not cover the screen.
+    It stays plain text, because screen readers are given a tooltip as it is: a word joiner, which is not seen, keeps
+    `<` and `&lt;` from beginning a tag. Long lines are broken, and of a very long text the middle is left out, so that
+    no tooltip covers the screen.
     """
     if not text:
         return ""
@@ -36,8 +38,7 @@ def plain_tooltip(text: str) -> str:
     lines = [part for line in text.split("\n") for part in _broken(line)]
     if len(lines) > 2 * _TOOLTIP_LINES:
         lines = [*lines[:_TOOLTIP_LINES], "…", *lines[-_TOOLTIP_LINES:]]
-    shown = escape("\n".join(lines))
-    return f'<p style="white-space: pre">{shown}</p>'
+    return "\n".join(lines).replace("<", f"<{_JOINER}").replace("&lt;", f"&{_JOINER}lt;")
 
 
 def _broken(line: str) -> list[str]:

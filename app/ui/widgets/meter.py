@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.ui.theme.theme import Theme
 
 
 class Meter(QWidget):
-    """A thin bar, filled as far as used; amber when full. No limit shows it empty."""
+    """A thin bar, filled as far as used; amber when full. No limit shows it empty. `name` says what is used."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    accessible_role = QAccessible.Role.ProgressBar
+
+    def __init__(self, name: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
+        self._name, self._theme = name, theme
         self._used, self._limit = 0, 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self._repaint)
@@ -22,7 +24,8 @@ class Meter(QWidget):
     def set_use(self, used: int, limit: int) -> None:
         """`limit` 0 stands for none."""
         self._used, self._limit = used, limit
-        self.setAccessibleName(f"{used} of {limit} used" if limit else f"{used} used, no limit")
+        share = f"{used * 100 // limit} % used" if limit else "no limit"
+        self.setAccessibleName(f"{self._name}: {share}")
         self.update()
 
     def sizeHint(self) -> QSize:

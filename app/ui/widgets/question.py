@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from typing import NamedTuple
 
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QCheckBox, QDialog, QWidget
 
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, Kind
@@ -12,18 +14,39 @@ from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.labels import label
 
 
+class Asked(NamedTuple):
+    """A question's words, and whether there is anything to confirm."""
+
+    title: str
+    text: str
+    confirm: str
+    possible: bool = True
+
+
 class Question(Dialog):
     """A title that names the act, what goes with it, and two buttons named by what they do."""
 
     def __init__(
-        self, title: str, text: str, confirm: str, theme: Theme, parent: QWidget | None, *, kind: Kind = "danger"
+        self,
+        title: str,
+        text: str,
+        confirm: str,
+        theme: Theme,
+        parent: QWidget | None,
+        *,
+        kind: Kind = "danger",
+        cancel: str = "Cancel",
     ) -> None:
         super().__init__(title, theme, parent)
         self.title.setWordWrap(True)
         self.text = label(text, "muted", self, wrap=True)
         self.body.addWidget(self.text)
-        self.cancel = Button("Cancel", theme, self)
+        self.cancel = Button(cancel, theme, self)
         self.confirm = Button(confirm, theme, self, kind=kind)
+        self.option: QCheckBox | None = None
+        self.taken = False
+        """Whether the choice offered is taken. A bool, because the box is gone once the question is answered."""
+        self._without = self._with = Asked(title, text, confirm)
         self.footer.addStretch(1)
         self.footer.addWidget(self.cancel)
         self.footer.addWidget(self.confirm)
@@ -32,6 +55,25 @@ class Question(Dialog):
         self.cancel.setDefault(True)
         self.cancel.setFocus()
         self.setFixedWidth(440)
+
+    def offer(self, option: str, asked: Asked) -> None:
+        """Add a choice, taken unless the user decides otherwise; this is what is asked then."""
+        self._with = asked
+        self.option = QCheckBox(option, self)
+        self.option.setChecked(True)
+        self.body.addWidget(self.option)
+        self.option.toggled.connect(self._show_option)
+        self._show_option(True)
+
+    @Slot(bool)
+    def _show_option(self, taken: bool) -> None:
+        asked = self._with if taken else self._without
+        self.taken = taken
+        self.setWindowTitle(asked.title)
+        self.title.setText(asked.title)
+        self.text.setText(asked.text)
+        self.confirm.setText(asked.confirm)
+        self.confirm.setEnabled(asked.possible)
 
     async def answer(self) -> bool:
         """Open, and tell whether the user confirmed."""

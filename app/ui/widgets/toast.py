@@ -1,4 +1,4 @@
-"""A short notice at the window's foot that goes by itself, with an undo where there is one."""
+"""A short notice low in the window that goes by itself, covers nothing that is used, and may hold an undo."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from PySide6.QtWidgets import QFrame, QGraphicsDropShadowEffect, QHBoxLayout, QW
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.free_place import free_place, used_places
 from app.ui.widgets.labels import ElidedLabel
 
 SHOWN_MS = 5000
+_LOOK_MS = 200
+"""What is used may come to lie under it while it is shown: a row is chosen, a bar opens."""
 
 
 class Toast(QFrame):
@@ -41,6 +44,9 @@ class Toast(QFrame):
         self._timer.setSingleShot(True)
         self._timer.setInterval(SHOWN_MS)
         self._timer.timeout.connect(self.hide)
+        self._look = QTimer(self)
+        self._look.setInterval(_LOOK_MS)
+        self._look.timeout.connect(self._move_off)
         parent.installEventFilter(self)
         self.hide()
 
@@ -50,13 +56,16 @@ class Toast(QFrame):
         self._undo = undo
         self.button.setText(undo_label)
         self.button.setVisible(undo is not None)
+        # Without a button clicks go to what lies below.
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, undo is None)
         self._place()
         self.show()
         self.raise_()
         self._timer.start()
+        self._look.start()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay at the parent's foot."""
+        """Stay within the parent."""
         if event.type() == QEvent.Type.Resize and self.isVisible():
             self._place()
         return super().eventFilter(watched, event)
@@ -67,7 +76,15 @@ class Toast(QFrame):
             return
         width = min(self.sizeHint().width(), parent.width() - 2 * metrics.SPACE_5)
         self.resize(width, self.sizeHint().height())
-        self.move((parent.width() - width) // 2, parent.height() - self.height() - metrics.SPACE_5)
+        self.move(free_place(self.size(), parent, self))
+
+    @Slot()
+    def _move_off(self) -> None:
+        parent = self.parentWidget()
+        if parent is None or not self.isVisible():
+            self._look.stop()
+        elif any(self.geometry().intersects(rect) for rect in used_places(parent, self)):
+            self._place()
 
     @Slot()
     def _act(self) -> None:

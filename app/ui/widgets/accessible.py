@@ -1,0 +1,68 @@
+"""What screen readers are told of the program's own widgets, of which Qt knows only the class they are made of."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAccessible, QAccessibleActionInterface
+from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QLineEdit, QToolButton, QWidget
+
+Role = QAccessible.Role
+_CHOSEN_OF_MANY = (Role.ListItem, Role.PageTab)
+
+
+def install() -> None:
+    """From now on a widget whose class has an `accessible_role` has that role."""
+    QAccessible.installFactory(_interface)
+
+
+def name_clear_button(field: QLineEdit) -> None:
+    """Name the button that empties a field; Qt draws a cross and says nothing."""
+    for button in field.findChildren(QToolButton):
+        button.setAccessibleName("Clear")
+
+
+def _interface(key: str, thing: QObject | None) -> QAccessibleWidget | None:
+    role = getattr(thing, "accessible_role", None)
+    return _Accessible(thing, role) if isinstance(thing, QWidget) and role is not None else None
+
+
+class _Accessible(QAccessibleWidget):
+    """A widget with a role of its own. A button stays one that can be pressed, whatever its role."""
+
+    def text(self, which: QAccessible.Text) -> str:
+        """As Qt tells it; without a name of its own a button has that of its words."""
+        found = super().text(which)
+        button = self.object()
+        if not found and which == QAccessible.Text.Name and isinstance(button, QAbstractButton):
+            return button.text().replace("&", "")
+        return found
+
+    def state(self) -> QAccessible.State:
+        """As Qt tells it, and what a checked button stands for in this role."""
+        state = super().state()
+        button = self.object()
+        if not isinstance(button, QAbstractButton) or not button.isCheckable():
+            return state
+        if self.role() in _CHOSEN_OF_MANY:
+            state.selectable, state.selected = 1, int(button.isChecked())
+        elif self.role() == Role.Button:
+            state.expandable, state.expanded, state.collapsed = 1, int(button.isChecked()), int(not button.isChecked())
+        else:
+            state.checkable, state.checked = 1, int(button.isChecked())
+        return state
+
+    def actionNames(self) -> list[str]:
+        """Buttons can be pressed."""
+        names = list(super().actionNames())
+        return [QAccessibleActionInterface.pressAction(), *names] if self._is_button() else names
+
+    def doAction(self, name: str) -> None:
+        """Press it, or what else Qt can do."""
+        button = self.object()
+        if isinstance(button, QAbstractButton) and name == QAccessibleActionInterface.pressAction():
+            button.click()
+        else:
+            super().doAction(name)
+
+    def _is_button(self) -> bool:
+        return isinstance(self.object(), QAbstractButton)

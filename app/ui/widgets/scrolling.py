@@ -1,0 +1,45 @@
+"""Content that scrolls where a small screen leaves no room for it, and is not to be noticed otherwise."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+
+
+class Scrolling(QScrollArea):
+    """Asks for as much room as `content`, and needs as little as `least`; a least width of 0 stands for the content's,
+    which is then never scrolled sideways.
+    """
+
+    def __init__(self, content: QWidget, least: QSize, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._content, self._least = content, least
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        if not least.width():
+            self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidget(content)
+
+    def event(self, event: QEvent) -> bool:
+        """What the content asks for is what this asks for."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().event(event)
+
+    def hasHeightForWidth(self) -> bool:
+        """As the content."""
+        return self._content.hasHeightForWidth()
+
+    def heightForWidth(self, width: int) -> int:
+        """Of the content."""
+        return self._content.heightForWidth(width)
+
+    def sizeHint(self) -> QSize:
+        """Of the content."""
+        return self._content.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        """Never more than the content's own."""
+        needed = self._content.minimumSizeHint()
+        return QSize(self._least.width() or needed.width(), self._least.height()).boundedTo(needed)

@@ -1,0 +1,184 @@
+"""Opens the window and every dialog on the screen that Qt was told of, and prints what does not lie on it.
+
+Run by `test_small_screens.py`, because a process has one screen and one scale. The argument is an empty folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, QRect, QSettings
+from PySide6.QtWidgets import QApplication, QDialog, QFrame, QPushButton, QWidget
+
+from app.ui.about.dialog import AboutDialog
+from app.ui.about.licences import LicencesDialog
+from app.ui.detail.body_pane import BodyPane
+from app.ui.detail.parts_dialog import PartsDialog
+from app.ui.detail.source import BodySource
+from app.ui.forms.endpoint_dialog import EndpointDialog
+from app.ui.loop import QtEventLoop
+from app.ui.main_window import MainWindow
+from app.ui.search.saved import NameDialog
+from app.ui.settings.dialog import SettingsDialog
+from app.ui.widgets.choice import Choice, Way
+from app.ui.widgets.question import Question
+from tests.ui.desk import Desk, open_desk
+from tests.ui.waiting import settle, until
+
+LONG = "Deletes 4,200 requests of “Stripe test”, 12 of them starred, with their bodies and delivery results. " * 30
+
+
+class Look:
+    """What is wrong with the windows that it was given."""
+
+    def __init__(self) -> None:
+        self.wrong: list[str] = []
+        self.seen: dict[str, tuple[int, int]] = {}
+
+    def at(self, window: QWidget, name: str) -> None:
+        """It lies on the screen with its frame, and the buttons of its footer lie in it."""
+        available, frame = window.screen().availableGeometry(), window.frameGeometry()
+        self.seen[name] = (window.width(), window.height())
+        if not available.contains(frame):
+            self.wrong.append(f"{name}: {frame.getRect()} is not within {available.getRect()}")
+        for button in window.findChildren(QPushButton):
+            foot = button.parentWidget()
+            of_dialog = isinstance(foot, QFrame) and foot.property("part") == "footer" and foot.parentWidget() is window
+            if of_dialog and isinstance(window, QDialog) and not button.isHidden():
+                self.whole(button, f"{name}: {button.text()}")
+
+    def whole(self, widget: QWidget, name: str) -> None:
+        """All of it is seen."""
+        seen, place = widget.visibleRegion().boundingRect(), QRect(widget.mapToGlobal(QPoint(0, 0)), widget.size())
+        if seen != widget.rect() or not widget.window().geometry().contains(place):
+            self.wrong.append(f"{name}: only {seen.getRect()} of {widget.rect().getRect()} is seen")
+
+
+async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
+    doors, theme, tasks = desk.doors, desk.theme, desk.tasks
+    about = AboutDialog(doors, theme, tasks, window)
+    dialogs: dict[str, QDialog] = {
+        "form of an endpoint": EndpointDialog(doors, theme, tasks, window, desk.store.endpoints.all()[0]),
+        "settings": SettingsDialog(doors, theme, tasks, window, window.desktop),
+        "about": about,
+        "licences": LicencesDialog(doors.about, theme, tasks, about),
+        "question": Question("Delete all requests? " * 4, LONG, "Delete 4,200 requests", theme, window),
+        "choice": Choice("Hookline cannot start", LONG, (Way("Quit"), Way("Try again", "primary")), theme, None),
+        "name": NameDialog("method:POST status:500", set(), theme, window),
+        "parts": PartsDialog(_multipart(), partial(_pane, desk), theme, tasks, window),
+    }
+    for name, dialog in dialogs.items():
+        dialog.open()
+        await settle()
+        look.at(dialog, name)
+        dialog.hide()
+    window.commands.sheet.open()
+    await settle()
+    sheet = QApplication.activeModalWidget()
+    assert sheet is not None
+    look.at(sheet, "shortcuts")
+    sheet.close()
+    window.commands.palette.open()
+    look.whole(window.commands.palette.panel, "palette")
+    window.commands.palette.leave()
+
+
+async def show_form(desk: Desk, window: MainWindow, look: Look) -> None:
+    """It grows with More, and scrolls to each of its fields."""
+    dialog = EndpointDialog(desk.doors, desk.theme, desk.tasks, window)
+    dialog.open()
+    await settle()
+    look.at(dialog, "form")
+    dialog.form.show_more(True)
+    dialog.form.retention.days.lineEdit().setText("365")
+    dialog.submit()
+    await settle()
+    look.at(dialog, "form with more and an error")
+    for path in ("slug", "name", "forward.timeout_ms"):
+        dialog.form.reveal(path)
+        await settle()
+        look.whole(dialog.form.fields[path].control, f"form: {path}")
+    dialog.done(0)
+
+
+async def show_windows(desk: Desk, look: Look) -> None:
+    endpoint = await desk.endpoint()
+    made = [(await desk.capture(endpoint)).summary() for _ in range(3)]
+    window = desk.window()
+    window.show()
+    await settle()
+    look.at(window, "first start")
+    window.show_endpoint(endpoint.id)
+    window.requests.go_to(await desk.store.captures.get(made[0].id))
+    await until(window.requests.detail.head.isVisible)
+    await settle()
+    look.whole(window.requests.detail, "detail")
+    look.whole(window.requests.foot, "foot of the list")
+    for button in (window.sidebar.settings_button, window.sidebar.about_button, window.sidebar.add_button):
+        look.whole(button, button.accessibleName())
+    await show_dialogs(desk, window, look)
+    await show_form(desk, window, look)
+    for summary in made:
+        window.requests.windows.open(summary)
+        await settle()
+        look.at(window.requests.windows.open_now[summary.id], "window of a request")
+    await end(desk, window)
+
+
+async def show_restored(desk: Desk, look: Look) -> None:
+    """A window that was left on a larger screen, at its far corner."""
+    left = QWidget()
+    left.setGeometry(1900, 900, 1800, 1200)
+    file = QSettings(str(desk.folder / "window.ini"), QSettings.Format.IniFormat)
+    file.setValue("window/geometry", left.saveGeometry())
+    file.sync()
+    left.deleteLater()
+    window = desk.window()
+    window.show()
+    await settle()
+    look.at(window, "restored")
+    look.whole(window.sidebar.settings_button, "restored: settings")
+    await end(desk, window)
+
+
+async def end(desk: Desk, window: MainWindow) -> None:
+    """It is deleted here, not by a garbage collection while another is made."""
+    window.close()
+    await desk.tasks.cancel_all()
+    window.deleteLater()
+    await settle()
+
+
+def _multipart() -> BodySource:
+    body = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nhello\r\n--b--\r\n'
+
+    async def read(offset: int, length: int) -> bytes:
+        return body[offset : offset + length]
+
+    return BodySource(len(body), (), "multipart/form-data; boundary=b", "request", read)
+
+
+def _pane(desk: Desk, parent: QWidget) -> tuple[BodyPane, QWidget]:
+    pane = BodyPane(desk.theme, desk.tasks, parent, "Nothing in it")
+    return pane, pane
+
+
+async def main(folder: Path) -> None:
+    look = Look()
+    async with open_desk(folder) as desk:
+        await show_windows(desk, look)
+        await show_restored(desk, look)
+        await desk.tasks.cancel_all()
+    screen = QApplication.primaryScreen().availableGeometry().size()
+    print(json.dumps({"screen": screen.toTuple(), "seen": look.seen, "wrong": look.wrong}))
+
+
+if __name__ == "__main__":
+    application = QApplication([])
+    with asyncio.Runner(loop_factory=partial(QtEventLoop, application)) as runner:
+        asyncio.set_event_loop(runner.get_loop())
+        runner.run(main(Path(sys.argv[1])))
