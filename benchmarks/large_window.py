@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from app.windowed import Ready, run_window
 from benchmarks import start
 from benchmarks.lines import Line
 from benchmarks.programs import ROOT, BenchError
+from benchmarks.screen import with_screen
 
 PAGE_MS, FIRST_MS, MEMORY_MIB = 50.0, 100.0, 250.0
 SCREENS = 60
@@ -39,7 +39,7 @@ def measure(folder: Path, rounds: int = start.ROUNDS) -> list[Line]:
     with tempfile.TemporaryDirectory(prefix="hookline-bench-") as place:
         lines = Path(place) / "lines.json"
         command = [sys.executable, "-m", "benchmarks.large_window", str(folder), str(lines)]
-        environment = {"QT_QPA_PLATFORM": "offscreen", **os.environ}
+        environment = with_screen()
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=4 * LIMIT_S, check=False
         )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import compileall
-import os
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from app.__main__ import show_window
 from app.cli.options import WindowOptions
 from benchmarks.lines import Line
 from benchmarks.programs import ROOT, BenchError
+from benchmarks.screen import with_screen
 
 if TYPE_CHECKING:  # what a start imports is a part of what is measured
     from app.application import Application
@@ -112,7 +112,7 @@ def _compile() -> None:
 
 def _run(module: str, *arguments: str) -> list[float]:
     command = [sys.executable, "-m", module, *arguments, repr(time.monotonic())]
-    environment = {"QT_QPA_PLATFORM": "offscreen", **os.environ}
+    environment = with_screen()
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
     )

@@ -146,8 +146,8 @@ async def _palette(book: Book, stripe: Endpoint) -> None:
     for name, text in (("", ""), ("-matches", "copy"), ("-endpoints", "st"), ("-filter", "method:POST since:2h")):
         palette.field.setText(text)
         await book.save(f"palette{name}", SIZES if not name else SMALL)
-    palette.field.setText("no such thing")
-    await book.save("palette-nothing")
+    palette.field.setText("card declined")
+    await book.save("palette-words")
     palette.leave()
     book.window.commands.sheet.open()
     await book.save("shortcuts", SIZES)
