@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from app import __version__
 from app.about import About
 from app.application import Application
 from app.autostart import autostart_for
 from app.cli.options import usual_folder
-from app.core.model import Endpoint
-from app.server.forward.loading import load
+from app.send_test import send_test
 from app.ui.ports import Doors
 
 
@@ -23,12 +24,6 @@ def doors_of(application: Application) -> Doors:
         host, port = address
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-    async def send_test(endpoint: Endpoint) -> int:
-        await load("app.server.probe")
-        from app.server.probe import send_test_request  # loaded by now
-
-        return await send_test_request(application.local_url(endpoint))
-
     return Doors(
         endpoints=store.endpoints,
         captures=store.captures,
@@ -42,11 +37,12 @@ def doors_of(application: Application) -> Doors:
         bus=application.bus,
         capture_url=application.capture_url,
         providers=application.catalogue.names,
+        provider_marks=application.catalogue.marks,
         own_bases=application.own_bases,
         listening=listening,
         settings=lambda: application.settings,
         apply_settings=application.apply_settings,
-        send_test=send_test,
+        send_test=partial(send_test, application),
         about=About(application),
         autostart=autostart_for(application.folder if application.folder != usual_folder() else None),
         data_folder=application.folder,

@@ -31,7 +31,7 @@ class ShownWindow:
         doors = doors_of(application)
         with theme.undressed():
             self.window = MainWindow(doors, theme, tasks, on_close=on_close)
-        self._wishes = Wishes(doors, tasks, self.window)
+        self._wishes = Wishes(self.window.doors, tasks, self.window)
         self._instance.asked.connect(self._wishes.hear)
         self.window.desktop.wished.connect(self._wishes.fulfil)
 
@@ -51,5 +51,6 @@ class ShownWindow:
         self._instance.close()
         self.window.stop()
         self.window.hide()
+        await self.window.pending.close()
         await self._tasks.cancel_all()
         self.window.deleteLater()

@@ -27,12 +27,12 @@ class Change(Record, frozen=True):
 
 UPDATED = Change(
     text="Hookline was updated while it was running.",
-    advice="Capture goes on. Restart Hookline to use the new version.",
+    advice="Hookline keeps capturing. Restart Hookline to use the new version.",
     startable=True,
 )
 REMOVED = Change(
     text="Hookline was removed from this computer while it was running.",
-    advice="Capture goes on until you close it. Your requests stay in the data folder.",
+    advice="Hookline keeps capturing until you close it. Your requests stay in the data folder.",
     startable=False,
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self, cast
@@ -122,10 +122,11 @@ class ApiClient:
         async with self._answer("DELETE", _path("requests", request_id)):
             pass
 
-    async def clear(self, slug: str) -> None:
-        """Delete all requests of an endpoint."""
+    async def clear(self, slug: str, keep: Sequence[str] = ()) -> None:
+        """Delete all requests of an endpoint but those that are `starred` or `noted`, as far as `keep` names that."""
+        path = _path("endpoints", slug) + "/requests"
         # of a million it takes minutes
-        async with self._answer("DELETE", _path("endpoints", slug) + "/requests", timeout=PATIENT):
+        async with self._answer("DELETE", path, params=_given(keep=",".join(keep)), timeout=PATIENT):
             pass
 
     async def deliveries(self, slug: str | None, count: int, state: str | None) -> AsyncIterator[DeliveryView]:

@@ -11,6 +11,8 @@ from typing import Literal
 
 import msgspec
 
+from app.core.forward_target import forwarded_url
+
 Headers = tuple[tuple[str, str], ...]
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD")
@@ -126,8 +128,8 @@ class Summary(Record, frozen=True):
     """A captured request as lists show it: no headers, no body.
 
     `target` is the raw request target. `reply_ms` is None until the answer has left. `provider` is the id of
-    the service that sent it, `event` what it calls what happened; None where nobody knows. `note` is None where
-    there is none.
+    the service that sent it, `event` what it calls what happened; None where nobody knows. `gist` says in a few words
+    what came; None while a request that an older version stored was not looked at. `note` is None where there is none.
     """
 
     id: str
@@ -144,6 +146,7 @@ class Summary(Record, frozen=True):
     read: bool
     provider: str | None = None
     event: str | None = None
+    gist: str | None = None
     starred: bool = False
     note: str | None = None
 
@@ -153,9 +156,9 @@ class Capture(Record, frozen=True):
 
     `id` is a UUIDv7 made of `received_at`, so that ids sort by time of arrival. `seq` numbers captures in this store.
     `size` and `sha256` (hex) are of the body as sent: transfer coding removed, content coding kept. `delivery_id` is
-    the provider's own name of this request. Unless `identified`, who sent it is found out after it is stored. `starred`
-    and `note` are the user's, who can only put them on a request that is stored. `trailers` came behind a chunked body;
-    they are kept as headers are, and nothing acts on them.
+    the provider's own name of this request. Unless `identified`, who sent it is found out after it is stored, and its
+    `gist` may then say more. `starred` and `note` are the user's, who can only put them on a request that is stored.
+    `trailers` came behind a chunked body; they are kept as headers are, and nothing acts on them.
     """
 
     seq: int
@@ -179,6 +182,7 @@ class Capture(Record, frozen=True):
     read: bool = False
     provider: str | None = None
     event: str | None = None
+    gist: str | None = None
     delivery_id: str | None = None
     identified: bool = True
     starred: bool = False
@@ -202,6 +206,7 @@ class Capture(Record, frozen=True):
             read=self.read,
             provider=self.provider,
             event=self.event,
+            gist=self.gist,
             starred=self.starred,
             note=self.note,
         )
@@ -237,6 +242,7 @@ class SenderCount(Record, frozen=True):
 class Delivery(Record, frozen=True):
     """One mirroring of a capture to a URL, with its outcome once there is one.
 
+    `url` is the forward URL as it was when the capture came, `captured_target` the capture's raw target.
     Failure is data: `error` says in words what went wrong, `status` is None when no answer came. `response_size` counts
     the bytes of the answer's body kept (at most `PART_SIZE`); `response_truncated` tells that there were more.
     """
@@ -254,6 +260,12 @@ class Delivery(Record, frozen=True):
     response_size: int = 0
     response_truncated: bool = False
     error: str | None = None
+    captured_target: str = ""
+
+    @property
+    def request_url(self) -> str:
+        """The URL that the capture is sent to, sub-path and query included."""
+        return forwarded_url(self.url, self.captured_target)
 
 
 class Refusal(Record, frozen=True):

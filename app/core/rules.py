@@ -21,6 +21,7 @@ FORWARD_URL_MAX = 2_000
 RETENTION_MIN, RETENTION_MAX, RETENTION_DEFAULT = 1, 90, 7
 STORAGE_LIMIT_MIN, STORAGE_LIMIT_MAX = MIB, 1024 * 1024 * GIB
 """Of one endpoint, in bytes."""
+STATUS_MIN, STATUS_MAX = 200, 599
 DELAY_MAX_MS = 30_000
 TIMEOUT_MIN_MS, TIMEOUT_MAX_MS = 100, 120_000
 REPLY_BODY_MAX = 1_048_576
@@ -105,6 +106,13 @@ def given_size(size: int) -> str:
     return exact_size(size) if size > 0 else str(size)
 
 
+def position_error(position: int, count: int) -> str | None:
+    """A position in the list of `count` endpoints is counted from 1."""
+    if 1 <= position <= count:
+        return None
+    return f"Position is a whole number from 1 to {count}; {position} was given."
+
+
 def slug_error(slug: str) -> str | None:
     """A slug is 3 to 64 of a-z, 0-9 and hyphen, with no hyphen at either end."""
     if not SLUG_MIN <= len(slug) <= SLUG_MAX:
@@ -155,8 +163,9 @@ def _has_ipv6_address(netloc: str) -> bool:
 
 def reply_errors(reply: Reply) -> Iterator[FieldError]:
     """A reply has a status of 200 to 599, lawful headers, at most 1 MiB of body and 0 to 30 s of delay."""
-    if not 200 <= reply.status <= 599:
-        yield FieldError(field="reply.status", message=f"Reply status must be 200 to 599; {reply.status} was given.")
+    if not STATUS_MIN <= reply.status <= STATUS_MAX:
+        text = f"Reply status must be {STATUS_MIN} to {STATUS_MAX}; {reply.status} was given."
+        yield FieldError(field="reply.status", message=text)
     if not 0 <= reply.delay_ms <= DELAY_MAX_MS:
         text = f"Reply delay must be 0 to {DELAY_MAX_MS:,} ms; {reply.delay_ms:,} was given."
         yield FieldError(field="reply.delay_ms", message=text)

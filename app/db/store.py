@@ -77,7 +77,7 @@ class Store:
         self._eviction = Eviction(
             writer, readers, tally=tally, limits=limits, sweeper=sweeper, publish=told, clock=clock
         )
-        self._identifier = identifier = Identifier(writer, readers, identify, publish)
+        self._identifier = identifier = Identifier(writer, readers, identify, publish, self._reserve.has_plenty)
         self._closing = asyncio.Lock()
         self.endpoints = Endpoints(
             writer, tally=tally, limits=limits, sweeper=sweeper, publish=publish, own_bases=own_bases

@@ -8,6 +8,8 @@ from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
+from app.ui.widgets import accessible
+
 
 class GuiApplication(QApplication):
     """Keeps links until somebody takes them: the first may come before there is a window.
@@ -24,6 +26,7 @@ class GuiApplication(QApplication):
         super().__init__(arguments)
         self._links: list[str] = []
         self._take: Callable[[str], None] | None = None
+        accessible.install()
 
     def hand_links_to(self, take: Callable[[str], None] | None) -> None:
         """Call `take` with each link as it was handed on, those that waited first; None keeps them again."""

@@ -5,20 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.model import Endpoint
 from app.ui.about.opener import AboutOpener
+from app.ui.commands.book import Group
 from app.ui.dashboard.page import DashboardPage
+from app.ui.deleting.pending_delete import DeleteChanged, PendingDelete
+from app.ui.deleting.undo_bar import UndoBar
 from app.ui.desktop.notifier import system_service
 from app.ui.desktop.presence import Desktop
 from app.ui.desktop.tray import SystemTray, Tray
 from app.ui.frame.actions import EndpointActions
 from app.ui.frame.keys import FrameCommands
 from app.ui.frame.remembered import Remembered
-from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED, Sidebar
+from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, LEAST_WIDTH, REFUSED, Sidebar
 from app.ui.news import News
 from app.ui.pause import Pause
 from app.ui.ports import Doors
@@ -31,10 +34,19 @@ from app.ui.theme.icons import app_icon
 from app.ui.theme.metrics import SIDEBAR_WIDTH
 from app.ui.theme.theme import Theme
 from app.ui.widgets.error_bar import ErrorBar
+from app.ui.widgets.fit_screen import fit
+from app.ui.widgets.scrolling import Scrolling
 from app.ui.widgets.tab_order import order_tabs
 from app.ui.widgets.toast import Toast
+from app.ui.widgets.unsaved import may_leave
 
-MINIMUM = (960, 600)
+MINIMUM = (860, 400)
+"""Smaller than any screen leaves of itself; pages that need more scroll."""
+LEAST_PAGE = QSize(639, 240)
+WHOLE_PAGE = 722
+"""Pixels in which a list and a detail stand side by side."""
+ENDPOINT = "endpoint"
+"""What the page of one endpoint is remembered as."""
 
 
 class MainWindow(QMainWindow):
@@ -44,8 +56,13 @@ class MainWindow(QMainWindow):
         self, doors: Doors, theme: Theme, tasks: Tasks, on_close: Callable[[], None], *, tray: Tray | None = None
     ) -> None:
         super().__init__()
+        self.pending = PendingDelete(doors, tasks, self)
+        doors = self.doors = self.pending.doors
         self._doors, self._theme, self._tasks, self._on_close = doors, theme, tasks, on_close
+        theme.body_text.keep_in(doors.data_folder)
         self._shown_endpoint: int | None = None
+        self._left_endpoint: int | None = None
+        """The endpoint whose page was left because it was deleted; the dashboard is shown since."""
         self._settings: SettingsDialog | None = None
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
@@ -63,6 +80,7 @@ class MainWindow(QMainWindow):
         self.requests = EndpointPage(doors, theme, tasks, self.pause, self)
         self.refused = RefusedPage(doors, theme, tasks, self.news, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
+        self.undo_bar = UndoBar(self.pending, theme, self)
         self.desktop = self._make_desktop(tray or SystemTray(self))
         self.pages = QStackedWidget(self)
         self._lay_out()
@@ -76,16 +94,17 @@ class MainWindow(QMainWindow):
             about=self.about,
             window=self,
         )
+        self.commands.book.add(Group.LIST, self.undo_bar.action)
         self._connect()
         order_tabs(self._frame)
         self._remembered = Remembered(doors.data_folder)
         self._remembered.restore(self)
-        self.show_page(DASHBOARD)
+        self._show_last_page()
 
     @Slot(str)
     def show_page(self, name: str) -> None:
         """Show DASHBOARD, ALL_REQUESTS or REFUSED."""
-        self._shown_endpoint = None
+        self._shown_endpoint = self._left_endpoint = None
         self.commands.show(name)
         pages: dict[str, QWidget] = {DASHBOARD: self.dashboard, ALL_REQUESTS: self.requests, REFUSED: self.refused}
         if name == ALL_REQUESTS:
@@ -98,14 +117,14 @@ class MainWindow(QMainWindow):
         """Show a page; where it is a list of requests, with the keyboard in it."""
         self.show_page(name)
         if name == ALL_REQUESTS:
-            self.requests.list.setFocus()
+            self.requests.take_focus()
 
     @Slot(object)
     def show_endpoint(self, endpoint_id: int) -> None:
         """Show an endpoint's requests."""
         if self._doors.endpoints.by_id(endpoint_id) is None:
             return
-        self._shown_endpoint = endpoint_id
+        self._shown_endpoint, self._left_endpoint = endpoint_id, None
         self.commands.show(None, endpoint_id)
         self.requests.show_endpoint(endpoint_id)
         self.pages.setCurrentWidget(self.requests)
@@ -115,14 +134,13 @@ class MainWindow(QMainWindow):
     def enter_endpoint(self, endpoint_id: int) -> None:
         """Show an endpoint's requests, with the keyboard in their list."""
         self.show_endpoint(endpoint_id)
-        self.requests.list.setFocus()
+        self.requests.take_focus()
 
     @Slot()
     def open_settings(self) -> None:
         """Open the settings, once."""
         if self._settings is None:
             self._settings = SettingsDialog(self._doors, self._theme, self._tasks, self, self.desktop)
-            self._settings.applied.connect(self._settings_applied)
             self._settings.finished.connect(self._settings_closed)
             self._settings.open()
 
@@ -136,25 +154,51 @@ class MainWindow(QMainWindow):
 
     def stop(self) -> None:
         """Remember the window and hear no more of what happens; before it is deleted."""
-        self._remembered.save(self)
+        self._remember()
         self.desktop.stop()
         self.news.stop()
+        self._end_deletes()
         self._retention_notice.stop()
         self.requests.stop()
 
     @Slot()
     def quit(self) -> None:
-        """End the program: remember the window, and tell whoever waits for its end."""
-        self.stop()
-        self._on_close()
+        """End the program: remember the window, and tell whoever waits for its end. Unsaved changes are asked about."""
+        if may_leave(self, self.quit):
+            self.stop()
+            self._on_close()
+        else:
+            self.bring_to_front()  # it may be asked from the tray
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Lie on the screen, unless it only comes back from being minimized."""
+        if not event.spontaneous():
+            fit(self)
+        super().showEvent(event)
+        self._fit_sidebar()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Quit, or go on in the tray if the user chose so; never block."""
-        if self.desktop.take_close():
+        if self.desktop.take_close() or not may_leave(self, self.quit):
             event.ignore()
         else:
             event.accept()
             self.quit()
+
+    def _show_last_page(self) -> None:
+        """As the window was left; an endpoint that is gone gives way to the dashboard. Nothing is opened by it."""
+        page, slug = self._remembered.page()
+        endpoint = self._doors.endpoints.by_slug(slug) if slug else None
+        self.show_page(page if not slug and page in (ALL_REQUESTS, REFUSED) else DASHBOARD)
+        if endpoint is not None:
+            self.show_endpoint(endpoint.id)
+
+    def _remember(self) -> None:
+        shown = self._doors.endpoints.by_id(self._shown_endpoint) if self._shown_endpoint is not None else None
+        pages: dict[QWidget, str] = {self.dashboard: DASHBOARD, self.requests: ALL_REQUESTS, self.refused: REFUSED}
+        page = self.pages.currentWidget()
+        name = ENDPOINT if shown else pages[page] if page is not None else DASHBOARD
+        self._remembered.save(self, name, shown.slug if shown else None)
 
     def _make_desktop(self, tray: Tray) -> Desktop:
         choices = self.actions_on_endpoints.notify
@@ -179,7 +223,8 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.error_bar)
-        column.addWidget(self.pages, 1)
+        column.addWidget(Scrolling(self.pages, LEAST_PAGE, right), 1)
+        column.addWidget(self.undo_bar)
         frame = QSplitter(Qt.Orientation.Horizontal, self)
         frame.setObjectName("frame")
         frame.setChildrenCollapsible(False)
@@ -190,6 +235,12 @@ class MainWindow(QMainWindow):
         frame.setSizes([SIDEBAR_WIDTH, 1280 - SIDEBAR_WIDTH])
         self._frame = frame
         self.setCentralWidget(frame)
+
+    def _fit_sidebar(self) -> None:
+        """On a small screen the sidebar is as narrow as it may be before a list and its detail scroll sideways."""
+        beside = self.width() - WHOLE_PAGE
+        if self._frame.sizes()[0] > beside:
+            self._frame.setSizes([max(LEAST_WIDTH, beside), max(1, self.width() - beside)])
 
     def _connect(self) -> None:
         actions = self.actions_on_endpoints
@@ -208,6 +259,9 @@ class MainWindow(QMainWindow):
         if sys.platform == "darwin":
             self.menuBar().addMenu("Hookline").addActions(self.commands.in_menu)
         self.dashboard.opened.connect(self.enter_endpoint)
+        self.refused.open_wanted.connect(self.enter_endpoint)
+        self.refused.create_wanted.connect(actions.create_with_slug)
+        self.refused.said.connect(self._say)
         self.requests.edit_requested.connect(actions.edit)
         self.requests.test_requested.connect(actions.send_test)
         self.requests.switch_requested.connect(actions.set_active)
@@ -216,6 +270,8 @@ class MainWindow(QMainWindow):
         actions.open_wanted.connect(self.enter_endpoint)
         actions.said.connect(self._say)
         self.desktop.quit_asked.connect(self.quit)
+        self.pending.endpoint_back.connect(self._back)
+        self._end_deletes = self._doors.bus.subscribe(DeleteChanged, self._delete_changed)
         self.news.endpoint_removed.connect(self._removed)
         self.news.settings_changed.connect(self._follow_theme)
         self.news.limit_wanted.connect(self._change_limit)
@@ -237,6 +293,16 @@ class MainWindow(QMainWindow):
     def _removed(self, endpoint: Endpoint) -> None:
         if endpoint.id == self._shown_endpoint:
             self.show_page(DASHBOARD)
+            self._left_endpoint = endpoint.id
+
+    @Slot(object)
+    def _back(self, endpoint: Endpoint) -> None:
+        if endpoint.id == self._left_endpoint:
+            self.show_endpoint(endpoint.id)
+
+    def _delete_changed(self, event: DeleteChanged) -> None:
+        if event.state == "undone":
+            self._tasks.start(self.news.recount(self._doors.activity, event.endpoint_ids), "dashboard: the last hour")
 
     @Slot(str)
     def _say(self, text: str) -> None:
@@ -245,10 +311,6 @@ class MainWindow(QMainWindow):
     @Slot()
     def _follow_theme(self) -> None:
         self._theme.set_choice(self._doors.settings().theme)
-
-    @Slot()
-    def _settings_applied(self) -> None:
-        self._say("Settings saved.")
 
     @Slot()
     def _settings_closed(self) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from app.core.about import Component, Fact
 from app.core.activity.bar import Bar
+from app.core.clearing import Clearing, Hidden, Mark, MarkedIds, StoredIds
 from app.core.clock_problem import ClockProblem
 from app.core.events import Bus
 from app.core.model import (
@@ -27,7 +28,9 @@ from app.core.model import (
     StorageUse,
     Summary,
 )
+from app.core.providers.service import ProviderMark
 from app.core.search.query import Query
+from app.core.sent_test import SentTest
 from app.core.settings import Settings
 
 
@@ -39,16 +42,29 @@ class EndpointsPort(Protocol):
     def by_slug(self, slug: str) -> Endpoint | None: ...
     async def create(self, draft: EndpointDraft) -> Endpoint: ...
     async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint: ...
+    async def move(self, endpoint_id: int, position: int) -> None: ...
     async def delete(self, endpoint_id: int) -> None: ...
 
 
+class ClearingsPort(Protocol):
+    """Deletes all of an endpoint's requests later than it is asked for: what is stored meanwhile stays."""
+
+    async def begin(self, endpoint_id: int, keep: Collection[Mark]) -> Clearing: ...
+    async def finish(self, clearing: Clearing) -> None: ...
+    def give_up(self, clearing: Clearing) -> None: ...
+    async def marked(self, endpoint_id: int | None) -> MarkedIds: ...
+    async def stored(self, ids: Sequence[str]) -> dict[int, StoredIds]: ...
+
+
 class CapturesPort(Protocol):
-    """The stored requests.
+    """The stored requests. Those `hidden` are left out of pages and searches.
 
     `set_note` raises InvalidFieldsError (field `note`), NotFoundError when the request is not stored any more. What
     `star` and `set_note` changed is told by RequestsStarred and RequestNoted.
     """
 
+    @property
+    def clearings(self) -> ClearingsPort: ...
     async def page(
         self,
         endpoint_id: int | None,
@@ -56,6 +72,7 @@ class CapturesPort(Protocol):
         before: PageKey | None = None,
         after: PageKey | None = None,
         limit: int = 100,
+        hidden: Hidden | None = None,
     ) -> list[Summary]: ...
     def search(
         self,
@@ -65,22 +82,25 @@ class CapturesPort(Protocol):
         before: PageKey | None = None,
         limit: int = 100,
         searched: Callable[[int], None] | None = None,
+        hidden: Hidden | None = None,
     ) -> AsyncGenerator[list[Summary], None]: ...
     async def get(self, capture_id: str) -> Capture | None: ...
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes: ...
     async def mark_read(self, ids: Sequence[str], read: bool = True) -> None: ...
-    async def mark_all_read(self, endpoint_id: int) -> None: ...
+    async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None: ...
     async def star(self, ids: Sequence[str], starred: bool = True) -> None: ...
     async def set_note(self, capture_id: str, note: str) -> None: ...
     async def delete(self, ids: Sequence[str]) -> None: ...
-    async def clear(self, endpoint_id: int) -> None: ...
+    async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None: ...
     def counts(self, endpoint_id: int) -> Counts: ...
 
 
 class ActivityPort(Protocol):
     """Requests over time."""
 
-    async def bars(self, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]: ...
+    async def bars(
+        self, endpoint_id: int | None, edges: Sequence[int], *, hidden: Hidden | None = None
+    ) -> list[Bar]: ...
     async def oldest(self, endpoint_id: int | None) -> int | None: ...
     async def last_outcomes(self) -> dict[int, MirrorState]: ...
 
@@ -170,10 +190,10 @@ class AutostartPort(Protocol):
 class Doors:
     """Everything the window may call.
 
-    `capture_url` gives an endpoint's public URL. `providers` names services by id. `listening` is the capture
-    port's `host:port`, None while it is not accepting. `apply_settings` raises InvalidFieldsError or
-    PortInUseError and then changes nothing. `send_test` posts a small request to the endpoint's URL and returns
-    the answer's status.
+    `capture_url` gives an endpoint's public URL. `providers` names services by id, `provider_marks` has their marks.
+    `listening` is the capture port's `host:port`, None while it is not accepting. `apply_settings` raises
+    InvalidFieldsError or PortInUseError and then changes nothing. `send_test` posts a small request to the endpoint's
+    capture URL, and raises a HooklineError unless it arrived and was answered.
     """
 
     endpoints: EndpointsPort
@@ -188,11 +208,12 @@ class Doors:
     bus: Bus
     capture_url: Callable[[Endpoint], str]
     providers: Mapping[str, str]
+    provider_marks: Mapping[str, ProviderMark]
     own_bases: Callable[[], Sequence[str]]
     listening: Callable[[], str | None]
     settings: Callable[[], Settings]
     apply_settings: Callable[[Settings], Awaitable[None]]
-    send_test: Callable[[Endpoint], Awaitable[int]]
+    send_test: Callable[[Endpoint], Awaitable[SentTest]]
     about: AboutPort
     autostart: AutostartPort
     data_folder: Path

@@ -23,7 +23,8 @@ SECOND = 1_000_000
 FILL = """
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < :number - 1)
 INSERT INTO capture SELECT :seq + i, printf('%012x-%06d', :at + i, i), :endpoint, :at + i, 'POST', '/catch/x', '1.1',
-    x'90', 'text/plain', 17, printf('%064d', i), '127.0.0.1', 50000, 'http', 1, 200, 'n', 0, '', NULL, NULL, NULL FROM n
+    x'90', 'text/plain', 17, printf('%064d', i), '127.0.0.1', 50000, 'http', 1, 200, 'n', 0, '', NULL, NULL, NULL,
+    'text · hello' FROM n
 """
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,39 @@ def test_the_systems_wish_to_quit_ends_a_program_that_closing_leaves_in_the_tray
         command, env=environment(**OFFSCREEN), capture_output=True, text=True, timeout=20, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+DELETER = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from app.cli.options import WindowOptions
+from app.core.model import EndpointDraft
+from app.windowed import run_window
+
+async def delete(told):
+    endpoints = told.window.doors.endpoints
+    for name in ("kept", "gone"):
+        await endpoints.create(EndpointDraft(name=name, slug=name))
+    await endpoints.delete(endpoints.by_slug("gone").id)
+    assert told.application.store.endpoints.by_slug("gone") is not None
+    os.kill(os.getpid(), signal.SIGKILL if sys.argv[2] == "killed" else signal.SIGTERM)
+
+def ready(told):
+    ready.task = asyncio.get_running_loop().create_task(delete(told))
+
+sys.exit(run_window(WindowOptions(data_dir=Path(sys.argv[1]), port=0, api_port=0), ready))
+"""
+
+
+@pytest.mark.parametrize(("end", "left"), [("stopped", [("kept", 1)]), ("killed", [("gone", 0), ("kept", 1)])])
+def test_what_waits_to_be_deleted_is_deleted_at_a_stop_and_kept_switched_off_when_killed(
+    tmp_path: Path, end: str, left: list[tuple[str, int]]
+) -> None:
+    command = [sys.executable, "-c", DELETER, str(tmp_path), end]
+    done = subprocess.run(
+        command, env=environment(**OFFSCREEN), capture_output=True, text=True, timeout=20, check=False
+    )
+    assert (done.returncode == 0, done.stderr) == (end == "stopped", "")
+    with closing(sqlite3.connect(tmp_path / "hookline.db")) as database:
+        rows = database.execute("SELECT slug, active FROM endpoint WHERE NOT removed ORDER BY slug").fetchall()
+    assert rows == left

@@ -16,6 +16,8 @@ from app.core.about import Component, Fact, report_text
 from app.core.errors import InvalidFieldsError
 from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan
+from app.core.providers.service import ProviderMark
+from app.core.sent_test import SentTest
 from app.core.settings import Settings, check
 from app.db.store import Store
 from app.server.refused import RefusedLog
@@ -80,6 +82,7 @@ class Desk:
             bus=self.bus,
             capture_url=self.capture_url,
             providers={"stripe": "Stripe"},
+            provider_marks={"stripe": ProviderMark(monogram="St", colour="#635bff")},
             own_bases=lambda: (BASE + "/catch/",),
             listening=lambda: self.place,
             settings=lambda: self.settings,
@@ -101,9 +104,9 @@ class Desk:
         self.store.limits.set_limit(new.storage_limit, new.when_full)
         self.bus.publish(SettingsChanged(settings=new))
 
-    async def send_test(self, endpoint: Endpoint) -> int:
+    async def send_test(self, endpoint: Endpoint) -> SentTest:
         self.tests_sent.append(endpoint.id)
-        return 200
+        return SentTest(status=200, place="127.0.0.1:8787", public=False)
 
     async def endpoint(self, **fields: object) -> Endpoint:
         return await self.store.endpoints.create(factories.draft(**fields))

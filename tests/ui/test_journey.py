@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -76,6 +77,7 @@ def click(widget: Any) -> None:
     QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
 
 
+@pytest.mark.usefixtures("no_time_to_undo")
 def test_create_edit_receive_read_switch_off_and_delete(run: Callable[..., Any], tmp_path: Path) -> None:
     async def journey() -> None:
         async with desk_on(tmp_path) as desk:
@@ -127,10 +129,10 @@ async def receive_and_read(desk: Desk) -> None:
     assert (await desk.send(b"second")).status == 200
     await until(lambda: page.feed.model.rowCount() == 2)
     assert not page.empty.isVisible()
-    assert [page.feed.model.summary(row).read for row in (0, 1)] == [False, False]
+    desk.window.activateWindow()
+    # The first opens by itself, and is read by whoever has Hookline in front.
+    await until(lambda: [page.feed.model.summary(row).read for row in (0, 1)] == [False, True])
     page.list.setFocus()
-    for _ in range(2):
-        QTest.keyClick(page.list, Qt.Key.Key_J)
     await until(lambda: page.detail.capture is not None and page.detail.capture.target.endswith("/orders?x=1"))
     await until(lambda: "9007199254740993123" in page.detail.body.code.toPlainText())
     assert "<b>plain</b>" in page.detail.body.code.toPlainText()

@@ -105,6 +105,7 @@ def test_what_a_link_gives_is_seen_before_older_messages(run: Scene, tmp_path: P
     run(scene())
 
 
+@pytest.mark.usefixtures("no_time_to_undo")
 def test_a_link_that_comes_while_a_deletion_is_asked_for_keeps_its_request_open(run: Scene, tmp_path: Path) -> None:
     async def scene() -> None:
         async with wishing(tmp_path, endpoints=2) as (desk, window, wishes):

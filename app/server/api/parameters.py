@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Collection
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import msgspec
 from aiohttp import web
 
+from app.core.clearing import Mark
 from app.core.ids import BEGINNING_MIN, id_beginning
 from app.core.search.parse import parse
 from app.core.search.query import Query, QueryError
@@ -47,6 +48,16 @@ def flag_of(request: web.Request, name: str) -> bool:
     if text not in ("true", "false"):
         raise parameter_problem(name, f"{name} must be true or false; {text!r} was given.")
     return text == "true"
+
+
+def marks_of(request: web.Request) -> frozenset[Mark]:
+    """The marks in `keep`, separated by commas; none when it is not given."""
+    text = request.query.get("keep")
+    names = text.split(",") if text is not None else []
+    known = get_args(Mark)
+    if any(name not in known for name in names):
+        raise parameter_problem("keep", f"keep must be {' or '.join(known)}, or both with a comma; {text!r} was given.")
+    return frozenset(mark for mark in known if mark in names)
 
 
 def beginning_of(request: web.Request) -> str | None:

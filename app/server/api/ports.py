@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from app.core.clearing import Mark
 from app.core.clock_problem import ClockProblem
 from app.core.model import (
     Capture,
@@ -37,6 +38,8 @@ class EndpointsDoor(Protocol):
     async def create(self, draft: EndpointDraft) -> Endpoint: ...
 
     async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint: ...
+
+    async def move(self, endpoint_id: int, position: int) -> None: ...
 
     async def delete(self, endpoint_id: int) -> None: ...
 
@@ -70,7 +73,7 @@ class CapturesDoor(Protocol):
 
     async def delete(self, ids: Sequence[str]) -> None: ...
 
-    async def clear(self, endpoint_id: int) -> None: ...
+    async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None: ...
 
     def counts(self, endpoint_id: int) -> Counts: ...
 

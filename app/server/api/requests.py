@@ -16,6 +16,7 @@ from app.server.api.parameters import (
     cursor_text,
     flag_of,
     limit_of,
+    marks_of,
     query_of,
 )
 from app.server.api.ports import ApiDoors
@@ -39,7 +40,7 @@ class RequestCalls:
             Route("GET", "/requests/{id}/body", self.body, ("decoded",)),
             Route("PATCH", "/requests/{id}", self.change),
             Route("DELETE", "/requests/{id}", self.delete),
-            Route("DELETE", "/endpoints/{slug}/requests", self.clear),
+            Route("DELETE", "/endpoints/{slug}/requests", self.clear, ("keep",)),
         ]
 
     async def list(self, request: web.Request) -> web.Response:
@@ -96,6 +97,8 @@ class RequestCalls:
         return done()
 
     async def clear(self, request: web.Request) -> web.Response:
-        """All requests of an endpoint."""
-        await self._doors.captures.clear(endpoint_named(self._doors.endpoints, request.match_info["slug"]).id)
+        """All requests of an endpoint, but those with a mark that `keep` names."""
+        keep = marks_of(request)
+        endpoint = endpoint_named(self._doors.endpoints, request.match_info["slug"])
+        await self._doors.captures.clear(endpoint.id, keep)
         return done()

@@ -37,7 +37,7 @@ class AuthPatch(Record, frozen=True, omit_defaults=True):
 
 class EndpointPatch(Record, frozen=True, omit_defaults=True):
     """The body of `PATCH /endpoints/{slug}`: fields left out stay, `"forward_url": null` clears it, and so does
-    `"storage_limit": null`."""
+    `"storage_limit": null`. `position` is the place in the list of endpoints, from 1."""
 
     name: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -50,6 +50,7 @@ class EndpointPatch(Record, frozen=True, omit_defaults=True):
     reply: ReplyPatch | UnsetType = UNSET
     forward: ForwardPatch | UnsetType = UNSET
     auth: AuthPatch | UnsetType = UNSET
+    position: int | UnsetType = UNSET
 
 
 class RequestPatch(Record, frozen=True, omit_defaults=True):
@@ -61,11 +62,13 @@ class RequestPatch(Record, frozen=True, omit_defaults=True):
 
 
 class EndpointOut(Record, frozen=True):
-    """An endpoint with its capture URL and what it holds. `storage_limit_reached`: its oldest requests are being
-    deleted for its limit, or its capturing has stopped, as `when_full` says."""
+    """An endpoint with its capture URL and what it holds. `position` is its place in the list, from 1.
+    `storage_limit_reached`: its oldest requests are being deleted for its limit, or its capturing has stopped, as
+    `when_full` says."""
 
     slug: str
     url: str
+    position: int
     name: str
     description: str
     retention_days: int
@@ -100,7 +103,8 @@ class Source(Record, frozen=True):
 
 class SummaryOut(Record, frozen=True):
     """A captured request as lists show it. `provider` and `event` are null where nobody knows who sent it, `note` where
-    there is none."""
+    there is none. `gist` says in a few words what came; null for one that was stored by an older version and is not
+    described yet."""
 
     id: str
     endpoint: str
@@ -117,10 +121,12 @@ class SummaryOut(Record, frozen=True):
     note: str | None
     provider: str | None
     event: str | None
+    gist: str | None
 
 
 class DeliveryOut(Record, frozen=True):
-    """One mirroring of a request and its outcome; `endpoint` is a slug."""
+    """One mirroring of a request and its outcome; `endpoint` is a slug, `url` what was requested, with sub-path and
+    query."""
 
     id: str
     request: str
@@ -151,7 +157,8 @@ class RequestOut(SummaryOut, frozen=True):
 
 
 class RefusalOut(Record, frozen=True):
-    """A request that was not captured, and why. `GET /refused/{id}/raw` has its first `raw_size` bytes as they came."""
+    """A request that was not captured, and why. `endpoint` is the slug of the endpoint it was for, null where there is
+    none. `GET /refused/{id}/raw` has its first `raw_size` bytes as they came."""
 
     id: int
     at: str
@@ -160,6 +167,7 @@ class RefusalOut(Record, frozen=True):
     reason: str
     method: str
     target: str
+    endpoint: str | None
     raw_size: int
 
 

@@ -36,11 +36,12 @@ def merged(base: S, patch: msgspec.Struct) -> S:
     return msgspec.structs.replace(base, **changes)
 
 
-def endpoint_out(endpoint: Endpoint, url: str, counts: Counts, use: StorageUse) -> EndpointOut:
-    """The shape of `endpoint`."""
+def endpoint_out(endpoint: Endpoint, url: str, position: int, counts: Counts, use: StorageUse) -> EndpointOut:
+    """The shape of `endpoint`, which is at `position` of the list."""
     return EndpointOut(
         slug=endpoint.slug,
         url=url,
+        position=position,
         name=endpoint.name,
         description=endpoint.description,
         retention_days=endpoint.retention_days,
@@ -89,6 +90,7 @@ def summary_out(row: Summary, slug: str) -> SummaryOut:
         note=row.note,
         provider=row.provider,
         event=row.event,
+        gist=row.gist,
     )
 
 
@@ -116,6 +118,7 @@ def request_out(capture: Capture, slug: str, deliveries: list[Delivery]) -> Requ
         note=capture.note,
         provider=capture.provider,
         event=capture.event,
+        gist=capture.gist,
         delivery_id=capture.delivery_id,
         deliveries=tuple(delivery_out(delivery, slug) for delivery in deliveries),
     )
@@ -127,7 +130,7 @@ def delivery_out(delivery: Delivery, slug: str) -> DeliveryOut:
         id=delivery.id,
         request=delivery.capture_id,
         endpoint=slug,
-        url=delivery.url,
+        url=delivery.request_url,
         state=delivery.state,
         queued_at=rfc3339(delivery.queued_at),
         started_at=_time(delivery.started_at),
@@ -140,8 +143,8 @@ def delivery_out(delivery: Delivery, slug: str) -> DeliveryOut:
     )
 
 
-def refusal_out(refusal: Refusal) -> RefusalOut:
-    """The shape of a refused request."""
+def refusal_out(refusal: Refusal, endpoint: str | None) -> RefusalOut:
+    """The shape of a refused request to the endpoint of this slug."""
     return RefusalOut(
         id=refusal.id,
         at=rfc3339(refusal.at),
@@ -150,6 +153,7 @@ def refusal_out(refusal: Refusal) -> RefusalOut:
         reason=refusal.reason,
         method=refusal.method,
         target=refusal.target,
+        endpoint=endpoint,
         raw_size=refusal.raw_size,
     )
 

@@ -8,7 +8,8 @@ import msgspec
 from aiohttp import web
 
 from app.core.errors import StorageUnavailableError
-from app.core.model import StorageSize
+from app.core.model import Refusal, StorageSize
+from app.core.target_slug import slug_of
 from app.server.api.account import endpoints_held
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
@@ -94,7 +95,11 @@ class StateCalls:
             at = shown[-1].at
             before = key.given if key is not None and key.at == at else 0
             following = cursor_text(RefusedKey(at, before + sum(row.at == at for row in shown)))
-        return answer(Page(tuple(map(refusal_out, shown)), following))
+        return answer(Page(tuple(refusal_out(row, self._slug(row)) for row in shown), following))
+
+    def _slug(self, refusal: Refusal) -> str | None:
+        slug = slug_of(refusal.target)
+        return slug if slug and self._doors.endpoints.by_slug(slug) is not None else None
 
     async def raw(self, request: web.Request) -> web.Response:
         """What came of a refused request, as it came, at most 64 KiB."""

@@ -55,8 +55,7 @@ class AboutDialog(Dialog):
 
     def sizeHint(self) -> QSize:
         """As high as its wrapped lines need; the layout's own hint is of a width where a long path fits."""
-        layout = self.layout()
-        return QSize(WIDTH, layout.totalHeightForWidth(WIDTH) if layout else 0)
+        return self.sized_for(WIDTH)
 
     def event(self, event: QEvent) -> bool:
         """Follow what appears in it."""

@@ -15,11 +15,13 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
+from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label
 
-WIDTH, LIST_WIDTH = 920, 248
+WIDTH, HEIGHT, LIST_WIDTH = 920, 640, 248
 COMPONENT = Qt.ItemDataRole.UserRole
 
 
@@ -34,6 +36,7 @@ class LicencesDialog(Dialog):
         self.search.setPlaceholderText("Search names and licences")
         self.search.setAccessibleName("Search names and licences")
         self.search.setClearButtonEnabled(True)
+        name_clear_button(self.search)
         self.list.setAccessibleName("Software inside Hookline")
         self.list.setUniformItemSizes(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -56,11 +59,8 @@ class LicencesDialog(Dialog):
         tasks.start(self._fill(), "read the licences")
 
     def sizeHint(self) -> QSize:
-        """Never larger than the window it stands on."""
-        below = self.parentWidget()
-        while below is not None and (beyond := below.parentWidget()) is not None:
-            below = beyond  # the dialog it was opened from may be smaller
-        return QSize(WIDTH, min(640, below.height() - 48) if below else 640)
+        """Never larger than the screen."""
+        return bounded(self, QSize(WIDTH, HEIGHT))
 
     def is_idle(self) -> bool:
         """Always: it shows only."""

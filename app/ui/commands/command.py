@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QApplication
 
 from app.ui.theme.theme import Theme
 
@@ -43,6 +44,12 @@ class Command(QAction):
         """What it does, with its first key in parentheses."""
         key = self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         return f"{self.text()} ({key})" if key else self.text()
+
+    def event(self, event: QEvent) -> bool:
+        """While a menu is open, keys do nothing in the widget behind it that has the keyboard."""
+        if event.type() == QEvent.Type.Shortcut and QApplication.activePopupWidget() is not None:
+            return True
+        return super().event(event)
 
     @Slot()
     def _recolour(self) -> None:

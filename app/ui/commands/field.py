@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-PLACEHOLDER = "Search commands, endpoints and saved filters"
+PLACEHOLDER = "Search commands, endpoints and requests"
 LENGTH_MAX = 2_000
 _STAYS = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
 """The focus comes back by itself: another window is in front, or a menu is open."""

@@ -25,11 +25,8 @@ from app.ui.commands.rows import ROW, FoundList, FoundModel
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
-from app.ui.widgets.labels import label
 
 WIDTH, ROWS_SEEN = 680, 10
-NOTHING = "Nothing is called that."
-NOTHING_HINT = "A filter such as method:POST or since:2h searches all requests, a request's id opens it."
 HEAD = 50
 """Height of the line with what separates it from the rows."""
 _SHADOW, _DROP = 28, 8
@@ -47,7 +44,9 @@ class Palette(QWidget):
         self.entries: Callable[[], Sequence[Entry]] = tuple
         """What there is, asked at each opening."""
         self.typed: Callable[[str], Sequence[Entry]] = _none
-        """What can be done with a text itself."""
+        """What can be done with a text itself; before all that is found."""
+        self.words: Callable[[str], Sequence[Entry]] = _none
+        """A search for a text's words; after all that is found, so that a text never leads nowhere."""
         self._recent, self._theme = recent, theme
         self._known: Sequence[Entry] = ()
         self._lately: Sequence[str] = ()
@@ -56,7 +55,6 @@ class Palette(QWidget):
         self.field = PaletteField(self.panel)
         self.rows = FoundList(theme, self.panel)
         self.model = FoundModel(self)
-        self.nothing = QWidget(self.panel)
         self._glass = QLabel(self.panel)
         self._build()
         self.field.textChanged.connect(self._search)
@@ -151,13 +149,10 @@ class Palette(QWidget):
     @Slot()
     def _search(self) -> None:
         text = self.field.text()
-        found = [*map(Found, self.typed(text)), *find(self._known, text, self._lately)]
+        found = [*map(Found, self.typed(text)), *find(self._known, text, self._lately), *map(Found, self.words(text))]
         self.model.show(found)
         self.rows.setCurrentIndex(self.model.index(0))
         self.rows.scrollToTop()
-        self.rows.setVisible(bool(found))
-        self.nothing.setVisible(not found)
-        self.field.setAccessibleDescription("" if found else NOTHING)
         self._place()
 
     @Slot(object)
@@ -204,8 +199,7 @@ class Palette(QWidget):
         top = max(metrics.SPACE_5, window.height() // 10)
         room = min(ROWS_SEEN, (window.height() - top - metrics.SPACE_6 - HEAD) // ROW)
         self.rows.setFixedHeight(ROW * max(1, min(self.model.rowCount(), room)))
-        below = self.rows.height() if self.model.rowCount() else self.nothing.sizeHint().height()
-        height = HEAD + below + 2 * metrics.SPACE_2
+        height = HEAD + self.rows.height() + 2 * metrics.SPACE_2
         left = (window.width() - width) // 2
         self.setGeometry(left - _SHADOW, top - _SHADOW, width + 2 * _SHADOW, height + 2 * _SHADOW)
         self.panel.setGeometry(_SHADOW, _SHADOW, width, height)
@@ -222,15 +216,9 @@ class Palette(QWidget):
         top.setSpacing(metrics.SPACE_1)
         top.addWidget(self._glass)
         top.addWidget(self.field, 1)
-        words = QVBoxLayout(self.nothing)
-        words.setContentsMargins(metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3)
-        words.setSpacing(metrics.SPACE_1)
-        words.addWidget(label(NOTHING, "", self.nothing))
-        words.addWidget(label(NOTHING_HINT, "faint", self.nothing, wrap=True))
         below = QVBoxLayout()
         below.setContentsMargins(metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
         below.addWidget(self.rows)
-        below.addWidget(self.nothing)
         column = QVBoxLayout(self.panel)
         column.setContentsMargins(1, 1, 1, 1)
         column.setSpacing(0)

@@ -16,9 +16,11 @@ from app.ui.commands.caps import Caps, KeyCaps, caps_of, spoken
 from app.ui.commands.unnamed import UNNAMED
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label
 
 WIDTH, HEIGHT_MAX = 880, 640
@@ -61,6 +63,7 @@ class ShortcutSheet(Dialog):
         self.search.setPlaceholderText("Search commands and keys")
         self.search.setAccessibleName("Search commands and keys")
         self.search.setClearButtonEnabled(True)
+        name_clear_button(self.search)
         self.blocks = [GroupBlock(group, lines, theme, self) for group, lines in lines_of(book).items()]
         self.none = label("No shortcut is called that.", "faint", self)
         self.none.hide()
@@ -74,11 +77,9 @@ class ShortcutSheet(Dialog):
         self.resize(self.sizeHint())
 
     def sizeHint(self) -> QSize:
-        """All of it where the window below has room."""
-        below = self.parentWidget()
+        """All of it where there is room."""
         height = self._content.sizeHint().height() + 180
-        room = min(HEIGHT_MAX, below.height() - 48) if below else HEIGHT_MAX
-        return QSize(min(WIDTH, below.width() - 48) if below else WIDTH, min(height, room))
+        return bounded(self, QSize(WIDTH, min(height, HEIGHT_MAX)))
 
     def is_idle(self) -> bool:
         """Always: it shows only."""

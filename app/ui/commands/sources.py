@@ -12,9 +12,11 @@ from app.core.links import LinkError, RequestLink, link_to_request, parse_link
 from app.core.model import Endpoint
 from app.core.search.parse import parse
 from app.core.search.query import All, Either, Filter, Not, QueryError, Term
+from app.core.search.writing import literal
 from app.ui.commands.book import CommandBook, Group, name_of
 from app.ui.commands.caps import caps_of
 from app.ui.commands.entry import Entry
+from app.ui.search.line import LENGTH_MAX
 from app.ui.search.saved import SavedFilter
 
 SHOWN_MAX = 200
@@ -80,14 +82,24 @@ def saved_filters(held: Sequence[SavedFilter], use: Callable[[str], object]) -> 
 def typed(text: str, open_request: Callable[[str], object], search: Callable[[str], object]) -> list[Entry]:
     """What can be done with a text that is a request's id, a link to a request, or a filter."""
     text = text.strip()
-    found = []
     request = _request_id(text)
     if request is not None:
-        found.append(Entry("", f"Open request {request}", "Request", partial(open_request, request), "body"))
-    if request == text.lower() or (request is None and _is_filter(text)):
-        shown = escape(text[:SHOWN_MAX])
-        found.append(Entry("", f"Search all requests for {shown}", "Search", partial(search, text), "search"))
-    return found
+        return [Entry("", f"Open request {request}", "Request", partial(open_request, request), "body")]
+    if _is_filter(text):
+        return [
+            Entry("", f"Search all requests for {escape(text[:SHOWN_MAX])}", "Search", partial(search, text), "search")
+        ]
+    return []
+
+
+def words(text: str, search: Callable[[str], object]) -> list[Entry]:
+    """A search for what is typed, word for word; none for nothing."""
+    text = text.strip()
+    query = literal(text, LENGTH_MAX)
+    if not query:
+        return []
+    shown = f"Search all requests for “{escape(text[:SHOWN_MAX])}”"
+    return [Entry("", shown, "Search", partial(search, query), "search")]
 
 
 def _command(group: Group, action: QAction) -> Entry:

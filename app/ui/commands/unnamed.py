@@ -20,6 +20,11 @@ UNNAMED = (
     Unnamed(group=Group.LIST, text="Previous request", keys=("K", "Up")),
     Unnamed(group=Group.LIST, text="Oldest request", keys=("End",)),
     Unnamed(group=Group.LIST, text="Back to the list, then show all", keys=("Esc",)),
+    Unnamed(group=Group.REQUEST, text="Decode the value at the cursor", keys=("Ctrl+E",)),
     Unnamed(group=Group.GO_TO, text="Endpoint 1 to 9", keys=("Ctrl+1", "Ctrl+9"), span=True),
+    Unnamed(group=Group.ENDPOINT, text="Move the endpoint in the sidebar", keys=("Alt+Up", "Alt+Down")),
+    Unnamed(group=Group.ENDPOINT, text="To the endpoint's switch in the sidebar", keys=("Left",)),
+    Unnamed(group=Group.ENDPOINT, text="Edit the endpoint in the sidebar", keys=("F2",)),
 )
-"""Those of the list are handled in `ui/requests/view.py` and `endpoint_page.py`, the numbers in `ui/frame/keys.py`."""
+"""Those of the list are handled in `ui/requests/view.py` and `endpoint_page.py`, the numbers in `ui/frame/keys.py`,
+those of the sidebar in `ui/frame/endpoint_row.py`, decoding in `ui/detail/value_decoder.py`."""

@@ -21,6 +21,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
+from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.labels import ElidedLabel, label
@@ -106,6 +107,7 @@ class DashboardPage(QWidget):
         self._place = ElidedLabel("", "muted", self)
         self.filter.setPlaceholderText("Filter endpoints")
         self.filter.setClearButtonEnabled(True)
+        name_clear_button(self.filter)
         self.filter.setFixedWidth(220)
         self.filter.setAccessibleName("Filter endpoints")
         words = QVBoxLayout()
@@ -134,7 +136,7 @@ class DashboardPage(QWidget):
         )
         action = f"Create “{FIRST_NAME}”"
         empty = EmptyState("", "Catch your first webhook", text, self._theme, self, action=action)
-        own = Button("Set one up myself…", self._theme, empty, kind="link")
+        own = Button("Custom endpoint…", self._theme, empty, kind="link")
         own.clicked.connect(self._actions.create)
         empty.body.insertWidget(empty.body.count() - 1, own, 0, Qt.AlignmentFlag.AlignHCenter)
         return empty

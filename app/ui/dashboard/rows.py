@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from app.core.model import Endpoint
@@ -16,6 +16,7 @@ from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card
 from app.ui.widgets.labels import label
+from app.ui.widgets.tab_order import order_tabs
 
 FIRST, BATCH = 12, 6
 """Rows made at once, and in each later turn of the loop: none may hold it up for long."""
@@ -24,6 +25,8 @@ _HEADING = 36
 
 class EndpointRows(Card):
     """`facts` tells what an endpoint's row shows now."""
+
+    accessible_role = QAccessible.Role.List
 
     opened = Signal(object)
     menu_wanted = Signal(object, object)
@@ -74,9 +77,18 @@ class EndpointRows(Card):
             row = self._rows.pop(gone)
             row.hide()
             row.deleteLater()
+        self._put_in_order()
         self.refresh()
         self._add_batch()
         self._fit()
+
+    def _put_in_order(self) -> None:
+        """Rows that are there already may have been moved."""
+        present = [row for endpoint in self._wanted if (row := self._rows.get(endpoint.id)) is not None]
+        if [self._list.indexOf(row) for row in present] != list(range(len(present))):
+            for place, row in enumerate(present):
+                self._list.insertWidget(place, row)
+            order_tabs(self._holder)
 
     @Slot()
     def refresh(self) -> None:
@@ -109,15 +121,17 @@ class EndpointRows(Card):
     @Slot()
     def _add_batch(self) -> None:
         most = BATCH if self._rows else FIRST
-        added = 0
-        for place, endpoint in enumerate(self._wanted):
+        added = place = 0
+        for endpoint in self._wanted:
             if endpoint.id in self._rows:
+                place += 1
                 continue
             if added == most:
                 self._more.start()
                 break
             self._list.insertWidget(place, self._new_row(endpoint))
             added += 1
+            place += 1
 
     def _new_row(self, endpoint: Endpoint) -> EndpointLine:
         row = EndpointLine(self._facts(endpoint), self._theme, self._holder)

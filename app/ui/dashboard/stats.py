@@ -37,10 +37,10 @@ class Stats(QWidget):
         self._values = {key: label("0", "title", self) for key, _, _, _ in _CELLS}
         self._plan = label("", "title", self)
         self._plan_note = ElidedLabel("", "small", self)
-        self._meter = Meter(theme, self)
+        self._meter = Meter("Endpoints", theme, self)
         self._size = label("—", "title", self)
         self._size_note = ElidedLabel("", "small", self)
-        self._size_meter = Meter(theme, self)
+        self._size_meter = Meter("Storage", theme, self)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(metrics.SPACE_4)
@@ -106,11 +106,12 @@ class Stats(QWidget):
             cell = QWidget(card)
             cell.setToolTip(text)
             column = QVBoxLayout(cell)
-            column.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3)
+            left = metrics.SPACE_3 if place else metrics.SPACE_4
+            column.setContentsMargins(left, metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3)
             column.setSpacing(metrics.SPACE_1)
             column.addWidget(label(title, "small", cell))
             column.addWidget(self._values[key])
-            column.addWidget(label(note, "faint", cell))
+            column.addWidget(ElidedLabel(note, "faint", cell))
             row.addWidget(cell, 1)
         card.body.addLayout(row)
         return card

@@ -45,7 +45,7 @@ class TrayMenu(QMenu):
     @Slot()
     def refresh(self) -> None:
         """Say what is so now."""
-        self._hold.setText("Go on" if self._pause.on else "Pause")
+        self._hold.setText("Resume" if self._pause.on else "Pause")
         found = self._unread.newest(ENDPOINTS)
         self._above.setVisible(bool(found))
         for place, action in enumerate(self._endpoints):

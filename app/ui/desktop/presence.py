@@ -32,7 +32,7 @@ NO_TRAY = "There is no tray now, so closing quits."
 STAYS = Notice(
     key="closed to the tray",
     title="Hookline keeps running",
-    text="It is in the tray and goes on capturing. Its menu there ends it.",
+    text="It is in the tray and keeps capturing. To quit, use its menu there.",
 )
 TRYING = Notice(key="trial", title="Hookline", text="This is what a notification looks like.")
 

@@ -29,14 +29,15 @@ class Notice(Record, frozen=True):
 
 
 def notice_for(endpoint: Endpoint, newest: Summary, count: int, providers: Mapping[str, str]) -> Notice:
-    """`POST /orders · invoice.paid · Stripe` for one request, `37 new requests` for several."""
+    """`POST /orders · invoice.paid · Stripe`, `POST · JSON · id, total`; for several `37 new requests`."""
     name = shortened(escape(endpoint.name), NAME_MAX)
     if count > 1:
         return Notice(key=endpoint.slug, title=name, text=count_of(count, "new request"))
     path = shortened(escape(below_slug(newest.target[: 4 * PATH_MAX])), PATH_MAX)
-    sender = shortened(sender_line(newest.provider, newest.event, providers), SENDER_MAX)
-    line = f"{shortened(escape(newest.method), METHOD_MAX)} {path}"
-    text = f"{line} · {sender}" if sender else line
+    sender = sender_line(newest.provider, newest.event, providers) or escape(newest.gist or "")
+    method = shortened(escape(newest.method), METHOD_MAX)
+    line = method if path == "/" and sender else f"{method} {path}"
+    text = f"{line} · {shortened(sender, SENDER_MAX)}" if sender and sender != path else line
     return Notice(key=endpoint.slug, title=name, text=text, capture_id=newest.id)
 
 

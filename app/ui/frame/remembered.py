@@ -1,4 +1,4 @@
-"""Where the window was, how it was divided and what its chart showed, kept in `window.ini` in the data folder."""
+"""Where the window was, how it was divided, which page and chart it showed: `window.ini` in the data folder."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from PySide6.QtWidgets import QMainWindow, QSplitter
 
 from app.core.activity.axis import Span
 from app.ui.activity.strip import ActivityStrip
+from app.ui.widgets.fit_screen import fit
+
+FIRST_SIZE = (1280, 800)
 
 
 class Remembered:
@@ -18,10 +21,11 @@ class Remembered:
         self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
 
     def restore(self, window: QMainWindow) -> None:
-        """Put the window where it was; the first time in a good size."""
+        """Put the window where it was, as far as the screen has room; the first time in a good size."""
         geometry = self._file.value("window/geometry", QByteArray(), type=QByteArray)
         if not (isinstance(geometry, QByteArray) and not geometry.isEmpty() and window.restoreGeometry(geometry)):
-            window.resize(1280, 800)
+            window.resize(*FIRST_SIZE)
+        fit(window)
         for splitter in _named(window):
             state = self._file.value(f"splitter/{splitter.objectName()}", QByteArray(), type=QByteArray)
             if isinstance(state, QByteArray) and not state.isEmpty():
@@ -31,8 +35,14 @@ class Remembered:
             span = str(self._file.value("activity/span", Span.HOUR.value, type=str))
             strip.set_span(Span(span) if span in set(Span) else Span.HOUR)
 
-    def save(self, window: QMainWindow) -> None:
-        """Remember the window as it is."""
+    def page(self) -> tuple[str, str | None]:
+        """The page that was shown last, and the slug of the endpoint where it was one's; ("", None) the first time."""
+        name, _, slug = str(self._file.value("window/page", "", type=str)).partition("/")
+        return name, slug or None
+
+    def save(self, window: QMainWindow, page: str, slug: str | None) -> None:
+        """Remember the window as it is, and the page that it shows."""
+        self._file.setValue("window/page", f"{page}/{slug}" if slug else page)
         self._file.setValue("window/geometry", window.saveGeometry())
         for splitter in _named(window):
             self._file.setValue(f"splitter/{splitter.objectName()}", splitter.saveState())

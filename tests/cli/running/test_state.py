@@ -51,7 +51,7 @@ def test_refused_requests_are_listed_with_their_reason(program: Program, run: Ru
 
 def test_deliveries_are_listed_and_the_failed_ones_alone(program: Program, run: Run) -> None:
     run("endpoint", "edit", "orders", "--forward-url", "http://127.0.0.1:9/in")
-    send(program, "/catch/orders/paid")
+    send(program, "/catch/orders/paid?a=%20b")
     end = time.monotonic() + 20
     while not (rows := run("deliveries", "orders", "--failed").out.splitlines()):
         assert time.monotonic() < end, run("deliveries").out
@@ -59,9 +59,10 @@ def test_deliveries_are_listed_and_the_failed_ones_alone(program: Program, run: 
     _, endpoint, request, state, status, _, target, error = row.split("\t")
     assert (endpoint, state, status) == ("orders", "failed", "-")
     assert request == run("requests", "orders", "--json").json[0]["id"]
-    assert target.startswith("http://127.0.0.1:9/in")
+    assert target == "http://127.0.0.1:9/in/paid?a=%20b"
     assert error != "-"
     assert [one["request"] for one in run("deliveries", "--json").json] == [request]
+    assert f"{target}: failed." in run("show", request).out
     assert run("deliveries", "none").code == 1
     run("endpoint", "add", "Other", "--slug", "other")
     nothing = run("deliveries", "other")

@@ -30,7 +30,7 @@ async def test_deliveries_tell_what_became_of_mirroring(desk: Desk, bus: Bus) ->
     await forwarder.stop()
     page = (await desk.client.get("/deliveries", params={"request": capture.id})).json()
     row = page["items"][0]
-    assert (row["id"], row["request"], row["url"]) == (queued[0]["id"], capture.id, "http://127.0.0.1:9/")
+    assert (row["id"], row["request"], row["url"]) == (queued[0]["id"], capture.id, "http://127.0.0.1:9/orders?x=1")
     assert (row["state"], row["error"]) == ("failed", "Nothing is listening at 127.0.0.1:9 (connection refused).")
     assert page["next"] is None
     onward = {"request": capture.id, "cursor": cursor_text(row["id"])}

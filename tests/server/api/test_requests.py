@@ -13,7 +13,7 @@ from tests.server.api.conftest import Desk, fields, problem
 
 async def test_summaries_newest_first_of_all_or_one(desk: Desk) -> None:
     one, two = await desk.endpoint(slug="one"), await desk.endpoint(slug="two")
-    made = [await desk.capture(endpoint) for endpoint in (one, two, one)]
+    made = [await desk.capture(endpoint, gist="JSON · a") for endpoint in (one, two, one)]
     page = (await desk.client.get("/requests")).json()
     assert [item["id"] for item in page["items"]] == [capture.id for capture in reversed(made)]
     assert [item["endpoint"] for item in page["items"]] == ["one", "two", "one"]
@@ -36,6 +36,7 @@ async def test_summaries_newest_first_of_all_or_one(desk: Desk) -> None:
             "note": None,
             "provider": None,
             "event": None,
+            "gist": "JSON · a",
         }
     ]
     problem(await desk.client.get("/requests?endpoint=three"), 404, "not-found")
@@ -62,7 +63,12 @@ async def test_one_in_full(desk: Desk) -> None:
     endpoint = await desk.endpoint(slug="one")
     headers = (("x-b", "1"), ("X-A", "\xff\xe9"), ("X-B", "2"), ("x-b", "1"))
     made = await desk.capture(
-        endpoint, b"\x00\xff", headers=headers, trailers=headers[1:3], received_at=1_700_000_000_000_001
+        endpoint,
+        b"\x00\xff",
+        headers=headers,
+        trailers=headers[1:3],
+        received_at=1_700_000_000_000_001,
+        gist="binary · 2 B",
     )
     read = (await desk.client.get(f"/requests/{made.id}")).json()
     assert read == {
@@ -87,6 +93,7 @@ async def test_one_in_full(desk: Desk) -> None:
         "note": None,
         "provider": None,
         "event": None,
+        "gist": "binary · 2 B",
         "delivery_id": None,
         "deliveries": [],
     }
@@ -136,6 +143,21 @@ async def test_delete_all_of_an_endpoint(desk: Desk) -> None:
     assert [item["id"] for item in left] == [kept.id]
     assert (await desk.client.get("/endpoints/one")).json()["request_count"] == 0
     problem(await desk.client.delete("/endpoints/none/requests"), 404, "not-found")
+
+
+async def test_delete_all_but_what_is_marked(desk: Desk) -> None:
+    endpoint = await desk.endpoint(slug="one")
+    made = [await desk.capture(endpoint) for _ in range(4)]
+    await desk.store.captures.star([made[0].id])
+    await desk.store.captures.set_note(made[2].id, "mine")
+    for wrong in ("", "starred,", "read", "starred noted"):
+        told = problem(await desk.client.delete(f"/endpoints/one/requests?keep={wrong}"), 400, "invalid-parameter")
+        assert "starred or noted" in told["detail"]
+    assert len((await desk.client.get("/requests")).json()["items"]) == 4
+    for keep, left in (("starred,noted", [2, 0]), ("noted", [2])):
+        assert (await desk.client.delete("/endpoints/one/requests", params={"keep": keep})).status_code == 204
+        items = (await desk.client.get("/requests")).json()["items"]
+        assert [item["id"] for item in items] == [made[number].id for number in left]
 
 
 async def test_the_plan_and_totals_in_the_status(desk: Desk) -> None:

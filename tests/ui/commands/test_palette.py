@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.links import link_to_request
 from app.core.model import Plan
+from app.core.search.query import Word
 from app.ui.commands.palette import Palette
 from app.ui.commands.recent import KEPT, KEY, Recent
 from app.ui.commands.rows import ROW
@@ -233,7 +234,7 @@ class TestFinding:
                 other = await desk.endpoint(name="Other", slug="partner-uploads")
                 palette = press_open(window)
                 QTest.keyClicks(palette.field, "emile")
-                assert texts(palette) == ["<b>Émile</b> & co"]
+                assert texts(palette) == ["<b>Émile</b> & co", "Search all requests for “emile”"]
                 assert palette.model.at(0).entry.caps == ()
                 QTest.keyClick(palette.field, Qt.Key.Key_Return)
                 assert window.requests.endpoint_id == first.id
@@ -272,7 +273,9 @@ class TestFinding:
                 palette = press_open(window)
                 for words in ("words alone", "method:NONE", "since:", "a OR"):
                     palette.field.setText(words)
-                    assert not any(text.startswith("Search") for text in texts(palette)), words
+                    assert [text for text in texts(palette) if text.startswith("Search")] == [
+                        f"Search all requests for “{words}”"
+                    ]
 
         run(scene())
 
@@ -293,19 +296,27 @@ class TestFinding:
 
         run(scene())
 
-    def test_nothing_found_says_so(self, run: Scene, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        "text", ['zzqqzz "x" (y)', "-is:starred OR", "method:POST", "dash", '\\"', "  two   words ", "is:unread -x"]
+    )
+    def test_the_last_row_searches_all_requests_for_the_words(self, run: Scene, tmp_path: Path, text: str) -> None:
         async def scene() -> None:
-            async with shown(tmp_path) as (_, window):
+            async with shown(tmp_path, endpoints=2) as (desk, window):
+                window.show_endpoint(desk.store.endpoints.all()[0].id)
                 palette = press_open(window)
-                QTest.keyClicks(palette.field, "zzqqzz")
-                assert palette.nothing.isVisible()
-                assert palette.rows.isHidden()
-                assert palette.field.accessibleDescription()
-                QTest.keyClick(palette.field, Qt.Key.Key_Down)
+                assert not any("Search all" in one for one in texts(palette))
+                palette.field.setText(text)
+                assert texts(palette)[-1] == f"Search all requests for “{text.strip()}”"
+                for _ in texts(palette)[1:]:
+                    QTest.keyClick(palette.field, Qt.Key.Key_Down)
                 QTest.keyClick(palette.field, Qt.Key.Key_Return)
-                assert palette.isVisible()
-                palette.field.clear()
-                assert palette.rows.isVisible()
+                assert palette.isHidden()
+                assert window.pages.currentWidget() is window.requests
+                assert window.requests.endpoint_id is None
+                query = window.requests.filter.bar.query
+                assert query is not None
+                assert [term.text for term in query.terms if isinstance(term, Word)] == text.split()
+                assert len(query.terms) == len(text.split())
 
         run(scene())
 

@@ -199,6 +199,18 @@ class TestWords:
         long = factories.capture(target="/catch/x/" + "y" * 60_000).summary()
         assert len(notice_for(endpoint, long, 1, {}).text) <= PATH_MAX + 10
 
+    def test_what_nobody_known_sent_is_told_by_what_came(self) -> None:
+        draft = factories.draft(name="Orders", slug="a-slug")
+        endpoint = Endpoint(id=1, created_at=0, **msgspec.structs.asdict(draft))
+
+        def told(target: str, gist: str | None) -> str:
+            return notice_for(endpoint, factories.capture(target=target, gist=gist).summary(), 1, {}).text
+
+        assert told("/catch/x", "JSON · id, total") == "POST · JSON · id, total"
+        assert told("/catch/x/new", "JSON · id, total") == "POST /new · JSON · id, total"
+        assert told("/catch/x/new", "/new") == "POST /new"
+        assert told("/catch/x", None) == "POST /"
+
 
 class TestChoices:
     def test_they_are_kept_by_slug_and_nonsense_counts_as_off(self, tmp_path: Path) -> None:

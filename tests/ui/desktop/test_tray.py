@@ -101,10 +101,10 @@ class TestMenu:
                 shown.tray.entry("Pause").trigger()
                 assert shown.window.pause.on
                 assert shown.tray.tooltip == "Hookline · paused · listening on 127.0.0.1:8787"
-                shown.tray.entry("Go on").trigger()
+                shown.tray.entry("Resume").trigger()
                 assert not shown.window.pause.on
                 shown.window.pause.set(True)
-                assert "Go on" in shown.tray.entries()
+                assert "Resume" in shown.tray.entries()
 
         run(scene())
 

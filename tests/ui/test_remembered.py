@@ -1,0 +1,107 @@
+"""What a window is like at the next start: its dividers, its page, its windows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QSettings
+
+from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
+from app.ui.main_window import MainWindow
+from tests.ui.desk import Desk, open_desk
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+@asynccontextmanager
+async def started(desk: Desk) -> AsyncIterator[MainWindow]:
+    """One start of the window, shown in front, to its end."""
+    window = desk.window()
+    window.show()
+    window.activateWindow()
+    await until(window.isActiveWindow)
+    await settle()
+    try:
+        yield window
+    finally:
+        window.close()
+        await desk.tasks.cancel_all()
+        window.deleteLater()
+        await settle()
+
+
+def test_the_divider_between_list_and_detail_stays_where_it_was_put(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_desk(tmp_path, endpoints=1) as desk:
+            async with started(desk) as window:
+                window.resize(1200, 700)
+                window.show_endpoint(desk.store.endpoints.all()[0].id)
+                await settle()
+                window.requests.splitter.setSizes([452, sum(window.requests.splitter.sizes()) - 452])
+                put = window.requests.splitter.sizes()
+                assert put[0] == 452
+                window.show_page(DASHBOARD)
+            async with started(desk) as window:
+                assert window.pages.currentWidget() is window.dashboard  # the page with the divider is never seen
+            async with started(desk) as window:
+                window.show_page(ALL_REQUESTS)
+                await settle()
+                assert window.requests.splitter.sizes() == put
+
+    run(check())
+
+
+@pytest.mark.parametrize("page", [ALL_REQUESTS, REFUSED])
+def test_the_last_page_is_shown_again(run: Run, tmp_path: Path, page: str) -> None:
+    async def check() -> None:
+        async with open_desk(tmp_path, endpoints=1) as desk:
+            async with started(desk) as window:
+                window.show_endpoint(desk.store.endpoints.all()[0].id)
+                window.show_page(page)
+            async with started(desk) as window:
+                shown = {ALL_REQUESTS: window.requests, REFUSED: window.refused}[page]
+                assert window.pages.currentWidget() is shown
+                assert window.sidebar._pages[page].isChecked()
+
+    run(check())
+
+
+def test_the_last_endpoint_is_shown_again_and_nothing_of_it_is_marked_read(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_desk(tmp_path, endpoints=3) as desk:
+            endpoint = desk.store.endpoints.all()[1]
+            await desk.capture(endpoint)
+            async with started(desk) as window:
+                window.show_endpoint(endpoint.id)
+            async with started(desk) as window:
+                assert window.pages.currentWidget() is window.requests
+                assert window.requests.endpoint_id == endpoint.id
+                assert window.sidebar.list.rows[endpoint.id].isChecked()
+                await until(lambda: window.requests.feed.model.rowCount() == 1)
+                await settle()
+                assert window.requests.detail.wanted is None
+                assert desk.store.captures.counts(endpoint.id).unread == 1
+
+    run(check())
+
+
+def test_an_endpoint_that_is_gone_gives_way_to_the_dashboard(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_desk(tmp_path, endpoints=2) as desk:
+            gone = desk.store.endpoints.all()[0]
+            async with started(desk) as window:
+                window.show_endpoint(gone.id)
+            await desk.store.endpoints.delete(gone.id)
+            async with started(desk) as window:
+                assert window.pages.currentWidget() is window.dashboard
+            for spoilt in ("nonsense", "all/x"):
+                QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat).setValue("window/page", spoilt)
+                async with started(desk) as window:
+                    assert window.pages.currentWidget() is window.dashboard, spoilt
+
+    run(check())
