@@ -15,8 +15,9 @@ UNKNOWN = "01938f7e-0000-7000-8000-000000000000"
 
 @pytest.fixture
 def ids(folder: Path) -> list[str]:
-    """Of three requests that are stored, oldest first, while no program runs."""
-    return sorted(store_requests(folder, "orders", [{}, {}, {}]))
+    """Of three requests that are stored, oldest first, while no program runs. They have a gist: none is given one in
+    the background between two commands."""
+    return sorted(store_requests(folder, "orders", [{"gist": "JSON · hello"}] * 3))
 
 
 def marks(run: Run) -> list[tuple[bool, bool, str | None]]:
