@@ -24,8 +24,8 @@ def uuid7(at_us: int) -> str:
     ms, us = divmod(at_us, 1000)
     fraction = (us << 12) // 1000
     # Not a secret, so no need for the system's random bytes: asking for them lets another thread take the GIL.
-    low = (0b10 << 62) | getrandbits(62)
-    text = f"{ms:012x}{0x7000 | fraction:04x}{low:016x}"
+    number = (ms << 16 | 0x7000 | fraction) << 64 | (0b10 << 62) | getrandbits(62)
+    text = number.to_bytes(16, "big").hex()  # a third faster than formatting a number of that size
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 

@@ -83,7 +83,6 @@ class Handler:
             limit = self._body_limit()
             decision = self._admission.decide(request, limit)
             if isinstance(decision, Plan):
-                request.raw = request.raw[: request.head_size]  # its body is the store's from here on
                 denied = await self._capture(connection, request, decision, limit)
             else:
                 denied = decision
@@ -128,6 +127,7 @@ class Handler:
             body = whole(request, limit)
             if body is None:
                 self._captures.check_room(plan.endpoint.id, request.length)
+                request.raw = request.raw[: request.head_size]  # its body is the store's from here on
                 buffer = BodyBuffer(self._body_memory, self._captures, seq, plan.endpoint.id)
                 self._invite(connection, request)
                 body = await buffer.receive(connection, request, limit)

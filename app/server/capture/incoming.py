@@ -26,10 +26,10 @@ class Break(Enum):
 class Incoming:
     """A request whose head was read. `payload` gives what came of the body; `broken` tells why that is not all.
 
-    `raw` is what came of the request along with its head, at most REFUSED_RAW_MAX bytes, for the list of refused ones.
-    Once the request is admitted it is the head alone, of `head_size` bytes, and nothing once it is stored. `length` is
-    the body's Content-Length, 0 without one. `fault` says what of a body is malformed. `trailers` are complete once the
-    body is. `answered` tells whether an answer was sent.
+    `raw` is what came of the request along with its head, at most REFUSED_RAW_MAX bytes, for the list of refused ones;
+    the head alone, of `head_size` bytes, while the rest of a body comes in, and nothing once the request is stored.
+    `length` is the body's Content-Length, 0 without one. `fault` says what of a body is malformed. `trailers` are
+    complete once the body is. `answered` tells whether an answer was sent.
     """
 
     __slots__ = (
