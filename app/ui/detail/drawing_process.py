@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import struct
 import subprocess
@@ -18,11 +19,14 @@ from PySide6.QtGui import QImage
 from app.core.model import Record
 from app.ui.detail.picture import Picture
 
+log = logging.getLogger(__name__)
+
 ARGUMENT = "--draw"
 """What the packaged program is started with to do nothing but draw."""
 SECONDS = 5.0
 """For a drawing, from the start of the process to its last pixel."""
 MEMORY = 2 * 1024**3
+FAILED = "This could not be drawn. Save it to look at it."
 _LENGTH = struct.Struct("<I")
 
 
@@ -99,8 +103,11 @@ def drawn(wanted: Wanted, data: bytes, seconds: float = SECONDS, *, ending: Endi
         return _picture(told)
     except subprocess.TimeoutExpired:
         return Picture("This takes too long to draw. Save it to look at it.")
-    except (OSError, ValueError, msgspec.DecodeError, struct.error):
-        return Picture("This could not be drawn. Save it to look at it.")
+    except OSError:
+        log.exception("the process that draws previews could not be started or read")
+        return Picture(FAILED)
+    except (ValueError, msgspec.DecodeError, struct.error):  # it crashed, hit a limit, or was ended
+        return Picture(FAILED)
 
 
 def main() -> int:
@@ -138,11 +145,14 @@ def _command() -> list[str]:
 
 def _limit() -> None:
     """Of processor and memory, where the system knows such limits: should the window die, this one ends too."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource  # not on Windows
-
-        resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS) + 1, int(SECONDS) + 1))
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    try:
+        import resource
+    except ImportError:  # Windows: `drawn` still ends the process after its time
+        return
+    for limit, most in ((resource.RLIMIT_CPU, int(SECONDS) + 1), (resource.RLIMIT_AS, MEMORY)):
+        # Refused where a lower limit is in force already, and by macOS for memory: the other one still counts.
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(limit, (most, most))
 
 
 def _packed(record: Wanted | Result) -> bytes:
