@@ -95,7 +95,7 @@ def _base64(value: str) -> Embedded | None:
     url_safe = "-" in bare or "_" in bare
     try:
         data = base64.b64decode(bare + "=" * (-len(bare) % 4), altchars=b"-_" if url_safe else None)
-    except (binascii.Error, ValueError):
+    except binascii.Error:
         return None
     source = "Base64 (URL-safe)" if url_safe else "Base64"
     coding = next((name for start, name in _PACKED if data.startswith(start)), None)

@@ -18,7 +18,7 @@ GRPC_HEAD = 5
 
 _map = msgspec.msgpack.Decoder(dict[str, msgspec.Raw])
 _array = msgspec.msgpack.Decoder(list[msgspec.Raw])
-_WRONG = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError)
+_NOT_MSGPACK = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _PDF = re.compile(rb"%PDF-(\d\.\d)")
 
 
@@ -50,17 +50,18 @@ def zip_entries(data: bytes) -> list[str]:
 
 
 def msgpack_gist(data: bytes, size: int, *, sure: bool) -> str | None:
-    """Of a whole MessagePack map or array; unless `sure` that it is one, None for anything else."""
+    """`data` is a whole body. Unless `sure` that it is MessagePack, None for all but a map with keys."""
     try:
         keys = list(_map.decode(data))
-        return joined("MessagePack", names(keys)) if keys or sure else None
-    except _WRONG:
-        pass
-    if not sure:
-        return None
+    except _NOT_MSGPACK:
+        return _msgpack_array(data, size) if sure else None
+    return joined("MessagePack", names(keys)) if keys or sure else None
+
+
+def _msgpack_array(data: bytes, size: int) -> str:
     try:
         items = _array.decode(data)
-    except _WRONG:
+    except _NOT_MSGPACK:
         return f"MessagePack · {size_text(size)}"
     return f"MessagePack · {count_of(len(items), 'item')}"
 

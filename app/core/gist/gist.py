@@ -12,7 +12,7 @@ from functools import lru_cache
 from app.core.bodies.charset import detect, media_type
 from app.core.bodies.decoding import Unpacker, codings, refusal
 from app.core.gist import binary, forms, markup, tables, text
-from app.core.gist.json_gist import json_gist, object_gist
+from app.core.gist.json_gist import NOT_JSON, json_gist, object_gist
 from app.core.gist.words import finished, joined, names
 from app.core.model import Headers
 from app.core.targets import below_slug, type_hint
@@ -85,8 +85,8 @@ def gist(
         if data[:1] == b"{" and len(data) == size and _kind(content_type) == "json":
             try:
                 return object_gist(data)  # nearly all requests end here, after a few microseconds
-            except (ValueError, RecursionError):
-                pass
+            except NOT_JSON:
+                pass  # broken JSON or another type than it says: guessed from the data below
         return finished(_of_body(headers, content_type, data, size, whole=complete and len(data) == size))
     except Exception:  # a mistake here must lose no request
         log.exception("a request could not be described")

@@ -35,7 +35,8 @@ _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _decode_object = _object.decode
 _list = msgspec.json.Decoder(list[msgspec.Raw])
 _text = msgspec.json.Decoder(str)
-_WRONG = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError)
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises for data that is broken, nested too deeply or of another type."""
 
 WORD_MAX = 60
 _WORD = re.compile(rb'"[A-Za-z0-9][A-Za-z0-9_.:/#-]{0,59}"')
@@ -74,7 +75,7 @@ def _plan(keys: tuple[str, ...]) -> _Plan:
 
 
 def object_gist(data: bytes) -> str:
-    """Of a whole object in UTF-8, `finished`; a ValueError when it is none."""
+    """Of a whole object in UTF-8, `finished`; one of the errors in `NOT_JSON` when it is none."""
     level = _decode_object(data)
     plan = _plan(tuple(level) if len(level) <= NAMES_MAX else tuple(islice(level, NAMES_MAX + 1)))
     text, key, how, at = plan
@@ -103,8 +104,8 @@ def json_gist(data: bytes, *, whole: bool) -> str | None:
             return object_gist(data)
         if whole and start == b"[":
             return _list_gist(_list.decode(data))
-    except _WRONG:
-        pass
+    except NOT_JSON:
+        pass  # broken or nested too deeply: the names before that point are read below
     if start in (b"{", b"["):
         return _scanned(data[:SCAN], whole=whole)
     scalar = _SCALAR.match(data) if whole and len(data) < SCAN else None
@@ -119,7 +120,7 @@ def keys_of(data: bytes) -> list[str]:
 def _named(plan: _Plan, value: bytes, level: dict[str, msgspec.Raw]) -> str:
     try:
         text = _text.decode(value)
-    except _WRONG:
+    except NOT_JSON:
         return plan.text
     if plan.how != "graphql":
         return joined(plan.text, shortened(text, WORDS_MAX))
@@ -138,7 +139,7 @@ def _list_gist(items: Sequence[msgspec.Raw]) -> str:
         return "JSON · []"
     try:
         keys = list(_object.decode(items[0]))
-    except _WRONG:
+    except NOT_JSON:
         keys = []
     if keys:
         return f"JSON array · {len(items):,} × {names(keys)}"
@@ -194,5 +195,5 @@ class _Scan:
 def _name(token: bytes) -> str:
     try:
         return _text.decode(token)
-    except _WRONG:
+    except NOT_JSON:
         return token[1 : 1 + 4 * NAME_MAX].rstrip(b'"').decode("utf-8", "replace")

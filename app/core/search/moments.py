@@ -21,16 +21,24 @@ def read_moment(value: Text) -> Moment:
     ago = _AGO.fullmatch(text)
     if ago:
         return Moment(at=None, ago=int(ago[1]) * _SECONDS[ago[2].lower()] * 1_000_000)
+    at = _calendar_time(text)
+    if at is None:
+        forms = "how long ago (15m, 2h, 3d), a day (2026-11-01) or a time (2026-11-01T09:30)"
+        raise QueryError(f"“{text}” is not a time: write {forms}.", value.start, value.end)
+    return Moment(at=at)
+
+
+def _calendar_time(text: str) -> int | None:
+    """In µs since the epoch; None for what names no day, or one outside the range of the system's calendar."""
     try:
         if text.lower() in _DAYS_BACK:
             day = datetime.now().astimezone().date() - timedelta(days=_DAYS_BACK[text.lower()])
-            return Moment(at=_us(datetime.fromisoformat(day.isoformat())))
+            return _us(datetime.fromisoformat(day.isoformat()))
         if _FULL.fullmatch(text):
-            return Moment(at=_us(datetime.fromisoformat(text.upper())))
-    except (ValueError, OverflowError, OSError):
-        pass  # no such day, or none that this machine's calendar reaches
-    message = f"“{text}” is no time: write how long ago (15m, 2h, 3d), a day (2026-11-01) or a time (2026-11-01T09:30)."
-    raise QueryError(message, value.start, value.end)
+            return _us(datetime.fromisoformat(text.upper()))
+    except (ValueError, OverflowError, OSError):  # OSError: astimezone() on Windows, before 1970
+        return None
+    return None
 
 
 def _us(moment: datetime) -> int:

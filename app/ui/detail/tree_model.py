@@ -234,10 +234,10 @@ def mark(embedded: Embedded) -> str:
 
 
 def decoded_tree(embedded: Embedded) -> JsonTree:
-    """What was decoded as a tree; a text is a tree of one string. Slow: not for the GUI thread."""
+    """Plain text becomes a tree of one string. Slow: not for the GUI thread."""
     if embedded.is_json:
         try:
             return JsonTree(embedded.text)
         except TreeError:
-            pass  # too much for a tree: it is shown as the text it is
+            pass  # too large or too deep for a tree: shown as one string
     return JsonTree(json.dumps(embedded.text, ensure_ascii=False))

@@ -44,12 +44,12 @@ class Watched:
             self._server.accept()[0].close()
             found.append("server")
         except BlockingIOError:
-            pass
+            pass  # nobody connected
         try:
             os.read(self._inotify, 4_096)
             found.append("file")
         except BlockingIOError:
-            pass
+            pass  # nobody opened the file
         return found
 
 
