@@ -77,47 +77,13 @@ DELIVERY = (
 
 def to_summary(row: tuple[Any, ...]) -> Summary:
     """A row of `SUMMARY` columns as a record."""
-    return Summary(
-        id=row[0],
-        endpoint_id=row[1],
-        received_at=row[2],
-        method=row[3],
-        target=row[4],
-        content_type=row[5],
-        size=row[6],
-        complete=bool(row[7]),
-        reply_status=row[8],
-        reply_ms=row[9],
-        mirror=MIRROR_STATE[row[10]],
-        read=bool(row[11]),
-        provider=row[12] or None,
-        event=row[13],
-        starred=row[14] is not None,
-        note=row[15],
-        gist=row[16],
-    )
+    return Summary(**_summary_fields(row))
 
 
 def to_capture(row: tuple[Any, ...]) -> Capture:
     """A row of `CAPTURE` columns as a record."""
     return Capture(
-        id=row[0],
-        endpoint_id=row[1],
-        received_at=row[2],
-        method=row[3],
-        target=row[4],
-        content_type=row[5],
-        size=row[6],
-        complete=bool(row[7]),
-        reply_status=row[8],
-        reply_ms=row[9],
-        mirror=MIRROR_STATE[row[10]],
-        read=bool(row[11]),
-        provider=row[12] or None,
-        event=row[13],
-        starred=row[14] is not None,
-        note=row[15],
-        gist=row[16],
+        **_summary_fields(row),
         seq=row[17],
         http_version=row[18],
         headers=decode_headers(row[19]),
@@ -129,6 +95,28 @@ def to_capture(row: tuple[Any, ...]) -> Capture:
         trailers=() if row[25] is None else decode_headers(row[25]),
         identified=row[12] is not None,
     )
+
+
+def _summary_fields(row: tuple[Any, ...]) -> dict[str, Any]:
+    return {
+        "id": row[0],
+        "endpoint_id": row[1],
+        "received_at": row[2],
+        "method": row[3],
+        "target": row[4],
+        "content_type": row[5],
+        "size": row[6],
+        "complete": bool(row[7]),
+        "reply_status": row[8],
+        "reply_ms": row[9],
+        "mirror": MIRROR_STATE[row[10]],
+        "read": bool(row[11]),
+        "provider": row[12] or None,
+        "event": row[13],
+        "starred": row[14] is not None,
+        "note": row[15],
+        "gist": row[16],
+    }
 
 
 def to_delivery(row: tuple[Any, ...]) -> Delivery:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies import image_kind
 from app.core.bodies.charset import media_type
@@ -17,6 +17,8 @@ from app.core.targets import type_hint
 from app.core.wording import size_text
 from app.ui.detail.body_find import BodyFind
 from app.ui.detail.body_loader import BodyLoader
+from app.ui.detail.body_save import BodySave
+from app.ui.detail.body_toolbar import body_toolbar
 from app.ui.detail.code_view import SHOWN_MAX, CodeView
 from app.ui.detail.copying import BodyCopy
 from app.ui.detail.fault import FaultPlace
@@ -25,7 +27,6 @@ from app.ui.detail.image_view import ImageView
 from app.ui.detail.notes_bar import NotesBar
 from app.ui.detail.parts_dialog import PartsDialog
 from app.ui.detail.rest_bar import RestBar, RestOfBody
-from app.ui.detail.saving import save_as
 from app.ui.detail.segmented import Segmented
 from app.ui.detail.source import BodySource
 from app.ui.detail.tree_view import TreeView
@@ -33,7 +34,6 @@ from app.ui.detail.value_decoder import ValueDecoder
 from app.ui.detail.whole_views import WholeViews
 from app.ui.detail.wrap_button import WrapButton
 from app.ui.tasks import Tasks
-from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.empty_state import EmptyState
@@ -89,9 +89,12 @@ class BodyPane(QWidget):
         self.split = QSplitter(Qt.Orientation.Vertical, self)
         self.stack = QStackedWidget(self.split)
         self._toast = Toast(theme, self)
+        self._saving = BodySave(self, tasks, self._toast, source=self._shown)
         self._build_layout()
         self._connect()
-        self._copying = BodyCopy(self.copy, self.loader, tasks, self._toast, source=self._shown, saves=self._save)
+        self._copying = BodyCopy(
+            self.copy, self.loader, tasks, self._toast, source=self._shown, saves=self._saving.start
+        )
         self.fault = FaultPlace(self.code, self.loader, self.notes)
         self.values = ValueDecoder(self.code, self.split, theme, tasks, self._toast)
         made = {"image": self.image, "drawing": self.image, "tree": self.tree}
@@ -141,20 +144,13 @@ class BodyPane(QWidget):
             page.setFocus()
 
     def _build_layout(self) -> None:
-        top = QHBoxLayout()
-        top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2)
-        top.setSpacing(metrics.SPACE_1)
-        top.addWidget(self.views)
-        top.addSpacing(metrics.SPACE_1)
-        top.addWidget(self.kind, 1)
-        for button in (self.parts, self.wrap, self.search, self.copy, self.save):
-            top.addWidget(button)
         for page in (self.code, self.hex, self.image, self.tree, self.nothing, self.unread):
             self.stack.addWidget(page)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(top)
+        buttons = (self.parts, self.wrap, self.search, self.copy, self.save)
+        column.addLayout(body_toolbar(self.views, self.kind, buttons))
         for widget in (self.notes, self.find_bar):
             column.addWidget(widget)
         column.addWidget(self.split, 1)
@@ -164,8 +160,8 @@ class BodyPane(QWidget):
         self.views.chosen.connect(self._take)
         self.search.clicked.connect(self.open_find)
         self.parts.clicked.connect(self._open_parts)
-        self.save.clicked.connect(self._save)
-        self.rest.save.clicked.connect(self._save)
+        self.save.clicked.connect(self._saving.start)
+        self.rest.save.clicked.connect(self._saving.start)
         self.code.end_near.connect(self._end_near)
         self.loader.begun.connect(self._begun)
         self.loader.continued.connect(self._continued)
@@ -268,16 +264,6 @@ class BodyPane(QWidget):
 
     def _shown(self) -> BodySource | None:
         return self._source
-
-    @Slot()
-    def _save(self) -> None:
-        if self._source is not None:
-            self._tasks.start(self._save_and_tell(self._source), "body: save")
-
-    async def _save_and_tell(self, source: BodySource) -> None:
-        path = await save_as(source, self)
-        if path is not None:
-            self._toast.say(f"Saved as {path}.")
 
 
 def _named(reader: BodyReader, content_type: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.bodies.csv_reader import PIECE, CsvReader
 from app.core.bodies.csv_rows import DELIMITERS, Block, Rows, has_header
@@ -16,8 +16,8 @@ from app.core.wording import count_of
 from app.ui.detail.csv_view import CsvView
 from app.ui.detail.latest import Latest
 from app.ui.detail.source import BodySource
+from app.ui.detail.view_footer import view_footer
 from app.ui.tasks import Tasks
-from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import ElidedLabel
 
@@ -41,17 +41,12 @@ class CsvTable(QWidget):
         self._latest = Latest(tasks, "table: load")
         self.view = CsvView(theme, self)
         self.summary = ElidedLabel("", "small", self)
-        foot = QFrame(self)
-        foot.setProperty("part", "footer")
-        row = QHBoxLayout(foot)
-        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
-        row.addWidget(self.summary)
         self.setFocusProxy(self.view)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.view, 1)
-        column.addWidget(foot)
+        column.addWidget(view_footer(self.summary, self))
         self._state = ""
         self.view.value_wanted.connect(self.value_wanted)
         self.view.decode_wanted.connect(self.decode_wanted)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from PySide6.QtCore import QItemSelectionRange, QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from app.core.bodies.csv_rows import Rows
 from app.core.bodies.value_at import Value
 from app.ui.detail.cell_delegate import CellDelegate
 from app.ui.detail.csv_model import CsvModel
+from app.ui.detail.view_actions import add_view_action
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
@@ -62,11 +62,11 @@ class CsvView(QTableView):
         names.setHighlightSections(False)
         names.setMinimumSectionSize(32)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self._add("Show value", "", self.show_value)
-        self._add("Decode value", "Ctrl+E", self.decode_value)
-        self._add("Copy", QKeySequence(QKeySequence.StandardKey.Copy).toString(), self.copy_cells)
-        self._add("Copy rows", "", self.copy_rows)
-        self.header_action = self._add("First row is a header", "", self._switch_header)
+        add_view_action(self, "Show value", self.show_value)
+        add_view_action(self, "Decode value", self.decode_value, "Ctrl+E")
+        add_view_action(self, "Copy", self.copy_cells, QKeySequence.StandardKey.Copy)
+        add_view_action(self, "Copy rows", self.copy_rows)
+        self.header_action = add_view_action(self, "First row is a header", self._switch_header)
         self.header_action.setCheckable(True)
         self.doubleClicked.connect(self._show_clicked)
 
@@ -173,12 +173,3 @@ class CsvView(QTableView):
             widest = max((fm.horizontalAdvance(text) for text in texts), default=0)
             wanted = max(widest, names.horizontalAdvance(title)) + 2 * metrics.SPACE_3
             self.setColumnWidth(column, min(max(NARROWEST, wanted), WIDEST))
-
-    def _add(self, text: str, key: str, slot: Callable[..., None]) -> QAction:
-        action = QAction(text, self)
-        if key:
-            action.setShortcut(QKeySequence(key))
-        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        action.triggered.connect(slot)
-        self.addAction(action)
-        return action

@@ -146,8 +146,8 @@ def _command() -> list[str]:
 def _limit() -> None:
     """Of processor and memory, where the system knows such limits: should the window die, this one ends too."""
     try:
-        import resource
-    except ImportError:  # Windows: `drawn` still ends the process after its time
+        import resource  # not on Windows, where `drawn` still ends the process after its time
+    except ImportError:
         return
     for limit, most in ((resource.RLIMIT_CPU, int(SECONDS) + 1), (resource.RLIMIT_AS, MEMORY)):
         # Refused where a lower limit is in force already, and by macOS for memory: the other one still counts.

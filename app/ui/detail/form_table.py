@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedWidget, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QVBoxLayout, QWidget
 
 from app.core.bodies.charset import detect
 from app.core.bodies.form_fields import FIELDS_MAX, Field, FormTree, fields
@@ -19,12 +18,13 @@ from app.ui.detail.cell_delegate import CellDelegate
 from app.ui.detail.form_model import NAME, SENT, VALUE, FormModel
 from app.ui.detail.latest import Latest
 from app.ui.detail.source import BodySource
+from app.ui.detail.view_actions import add_view_action
+from app.ui.detail.view_or_reason import ViewOrReason
 from app.ui.detail.whole import read_plain
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.labels import label
 
 BYTES_MAX = 16 * 1024 * 1024
 """Bytes of a form, unpacked, that become a table."""
@@ -43,12 +43,8 @@ class FormTable(QWidget):
         super().__init__(parent)
         self._latest = Latest(tasks, "form: load")
         self.view = _FormView(theme, self)
-        self.why = label("", "muted", self, wrap=True)
-        self.why.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.why.setMargin(metrics.SPACE_5)
-        self.stack = QStackedWidget(self)
-        self.stack.addWidget(self.view)
-        self.stack.addWidget(self.why)
+        self.stack = ViewOrReason(self.view, self)
+        self.why = self.stack.reason
         self.setFocusProxy(self.view)
         self.view.value_wanted.connect(self.value_wanted)
         self.view.decode_wanted.connect(self.decode_wanted)
@@ -81,13 +77,12 @@ class FormTable(QWidget):
             self._say(found)
         else:
             self.view.show_tree(found)
-            self.stack.setCurrentWidget(self.view)
+            self.stack.show_view()
         self.shown.emit()
 
     def _say(self, why: str) -> None:
         self.view.show_tree(None)
-        self.why.setText(why)
-        self.stack.setCurrentWidget(self.why)
+        self.stack.show_reason(why)
 
 
 class _FormView(QTreeView):
@@ -97,12 +92,13 @@ class _FormView(QTreeView):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.fields = FormModel(theme, self)
-        self._single: list[QAction] = []
-        self._add("Show value", "", self.show_value, single=True)
-        self._add("Decode value", "Ctrl+E", self.decode_value, single=True)
-        self._add("Copy value", "", self.copy_values)
-        self._add("Copy name and value", QKeySequence(QKeySequence.StandardKey.Copy).toString(), self.copy_rows)
-        self._add("Copy as sent", "", self.copy_sent)
+        self._single = [
+            add_view_action(self, "Show value", self.show_value),
+            add_view_action(self, "Decode value", self.decode_value, "Ctrl+E"),
+        ]
+        add_view_action(self, "Copy value", self.copy_values)
+        add_view_action(self, "Copy name and value", self.copy_rows, QKeySequence.StandardKey.Copy)
+        add_view_action(self, "Copy as sent", self.copy_sent)
         self.setModel(self.fields)
         self._delegate = CellDelegate(theme, self)
         self.setItemDelegate(self._delegate)
@@ -236,16 +232,6 @@ class _FormView(QTreeView):
         rest = max(200, width - self.columnWidth(NAME))
         self.setColumnWidth(VALUE, rest * 3 // 5)
         self.setColumnWidth(SENT, rest - rest * 3 // 5)
-
-    def _add(self, text: str, key: str, slot: Callable[[], None], *, single: bool = False) -> None:
-        action = QAction(text, self)
-        if key:
-            action.setShortcut(QKeySequence(key))
-        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        action.triggered.connect(slot)
-        self.addAction(action)
-        if single:
-            self._single.append(action)
 
 
 def _value(field: Field) -> Value:

@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPixmap
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.bodies.html_clean import TEXT_MAX
 from app.core.wording import size_text
@@ -14,9 +14,9 @@ from app.ui.detail.drawing_process import Wanted, draw_apart
 from app.ui.detail.latest import Latest
 from app.ui.detail.picture import Picture
 from app.ui.detail.source import BodySource
+from app.ui.detail.view_footer import view_footer
 from app.ui.detail.whole import read_plain
 from app.ui.tasks import Tasks
-from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
 
@@ -42,17 +42,12 @@ class PageView(QWidget):
         self.area.setProperty("frameless", True)
         self.area.setAccessibleName("Body as a page")
         self.words = label("", "small", self, wrap=True)
-        foot = QFrame(self)
-        foot.setProperty("part", "footer")
-        row = QHBoxLayout(foot)
-        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
-        row.addWidget(self.words)
         self.setFocusProxy(self.area)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.area, 1)
-        column.addWidget(foot)
+        column.addWidget(view_footer(self.words, self))
 
     def show_source(self, source: BodySource) -> None:
         """Show this body."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.decoding import codings
 from app.core.bodies.lines import Line
@@ -12,6 +12,8 @@ from app.core.model import Capture
 from app.core.raw_request import is_chunked
 from app.core.wording import size_text
 from app.ui.detail.body_pane import EMPTY_WIDTH
+from app.ui.detail.body_save import BodySave
+from app.ui.detail.body_toolbar import body_toolbar
 from app.ui.detail.code_view import SHOWN_MAX, CodeView
 from app.ui.detail.copying import BodyCopy
 from app.ui.detail.find_bar import FindBar
@@ -19,13 +21,11 @@ from app.ui.detail.find_raw import RawFinder
 from app.ui.detail.hex_widget import HexWidget
 from app.ui.detail.raw_loader import RawLoader, raw_of_capture
 from app.ui.detail.rest_bar import RestBar
-from app.ui.detail.saving import save_as
 from app.ui.detail.segmented import Segmented
 from app.ui.detail.source import BodySource
 from app.ui.detail.word_marks import WordMarks
 from app.ui.ports import CapturesPort
 from app.ui.tasks import Tasks
-from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.empty_state import EmptyState
@@ -105,6 +105,7 @@ class RawView(QWidget):
         self.rest = RestBar(theme, self)
         self.stack = QStackedWidget(self)
         self._toast = Toast(theme, self)
+        self._saving = BodySave(self, tasks, self._toast, source=self._shown, what="request")
         self._lay_out()
         self._connect()
         self._copying = BodyCopy(
@@ -113,7 +114,7 @@ class RawView(QWidget):
             tasks,
             self._toast,
             source=self._shown,
-            saves=self._save,
+            saves=self._saving.start,
             what="request",
             mime_type=MIME_TYPE,
         )
@@ -153,20 +154,12 @@ class RawView(QWidget):
             page.setFocus()
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2)
-        top.setSpacing(metrics.SPACE_1)
-        top.addWidget(self.views)
-        top.addSpacing(metrics.SPACE_2)
-        top.addWidget(self.facts, 1)
-        for button in (self.search, self.copy, self.save):
-            top.addWidget(button)
         for page in (self.code, self.hex, self.unread):
             self.stack.addWidget(page)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(top)
+        column.addLayout(body_toolbar(self.views, self.facts, (self.search, self.copy, self.save)))
         column.addWidget(self.find_bar)
         column.addWidget(self.stack, 1)
         column.addWidget(self.rest)
@@ -174,9 +167,9 @@ class RawView(QWidget):
     def _connect(self) -> None:
         self.views.chosen.connect(self._take)
         self.search.clicked.connect(self.open_find)
-        self.save.clicked.connect(self._save)
+        self.save.clicked.connect(self._saving.start)
         self.rest.more.clicked.connect(self.loader.more)
-        self.rest.save.clicked.connect(self._save)
+        self.rest.save.clicked.connect(self._saving.start)
         self.code.end_near.connect(self._end_near)
         self.loader.begun.connect(self._begun)
         self.loader.continued.connect(self._continued)
@@ -239,16 +232,6 @@ class RawView(QWidget):
 
     def _shown(self) -> BodySource | None:
         return self._source
-
-    @Slot()
-    def _save(self) -> None:
-        if self._source is not None:
-            self._tasks.start(self._save_and_tell(self._source), "raw request: save")
-
-    async def _save_and_tell(self, source: BodySource) -> None:
-        path = await save_as(source, self, "request")
-        if path is not None:
-            self._toast.say(f"Saved as {path}.")
 
 
 def _facts(capture: Capture, size: int) -> list[str]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QFont, QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedWidget, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QVBoxLayout, QWidget
 
 from app.core.bodies.charset import detect
 from app.core.bodies.embedded import Embedded, decode
@@ -18,11 +17,12 @@ from app.ui.detail.latest import Latest
 from app.ui.detail.source import BodySource
 from app.ui.detail.text_size import TextSize
 from app.ui.detail.tree_model import NAME, Index, Place, TreeModel, decoded_tree
+from app.ui.detail.view_actions import add_view_action
+from app.ui.detail.view_or_reason import ViewOrReason
 from app.ui.detail.whole import read_plain
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.labels import label
 
 OPEN_MAX = 2_000
 """Nodes that one wish opens at most."""
@@ -41,12 +41,8 @@ class TreeView(QWidget):
         self._tasks = tasks
         self._latest = Latest(tasks, "tree: load")
         self.view = _Tree(theme, self)
-        self.why = label("", "muted", self, wrap=True)
-        self.why.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.why.setMargin(metrics.SPACE_5)
-        self.stack = QStackedWidget(self)
-        self.stack.addWidget(self.view)
-        self.stack.addWidget(self.why)
+        self.stack = ViewOrReason(self.view, self)
+        self.why = self.stack.reason
         self.setFocusProxy(self.view)
         self.view.nodes.decode_wanted.connect(self._decode)
         column = QVBoxLayout(self)
@@ -75,7 +71,7 @@ class TreeView(QWidget):
             self._say(found)
         else:
             self.view.show_tree(found)
-            self.stack.setCurrentWidget(self.view)
+            self.stack.show_view()
         self.shown.emit()
 
     @Slot(object, object)
@@ -89,15 +85,14 @@ class TreeView(QWidget):
 
     def _say(self, why: str) -> None:
         self.view.show_tree(None)
-        self.why.setText(why)
-        self.stack.setCurrentWidget(self.why)
+        self.stack.show_reason(why)
 
 
 class _Tree(QTreeView):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.nodes = TreeModel(theme, self)
-        self._decode = self._add("Decode value", QKeySequence(), self.open_current)
+        self._decode = add_view_action(self, "Decode value", self.open_current)
         self.setModel(self.nodes)
         self._text_size = TextSize(self, theme.body_text, self._set_font)
         self.setUniformRowHeights(True)
@@ -109,10 +104,10 @@ class _Tree(QTreeView):
         self.setAccessibleName("Body as a tree")
         self.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self._add("Copy value", QKeySequence(QKeySequence.StandardKey.Copy), self.copy_value)
-        self._add("Copy path", QKeySequence("Ctrl+Shift+C"), self.copy_path)
-        self._add("Expand all below", QKeySequence("*"), self.open_below)
-        self._add("Collapse all", QKeySequence("Ctrl+Alt+["), self.close_all)
+        add_view_action(self, "Copy value", self.copy_value, QKeySequence.StandardKey.Copy)
+        add_view_action(self, "Copy path", self.copy_path, "Ctrl+Shift+C")
+        add_view_action(self, "Expand all below", self.open_below, "*")
+        add_view_action(self, "Collapse all", self.close_all, "Ctrl+Alt+[")
 
     def show_tree(self, tree: JsonTree | None) -> None:
         """Show this one, with its first levels open as far as they are few."""
@@ -205,14 +200,6 @@ class _Tree(QTreeView):
 
     def _fit_names(self) -> None:
         self.setColumnWidth(NAME, max(160, min(self.sizeHintForColumn(NAME) + metrics.SPACE_4, self.width() // 2)))
-
-    def _add(self, text: str, key: QKeySequence, slot: Callable[[], None]) -> QAction:
-        action = QAction(text, self)
-        action.setShortcut(key)
-        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        action.triggered.connect(slot)
-        self.addAction(action)
-        return action
 
 
 def _decoded(text: str) -> tuple[Embedded, JsonTree] | None:

@@ -13,6 +13,7 @@ from app.core.bodies.value_at import Value, value_at
 from app.ui.detail.code_view import CodeView
 from app.ui.detail.found_text import characters
 from app.ui.detail.value_panel import HEIGHT, ValuePanel
+from app.ui.detail.view_actions import add_view_action
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
@@ -68,11 +69,7 @@ class ValueDecoder(QObject):
         return super().eventFilter(watched, event)
 
     def _watch(self, code: CodeView) -> None:
-        action = QAction("Decode value", code)
-        action.setShortcut(QKeySequence(KEY))
-        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        action.triggered.connect(self._decode_current)
-        code.addAction(action)
+        add_view_action(code, "Decode value", self._decode_current, KEY)
         code.menu_opening.connect(self._add_to_menu)
         code.viewport().installEventFilter(self)
 

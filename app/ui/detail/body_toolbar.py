@@ -1,0 +1,21 @@
+"""The row above a body: the choice of views, facts about the body, and buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from app.ui.theme import metrics
+
+
+def body_toolbar(views: QWidget, facts: QWidget, buttons: Iterable[QWidget]) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2)
+    row.setSpacing(metrics.SPACE_1)
+    row.addWidget(views)
+    row.addSpacing(metrics.SPACE_1)
+    row.addWidget(facts, 1)
+    for button in buttons:
+        row.addWidget(button)
+    return row
