@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from app.core.model import Plan
+from app.ui.forms.endpoint_dialog import EndpointDialog
+from app.ui.main_window import MainWindow
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, open_desk, shown
@@ -54,6 +57,34 @@ def questions(window: QWidget) -> list[Question]:
     return [one for one in window.findChildren(Question) if one.isVisible()]
 
 
+async def keep_editing(window: QWidget) -> None:
+    (question,) = questions(window)
+    assert question.cancel.text() == "Keep editing"
+    question.cancel.click()
+    await until(lambda: not questions(window))
+
+
+def discard(window: QWidget) -> None:
+    (question,) = questions(window)
+    question.confirm.click()
+
+
+@asynccontextmanager
+async def window_with_new_form(folder: Path) -> AsyncIterator[tuple[MainWindow, EndpointDialog, list[int]]]:
+    """A window with the form of a new endpoint open; the list grows when the program is to end."""
+    ends: list[int] = []
+    async with open_desk(folder) as desk:
+        window = desk.window(lambda: ends.append(1))
+        window.show()
+        window.actions_on_endpoints.create()
+        dialog = window.actions_on_endpoints._dialog
+        assert dialog is not None
+        yield window, dialog, ends
+        await desk.tasks.cancel_all()
+        window.deleteLater()
+        await settle()
+
+
 async def open_settings(desk: Desk, window: QWidget) -> SettingsDialog:
     dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
     dialog.open()
@@ -81,7 +112,7 @@ class TestForm:
                 assert dialog.isVisible()
                 assert dialog.form.name.text() == "Orders"
                 leave(dialog)
-                questions(window)[0].confirm.click()
+                discard(window)
                 await until(lambda: not isValid(dialog))
                 assert desk.store.endpoints.all() == ()
 
@@ -152,12 +183,10 @@ class TestSettings:
                 dialog = await open_settings(desk, window)
                 QTest.keyClicks(dialog.network.base_url, "https://x.example")
                 leave(dialog)
-                (question,) = questions(window)
-                question.cancel.click()
-                await until(lambda: not questions(window))
+                await keep_editing(window)
                 assert dialog.network.base_url.text() == "https://x.example"
                 leave(dialog)
-                questions(window)[0].confirm.click()
+                discard(window)
                 await until(lambda: not isValid(dialog))
                 assert desk.settings.base_url is None
 
@@ -200,46 +229,28 @@ class TestSettings:
 
 class TestQuitting:
     @pytest.mark.parametrize("way", ["quit", "close"])
-    def test_it_asks_first_and_goes_on_when_told(self, run: Scene, tmp_path: Path, way: str) -> None:
+    def test_it_asks_before_changes_are_lost(self, run: Scene, tmp_path: Path, way: str) -> None:
         async def scene() -> None:
-            closed: list[int] = []
-            async with open_desk(tmp_path) as desk:
-                window = desk.window(lambda: closed.append(1))
-                window.show()
-                window.actions_on_endpoints.create()
-                dialog = window.actions_on_endpoints._dialog
-                assert dialog is not None
+            async with window_with_new_form(tmp_path) as (window, dialog, ends):
                 QTest.keyClicks(dialog.form.name, "Orders")
                 getattr(window, way)()
                 await settle()
-                (question,) = questions(window)
-                assert closed == []
-                question.cancel.click()
-                await until(lambda: not questions(window))
+                assert ends == []
+                await keep_editing(window)
                 assert window.isVisible()
                 assert dialog.form.name.text() == "Orders"
                 getattr(window, way)()
-                questions(window)[0].confirm.click()
-                await until(lambda: closed)
-                assert closed == [1]
-                await desk.tasks.cancel_all()
-                window.deleteLater()
-                await settle()
+                discard(window)
+                await until(lambda: ends)
+                assert ends == [1]
 
         run(scene())
 
     def test_a_form_with_nothing_typed_is_no_reason_to_ask(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
-            closed: list[int] = []
-            async with open_desk(tmp_path) as desk:
-                window = desk.window(lambda: closed.append(1))
-                window.show()
-                window.actions_on_endpoints.create()
+            async with window_with_new_form(tmp_path) as (window, _, ends):
                 window.quit()
-                assert closed == [1]
-                await desk.tasks.cancel_all()
-                window.deleteLater()
-                await settle()
+                assert ends == [1]
 
         run(scene())
 

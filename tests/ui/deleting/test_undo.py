@@ -70,6 +70,27 @@ async def delete_selected(window: MainWindow) -> UndoBar:
     return window.undo_bar
 
 
+async def delete_row(window: MainWindow, row: int) -> UndoBar:
+    window.requests.list.select_row(row)
+    return await delete_selected(window)
+
+
+async def asked_to_clear(window: MainWindow) -> Question:
+    """The question that comes before all requests of the endpoint shown are deleted."""
+    window.requests.of_endpoint.clear()
+    await until(lambda: window.findChildren(Question))
+    question = window.findChildren(Question)[0]
+    assert question.option is not None
+    return question
+
+
+async def let_time_run_out(window: MainWindow) -> None:
+    """The newest delete can no longer be undone; return when nothing waits to be deleted."""
+    assert window.pending.newest is not None
+    window.pending.newest.left_ms = 0
+    await until(lambda: not window.pending.waiting)
+
+
 async def undo(window: MainWindow) -> None:
     QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
     await settle(6)
@@ -163,8 +184,7 @@ def test_a_filtered_list_is_put_back_and_another_list_is_read_again(run: Run, tm
             page.filter.bar.set_text("is:starred")
             await until(lambda: len(rows(window)) == 3 and page.feed.search.done)
             before = rows(window)
-            page.list.select_row(1)
-            await delete_selected(window)
+            await delete_row(window, 1)
             assert rows(window) == [before[0], before[2]]
             await undo(window)
             assert (rows(window), selected(window)) == (before, [before[1]])
@@ -213,8 +233,7 @@ def test_what_was_opened_since_stays_open(run: Run, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             await fill(desk, window, 5)
             before, page = rows(window), window.requests
-            page.list.select_row(2)
-            await delete_selected(window)
+            await delete_row(window, 2)
             page.list.select_row(3)
             mine = before[4]
             await until(lambda: page.detail.capture is not None and page.detail.capture.id == mine)
@@ -278,8 +297,7 @@ def test_after_its_time_it_is_deleted(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             endpoint, _ = await fill(desk, window, 3)
-            window.requests.list.select_row(1)
-            await delete_selected(window)
+            await delete_row(window, 1)
             waiting = window.pending.newest
             assert waiting is not None
             waiting.left_ms = 50
@@ -298,13 +316,11 @@ def test_each_delete_keeps_its_own_time_and_the_newest_is_undone_first(run: Run,
         async with shown(tmp_path, endpoints=1) as (desk, window):
             endpoint, _ = await fill(desk, window, 4)
             before = rows(window)
-            window.requests.list.select_row(0)
-            await delete_selected(window)
+            await delete_row(window, 0)
             first = window.pending.newest
             assert first is not None
             first.left_ms = 4_000
-            window.requests.list.select_row(0)
-            await delete_selected(window)
+            await delete_row(window, 0)
             assert window.undo_bar.left.text() == "10 s"
             await undo(window)
             assert rows(window) == before[1:]
@@ -320,8 +336,7 @@ def test_no_time_passes_while_the_pointer_or_the_keyboard_is_in_the_bar(run: Run
     async def check() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             await fill(desk, window, 2)
-            window.requests.list.select_row(0)
-            bar = await delete_selected(window)
+            bar = await delete_row(window, 0)
             waiting = window.pending.newest
             assert waiting is not None
             for arrive, leave in (
@@ -349,8 +364,7 @@ def test_time_passes_in_a_window_that_is_hidden_below_the_pointer(run: Run, tmp_
     async def check() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             endpoint, _ = await fill(desk, window, 3)
-            window.requests.list.select_row(0)
-            bar = await delete_selected(window)
+            bar = await delete_row(window, 0)
             QApplication.sendEvent(bar, QEnterEvent(QPointF(5, 5), QPointF(5, 5), QPointF(5, 5)))
             window.pending.newest.left_ms = 300
             await asyncio.sleep(0.5)
@@ -366,8 +380,7 @@ def test_the_bar_is_reached_by_keyboard_and_says_what_it_does(run: Run, tmp_path
     async def check() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             await fill(desk, window, 2)
-            window.requests.list.select_row(0)
-            bar = await delete_selected(window)
+            bar = await delete_row(window, 0)
             window.requests.list.setFocus()
             assert bar.button.focusPolicy() & Qt.FocusPolicy.TabFocus
             assert (bar.button.accessibleName(), bar.button.accessibleDescription()) == ("Undo", "Request deleted.")
@@ -384,8 +397,7 @@ def test_while_typing_the_keys_undo_what_is_typed(run: Run, tmp_path: Path) -> N
     async def check() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             await fill(desk, window, 2)
-            window.requests.list.select_row(0)
-            await delete_selected(window)
+            await delete_row(window, 0)
             line = window.requests.filter.bar.line
             line.setFocus()
             QTest.keyClicks(line, "x")
@@ -406,13 +418,10 @@ def test_all_of_an_endpoint_but_what_comes_later_and_what_is_marked(run: Run, tm
             await desk.store.captures.set_note(captures[2].id, "look again")
             await settle()
             before, held = rows(window), [captures[2].id, captures[1].id]
-            window.requests.of_endpoint.clear()
-            await until(lambda: window.findChildren(Question))
-            asked = window.findChildren(Question)[0]
+            asked = await asked_to_clear(window)
             assert asked.windowTitle() == asked.title.text() == "Delete 7 of 9 requests?"
             assert asked.text.text().startswith(f"This deletes 7 requests in “{endpoint.name}”")
             assert "Of all 9, 2 are starred and 1 has a note." in asked.text.text()
-            assert asked.option is not None
             assert (asked.option.isChecked(), asked.confirm.text()) == (True, "Delete 7 requests")
             QTest.mouseClick(asked.confirm, LEFT)
             await until(window.undo_bar.isVisible)
@@ -446,10 +455,7 @@ def test_without_keeping_all_go(run: Run, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             endpoint, captures = await fill(desk, window, 4)
             await desk.store.captures.star([captures[0].id])
-            window.requests.of_endpoint.clear()
-            await until(lambda: window.findChildren(Question))
-            asked = window.findChildren(Question)[0]
-            assert asked.option is not None
+            asked = await asked_to_clear(window)
             asked.option.setChecked(False)
             assert (asked.title.text(), asked.confirm.text()) == ("Delete all 4 requests?", "Delete 4 requests")
             await agree(window)
@@ -484,10 +490,7 @@ def test_where_all_are_marked_nothing_is_left_to_confirm(run: Run, tmp_path: Pat
         async with shown(tmp_path, endpoints=1) as (desk, window):
             _, captures = await fill(desk, window, 2)
             await desk.store.captures.star([one.id for one in captures])
-            window.requests.of_endpoint.clear()
-            await until(lambda: window.findChildren(Question))
-            asked = window.findChildren(Question)[0]
-            assert asked.option is not None
+            asked = await asked_to_clear(window)
             assert (asked.confirm.isEnabled(), asked.confirm.text()) == (False, "Delete 0 requests")
             asked.option.setChecked(False)
             assert asked.confirm.isEnabled()
@@ -614,8 +617,7 @@ def test_one_that_a_script_switches_on_again_keeps_what_it_captures(run: Run, tm
             assert switched_off is not None
             await desk.store.endpoints.update(endpoint.id, replace(switched_off.draft(), active=True))
             await desk.capture(endpoint)
-            window.pending.newest.left_ms = 0
-            await until(lambda: not window.pending.waiting)
+            await let_time_run_out(window)
             assert stored(desk, endpoint) == in_window(window, endpoint) == 2
             assert "switched on again" in desk.messages.waiting()[0].text
 
@@ -649,8 +651,7 @@ def test_what_gets_a_star_meanwhile_is_kept_where_those_with_stars_are(run: Run,
             await window.doors.captures.clear(endpoint.id, ("starred",))
             await until(lambda: not rows(window))
             await desk.store.captures.star([captures[3].id])
-            window.pending.newest.left_ms = 0
-            await until(lambda: not window.pending.waiting)
+            await let_time_run_out(window)
             assert stored(desk, endpoint) == in_window(window, endpoint) == 1
             await until(lambda: rows(window) == [captures[3].id])
 
@@ -661,8 +662,7 @@ def test_the_end_of_the_program_deletes_what_waits(run: Run, tmp_path: Path) -> 
     async def check() -> None:
         async with shown(tmp_path, endpoints=2) as (desk, window):
             endpoint, _ = await fill(desk, window, 3)
-            window.requests.list.select_row(0)
-            await delete_selected(window)
+            await delete_row(window, 0)
             await delete_endpoint(window, desk.store.endpoints.all()[1])
             await window.pending.close()
             assert stored(desk, endpoint) == 2
@@ -676,8 +676,7 @@ def test_what_the_store_cannot_delete_is_back_and_said(run: Run, tmp_path: Path)
         async with shown(tmp_path, endpoints=1) as (desk, window):
             await fill(desk, window, 3)
             before = rows(window)
-            window.requests.list.select_row(0)
-            await delete_selected(window)
+            await delete_row(window, 0)
             assert rows(window) == before[1:]
             await desk.store._writer.close()
             window.pending.newest.left_ms = 0
@@ -714,8 +713,7 @@ def test_a_request_in_its_own_window_is_back_in_it(run: Run, tmp_path: Path) -> 
             (own,) = window.requests.windows.open_now.values()
             await until(lambda: own.detail.capture is not None)
             window.activateWindow()
-            window.requests.list.select_row(0)
-            await delete_selected(window)
+            await delete_row(window, 0)
             await until(lambda: own.detail.capture is None)
             await undo(window)
             await until(lambda: own.detail.capture is not None)
