@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import locale
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
@@ -57,13 +58,15 @@ def test_midnight_comes_when_the_day_ends() -> None:
 
 def test_months_do_not_follow_the_locale_that_qt_sets() -> None:
     before = locale.setlocale(locale.LC_TIME)
-    for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "C"):
-        try:
+    installed = []
+    for name in ("de_DE.UTF-8", "fr_FR.UTF-8"):
+        with suppress(locale.Error):  # not installed
             locale.setlocale(locale.LC_TIME, name)
-        except locale.Error:
-            continue
+            installed.append(name)
         try:
             assert day_text(us(2026, 3, 5, 1, 0, 0), NOW) == "5 Mar"
             assert ago_text(0, 10**15) == "1 Jan"
         finally:
             locale.setlocale(locale.LC_TIME, before)
+    if not installed:
+        pytest.skip("no locale with other names of months is installed")

@@ -17,6 +17,8 @@ pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.joi
 
 OPENER = Path(__file__).with_name("window_opener.py")
 MARKUP = re.compile(r"</?[a-z][^>]*>|&(?:lt|gt|amp|quot|nbsp);", re.IGNORECASE)
+BUTTON = ({"push button"}, {"button"})
+"""Its role, by the version of Qt."""
 CONTROLS = {
     *("push button", "button", "toggle button", "check box", "radio button", "combo box", "spin button", "spin box"),
     *("slider", "text", "entry", "list", "list item", "tree", "table", "page tab", "page tab list", "progress bar"),
@@ -64,15 +66,17 @@ def test_every_control_has_a_name(windows: dict[str, list[Node]], window: str) -
 
 def test_the_parts_of_the_window_have_the_roles_that_they_look_like(windows: dict[str, list[Node]]) -> None:
     window = windows["Hookline"]
-    assert roles(window, "Body", "Headers", "Query", "Mirror", "Info") >= {"page tab"}
+    tabs = {node.name.partition(" ")[0] for node in window if node.role == "page tab"}
+    assert tabs >= {"Body", "Headers", "Query", "Mirror", "Info"}
     assert roles(window, "Requests") == {"list"}
     assert roles(window, "Pretty", "Tree", "Text", "Hex", "Last hour", "Last day") == {"radio button"}
     assert roles(window, "Dashboard", "All requests", "Refused", "Orders") == {"list item", "label"}
     assert roles(window, "Orders active") == {"check box"}
-    assert roles(window, "Edit", "Send test", "Copy body", "Clear", "Settings (Ctrl+,)") <= {"push button", "button"}
+    for name in ("Edit", "Send a test request", "Copy body", "Pause list", "Settings (Ctrl+,)"):
+        assert roles(window, name) in BUTTON, name
     assert "text" in roles(window, "Body")
     assert roles(window, "Requests over time, last hour") == {"chart"}
     assert roles(window, "Endpoints: 10 % used") == {"progress bar"}
     form = windows["Edit endpoint"]
-    assert {node.role for node in form if node.name.startswith("More")} <= {"push button", "button"}
+    assert {node.role for node in form if node.name.startswith("More")} in BUTTON
     assert "slider" in {node.role for node in form}

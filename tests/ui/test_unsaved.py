@@ -202,6 +202,7 @@ class TestSettings:
                 dialog.window_section.choice.setCurrentIndex(2)  # takes effect at once
                 await until(lambda: desk.settings.theme == "dark")
                 leave(dialog)
+                assert questions(window) == []
                 await until(lambda: not isValid(dialog))
                 desk.theme.set_choice("light")
 

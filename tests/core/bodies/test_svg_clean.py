@@ -6,10 +6,10 @@ import struct
 import time
 import zlib
 from base64 import b64encode
-from contextlib import suppress
+from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.bodies.choice import ranked
@@ -128,10 +128,18 @@ def test_what_is_too_much_says_why(data: bytes, why: str) -> None:
     assert time.thread_time() - began < 2
 
 
+@example('<g><rect width="1" fill="url(#a)"/><x href="http://h/"/></g>')
 @given(st.text('<>/="svgrect #:url()', max_size=80))
-def test_any_text_is_borne(text: str) -> None:
-    with suppress(DrawingError):
-        assert "xmlns" in clean(svg(text)).text
+def test_any_text_becomes_an_allowed_drawing_or_is_refused(text: str) -> None:
+    data = svg(text)
+    try:
+        ElementTree.fromstring(data)
+    except ElementTree.ParseError:
+        with pytest.raises(DrawingError, match="damaged"):
+            clean(data)
+        return
+    root = ElementTree.fromstring(clean(data).text)
+    assert {one.tag.rpartition("}")[2] for one in root.iter()} <= {"svg", "g", "rect", "use"}
 
 
 def test_a_drawing_is_known_by_how_it_begins() -> None:

@@ -288,7 +288,11 @@ def test_what_is_not_loaded_and_gone_is_not_selected_by_an_undo(run: Run, tmp_pa
             await delete_selected(window)
             await desk.store.captures.delete([captures[0].id])
             await undo(window)
+            await until(lambda: window.pending.newest is None)
             await until(lambda: not page.list.selected_count())
+            await settle(20)
+            assert page.list.selected_count() == 0
+            assert captures[0].id not in page.feed.model.kept
 
     run(check())
 

@@ -146,7 +146,7 @@ def test_no_tab_moves_from_request_to_request(run: Run, tmp_path: Path) -> None:
             assert tabs.tabText(HEADERS) == "Headers 197"
             assert places() == first
             assert not tabs.grab().isNull()
-            await until(lambda: not tabs.isTabVisible(TOKENS) or tabs.tabRect(TOKENS).left() > first[-1].right())
+            await until(lambda: tabs.isTabVisible(TOKENS) and tabs.tabRect(TOKENS).left() > first[-1].right())
 
     run(check())
 
