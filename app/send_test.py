@@ -1,6 +1,6 @@
 """Sends a test request to an endpoint the way its senders reach it, and finds out whether it arrived.
 
-A tunnel that is dead may answer all the same, with a page of its provider's: only what came in here counts.
+A dead tunnel may still respond, with a page of its provider, so only a request that arrived here counts.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from app.server.probe import ProbeRequest
 
 ARRIVAL_S = 1.0
-"""Arrivals are known before their answer leaves, unless this process is busy."""
+"""An arrival is normally known before its response is sent, unless this process is busy."""
 
 
 async def send_test(application: Application, endpoint: Endpoint) -> SentTest:
-    """Send it through the public base URL where one is set, to the capture port otherwise.
+    """Send it through the public base URL if one is set, otherwise to the capture port.
 
-    HooklineError says what failed on that way, and whether the local port accepts requests.
+    HooklineError says what failed, and whether the local port accepts requests.
     """
     await load("app.server.probe")
     from app.server.probe import TIMEOUT_MS, ProbeRequest, send_test_request  # loaded by now
@@ -90,7 +90,7 @@ class _Arrival:
             end()
 
     async def status(self, within_s: float) -> int | None:
-        """What Hookline answered it with; None when it has not come."""
+        """The status Hookline responded with; None if the request did not arrive."""
         loop = asyncio.get_running_loop()
         end = loop.time() + within_s
         while True:

@@ -1,4 +1,4 @@
-"""Notices that the program's own file was replaced or removed while it runs, and starts the program anew."""
+"""Notices that the program's own file was replaced or removed while it runs, and restarts the program."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ProgramFile:
 
 
 def start(arguments: Sequence[str]) -> None:
-    """Start the program anew, on its own; OSError when it cannot be started."""
+    """Restart the program as a separate process; OSError when it cannot be started."""
     detached = getattr(subprocess, "DETACHED_PROCESS", 0) if sys.platform == "win32" else 0
     process = subprocess.Popen(
         [*program.command(), *arguments], stdin=subprocess.DEVNULL, start_new_session=True, creationflags=detached
@@ -73,7 +73,7 @@ def start(arguments: Sequence[str]) -> None:
 def _mark(path: Path) -> Mark | None:
     """What tells one file from another, None when there is none."""
     try:
-        told = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return told.st_dev, told.st_ino, told.st_size, told.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,4 +1,4 @@
-"""Which requests a delete of all of an endpoint's means: those stored when it was asked for, some of them kept."""
+"""Which requests a deletion of all of an endpoint's requests covers: those stored when it was requested."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal
 from app.core.model import Record
 
 Mark = Literal["starred", "noted"]
-"""What can keep a request from being deleted along with all others: its star, or its note."""
+"""A star or a note can exempt a request from being deleted with all others."""
 
 _LAST = "~"
-"""After every id."""
+"""Sorts after every id."""
 
 
 class MarkedIds(Record, frozen=True):
@@ -22,28 +22,28 @@ class MarkedIds(Record, frozen=True):
 
     @property
     def any(self) -> frozenset[str]:
-        """Those that have either."""
+        """With a star, a note or both."""
         return self.starred | self.noted
 
     def of(self, marks: Collection[Mark]) -> frozenset[str]:
-        """Those that have one of these."""
+        """With at least one of these marks."""
         return (self.starred if "starred" in marks else frozenset()) | (self.noted if "noted" in marks else frozenset())
 
 
 class StoredIds(Record, frozen=True):
-    """Requests of one endpoint; `unread` of them are so."""
+    """Requests of one endpoint; `unread` counts the unread ones."""
 
     ids: tuple[str, ...]
     unread: int
 
 
 class Clearing:
-    """All requests of an endpoint up to the id `upto`, but those `kept`. It takes effect when the store is told so.
+    """All requests of an endpoint up to the id `upto`, except those `kept`. Nothing is deleted before `finish`.
 
-    Ids are made of the time at which a request's head came, so one whose body is still being received may have a lower
-    id than `upto`: `spare` keeps it, or its sender would have been told that it is stored while it is deleted.
-    What gets a mark in `keep` before it takes effect is kept too, and `marked_late` tells so.
-    `total` and `unread` count what there was to be deleted, `deleted` and `deleted_unread` what is gone of it.
+    An id contains the time at which the request's head arrived, so a request whose body is still being received may
+    have a lower id than `upto`. `spare` keeps it: its sender gets a response that says it was stored.
+    A request that gets a mark in `keep` before then is kept too, and `marked_late` is set.
+    `total` and `unread` count what was to be deleted, `deleted` and `deleted_unread` what has been.
     """
 
     def __init__(self, endpoint_id: int) -> None:
@@ -60,18 +60,18 @@ class Clearing:
         return endpoint_id == self.endpoint_id and capture_id <= self.upto and capture_id not in self.kept
 
     def spare(self, capture_id: str) -> None:
-        """This request is only now about to be stored."""
+        """This request is about to be stored."""
         if capture_id <= self.upto:
             self.kept.add(capture_id)
 
     def limit(self, upto: str, kept: frozenset[str]) -> None:
-        """What is stored is known now: the newest id, and the requests that are to be kept for their marks."""
+        """Set the newest id stored, and the requests to keep for their marks."""
         self.upto = upto
         self.kept = {name for name in self.kept if name <= upto} | kept
 
 
 class Hidden(Record, frozen=True):
-    """What is left out of what is read, on any thread: `spans` of endpoints, and the requests that `names` says."""
+    """Requests to leave out of reads, on any thread: `spans` of endpoints, and those for which `names` is true."""
 
     spans: tuple[Clearing, ...] = ()
     names: Callable[[str], bool] | None = None

@@ -1,4 +1,4 @@
-"""What happened, told after it is stored, and the bus that tells it. Everything here runs on the loop's thread."""
+"""Events, published after they are stored, and the bus that delivers them. All of it runs on the loop thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A captured request as it was on the wire, but for the framing of chunks: head, body, trailers."""
+"""A captured request as it was on the wire, without chunk framing: head, body, trailers."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from app.core.model import Headers
 
 
 def head_bytes(method: str, target: str, http_version: str, headers: Headers) -> bytes:
-    """Request line and headers in their order, with the empty line that ends them."""
+    """Request line and headers in order, with the empty line that ends them."""
     lines = [f"{method} {target} HTTP/{http_version}", *_lines(headers)]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
 def trailer_bytes(trailers: Headers) -> bytes:
-    """What follows the body: on the wire a line break ends the last chunk. Nothing where there are no trailers."""
+    """The trailers, after the line break that ends the last chunk. Empty without trailers."""
     return "\r\n".join(["", *_lines(trailers), "", ""]).encode("latin-1") if trailers else b""
 
 
 def is_chunked(headers: Headers) -> bool:
-    """Whether the body came in chunks, whose framing is not kept."""
+    """Whether the body was sent in chunks, whose framing is not stored."""
     return any(name.lower() == "transfer-encoding" for name, _ in headers)
 
 

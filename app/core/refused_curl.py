@@ -1,4 +1,4 @@
-"""A refused request as a curl command, where all of it is kept."""
+"""A refused request as a curl command, if all of it was kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from app.core.model import REFUSED_RAW_MAX, Capture, Headers, Refusal
 
 
 def curl_of_refused(refusal: Refusal, raw: bytes | None, base: str) -> str | None:
-    """The command that sends it again to `base`; None where it was no sound HTTP or not all of it is kept."""
+    """The command that sends it again to `base`; None if it was malformed or not all of it was kept."""
     if raw is None or len(raw) >= REFUSED_RAW_MAX or refusal.status == 400 or not refusal.method:
         return None
     head, end, body = raw.partition(b"\r\n\r\n")
@@ -39,7 +39,7 @@ def curl_of_refused(refusal: Refusal, raw: bytes | None, base: str) -> str | Non
 
 
 def _is_whole(headers: Headers, body: bytes) -> bool:
-    """Whether the body ends as the head says. A chunked one is kept in chunks, which curl would send as its content."""
-    told = {name.lower(): value for name, value in headers}
-    length = told.get("content-length", "0")
-    return "transfer-encoding" not in told and length.isdigit() and int(length[:20]) == len(body)
+    """False for chunked bodies: they are kept with their framing, which curl would send as content."""
+    fields = {name.lower(): value for name, value in headers}
+    length = fields.get("content-length", "0")
+    return "transfer-encoding" not in fields and length.isdigit() and int(length[:20]) == len(body)

@@ -1,4 +1,4 @@
-"""What became of a test request that the user sent to an endpoint."""
+"""The result of a test request that the user sent to an endpoint."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from app.core.model import Record
 
 
 class SentTest(Record, frozen=True):
-    """Hookline answered it with `status`. `place` is the public base URL it went through, or the capture port's own
-    `host:port` where there is none."""
+    """`status` is Hookline's response. `place` is the public base URL it was sent through, or the capture port's
+    `host:port` without one."""
 
     status: int
     place: str
@@ -15,6 +15,6 @@ class SentTest(Record, frozen=True):
 
 
 def sent_text(sent: SentTest, name: str) -> str:
-    """Which way it took, and the answer."""
+    """Where it was sent, and the response."""
     way = "through" if sent.public else "to"
     return f"Test request for “{name}” sent {way} {sent.place}: {sent.status}."

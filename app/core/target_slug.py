@@ -6,9 +6,9 @@ from app.core.own_urls import CAPTURE_PATH
 
 
 def slug_of(target: str) -> str | None:
-    """The slug that a raw request target names, compared as it stands; None when the path is no capture path.
+    """The slug in a raw request target, not decoded; None if the path is not a capture path.
 
-    A target in absolute form (`http://host/catch/…`) is taken like its path, as RFC 9112 section 3.2.2 demands.
+    A target in absolute form (`http://host/catch/…`) is treated like its path, as RFC 9112 section 3.2.2 requires.
     """
     if not target.startswith("/"):
         scheme, found, rest = target.partition("://")

@@ -1,4 +1,4 @@
-"""Deleting all of an endpoint's requests, now or later, and never one that is stored after it was asked for."""
+"""Deletes all of an endpoint's requests, now or later, but none stored after the deletion was requested."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from app.db.writer import Writer
 
 
 class Clearings:
-    """Those that were begun and neither finished nor given up."""
+    """Begun, and neither finished nor given up."""
 
     def __init__(
         self,
@@ -39,16 +39,16 @@ class Clearings:
         self._open: list[Clearing] = []
 
     def storing(self, capture: Capture) -> None:
-        """This request is about to be stored: no clearing that was begun before deletes it."""
+        """This request is about to be stored: clearings begun before must not delete it."""
         for one in self._open:
             if one.endpoint_id == capture.endpoint_id:
                 one.spare(capture.id)
 
     async def begin(self, endpoint_id: int, keep: Collection[Mark]) -> Clearing:
-        """What would be deleted of the endpoint now, without what has one of the marks in `keep`."""
+        """The requests that deleting now would remove: all but those with one of the marks in `keep`."""
         clearing = Clearing(endpoint_id)
         clearing.keep = frozenset(keep)
-        self._open.append(clearing)  # before the file is read, so that no request is missed in between
+        self._open.append(clearing)  # before the file is read, so that no request in between is missed
 
         held = self._tally.of(endpoint_id)
 
@@ -81,12 +81,11 @@ class Clearings:
         return clearing
 
     def give_up(self, clearing: Clearing) -> None:
-        """Nothing of it is deleted."""
         if clearing in self._open:
             self._open.remove(clearing)
 
     async def finish(self, clearing: Clearing) -> None:
-        """Delete what it means, in steps; then publishes RequestsRemoved with it."""
+        """Delete its requests in steps, then publish RequestsRemoved."""
         pace, endpoint_id = Pace(64), clearing.endpoint_id
 
         def job(database: SqliteDatabase, limit: int) -> Removed:
@@ -113,7 +112,7 @@ class Clearings:
         self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=None, upto=clearing.upto, kept=kept))
 
     async def stored(self, ids: Sequence[str]) -> dict[int, StoredIds]:
-        """Those of these requests that are stored, by endpoint."""
+        """The requests among these that are stored, by endpoint."""
 
         def job(database: SqliteDatabase) -> dict[int, StoredIds]:
             rows: dict[int, list[tuple[str, bool]]] = {}
@@ -137,7 +136,7 @@ class Clearings:
 
 
 def marked_ids(database: SqliteDatabase, endpoint_id: int | None) -> MarkedIds:
-    """Read from the marks, of which there are few, not from the requests."""
+    """Reads the marks, of which there are few, not the requests."""
     starred, noted = (
         frozenset(
             name

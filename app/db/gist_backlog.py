@@ -1,7 +1,7 @@
-"""Requests that an older version stored have no gist: they get one in the background, the newest first.
+"""Gives requests that an older version stored a gist in the background, newest first.
 
-New requests have theirs from the beginning, so those without one are the oldest. While the very oldest has one there is
-nothing to do; else the file is gone through once, from the newest down.
+New requests are stored with a gist, so those without one are the oldest. If the very oldest has one there is nothing to
+do; otherwise all requests are read once, from the newest to the oldest.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from app.db.raw import raw
 from app.db.schema import PARTS_PER_BODY
 
 LOOK_S = 0.008
-"""Seconds one look may take: Python works on one thread at a time, so that a longer one would hold up the window."""
+"""Seconds one step may take: it holds the interpreter lock, so a longer one would block the window."""
 SPAN = 4_096
-"""Numbers of requests that one look passes at most: rows that have a gist have to be read to see that."""
+"""Maximum rows one step reads: rows have to be read to see whether they have a gist."""
 
 _OLDEST = "SELECT gist IS NULL FROM capture ORDER BY seq LIMIT 1"
 _LACKING = (
@@ -30,15 +30,15 @@ _LACKING = (
 
 
 class Described(Record, frozen=True):
-    """Gists found: number, id and gist of each request. All from `below` on were looked at."""
+    """Number, id and gist of each request. All from `below` up are done."""
 
     gists: list[tuple[int, str, str]]
     below: int
 
 
 def begin(database: SqliteDatabase) -> int:
-    """The number below which requests may lack a gist; 0 when none do. To be asked before any is identified, which
-    describes it too: the oldest may be the first."""
+    """The number below which requests may lack a gist; 0 if none do. Call before identifying starts: that gives gists
+    too, perhaps to the oldest request first."""
     connection = raw(database)
     oldest = connection.execute(_OLDEST).fetchone()
     if oldest is None or not oldest[0]:
@@ -48,16 +48,16 @@ def begin(database: SqliteDatabase) -> int:
 
 
 def describe(database: SqliteDatabase, below: int, limit: int) -> Described:
-    """The newest that lack a gist among those below, described: at most `limit`, fewer when that takes long."""
+    """Describe the newest requests below that lack a gist: at most `limit`, fewer if that takes long."""
     end, found = time.perf_counter() + LOOK_S, []
     lowest = max(0, below - SPAN - 1)
     with database.atomic():
         rows = raw(database).execute(_LACKING, (PARTS_PER_BODY, lowest, below, limit))
         for seq, name, method, target, headers, content_type, size, complete, body in rows:
-            told = gist(
+            text = gist(
                 method, target, decode_headers(headers), content_type, body or b"", size=size, complete=bool(complete)
             )
-            found.append((seq, name, told))
+            found.append((seq, name, text))
             if len(found) == limit or time.perf_counter() > end:
                 return Described(gists=found, below=seq)
         (rest,) = raw(database).execute("SELECT max(seq) FROM capture WHERE seq <= ?", (lowest,)).fetchone()
@@ -65,6 +65,6 @@ def describe(database: SqliteDatabase, below: int, limit: int) -> Described:
 
 
 def note(database: SqliteDatabase, _: int, *, gists: list[tuple[int, str, str]]) -> None:
-    """Store them, as far as the requests are still there."""
-    values = [(told, seq) for seq, _, told in gists]
+    """Gists of requests deleted in the meantime are dropped."""
+    values = [(text, seq) for seq, _, text in gists]
     raw(database).executemany("UPDATE capture SET gist = ? WHERE seq = ? AND gist IS NULL", values)

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 REST = 2.0
-"""Between looks it rests for so many times as long as it looked."""
+"""The pause between steps, as a multiple of the time a step took."""
 
 
 class Found(Record, frozen=True):
@@ -111,7 +111,7 @@ class Identifier:
                 return
             if described.gists:
                 await self._writer.between(partial(gist_backlog.note, gists=described.gists), self._pace)
-                self._publish(RequestsDescribed(gists=tuple((name, told) for _, name, told in described.gists)))
+                self._publish(RequestsDescribed(gists=tuple((name, text) for _, name, text in described.gists)))
             self._below = described.below
             await asyncio.sleep(looked * REST)
 
@@ -132,9 +132,9 @@ def look(database: SqliteDatabase, identify: Identify, limit: int) -> list[Found
         )
         for seq, name, packed, content_type, data, method, target, size, complete, stored in rows:
             headers, body = decode_headers(packed), data or b""
-            told = gist(method, target, headers, content_type, body, size=size, complete=bool(complete))
+            described = gist(method, target, headers, content_type, body, size=size, complete=bool(complete))
             sender = identify(headers, content_type, body)
-            found.append(Found(seq=seq, id=name, sender=sender, gist=told, more=told != stored))
+            found.append(Found(seq=seq, id=name, sender=sender, gist=described, more=described != stored))
             if time.perf_counter() > end:
                 break
     return found

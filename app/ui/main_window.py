@@ -50,7 +50,7 @@ ENDPOINT = "endpoint"
 
 
 class MainWindow(QMainWindow):
-    """`on_close` is called once the user quits, mostly by closing the window; whoever made it then ends the program."""
+    """`on_close` is called once the user quits, mostly by closing the window; it must end the program."""
 
     def __init__(
         self, doors: Doors, theme: Theme, tasks: Tasks, on_close: Callable[[], None], *, tray: Tray | None = None
@@ -163,7 +163,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def quit(self) -> None:
-        """End the program: remember the window, and tell whoever waits for its end. Unsaved changes are asked about."""
+        """End the program: save the window state and call `on_close`. Asks about unsaved changes."""
         if may_leave(self, self.quit):
             self.stop()
             self._on_close()
@@ -178,7 +178,7 @@ class MainWindow(QMainWindow):
         self._fit_sidebar()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Quit, or go on in the tray if the user chose so; never block."""
+        """Quit, or keep running in the tray if the user chose so; never block."""
         if self.desktop.take_close() or not may_leave(self, self.quit):
             event.ignore()
         else:

@@ -59,8 +59,8 @@ class ClearingsPort(Protocol):
 class CapturesPort(Protocol):
     """The stored requests. Those `hidden` are left out of pages and searches.
 
-    `set_note` raises InvalidFieldsError (field `note`), NotFoundError when the request is not stored any more. What
-    `star` and `set_note` changed is told by RequestsStarred and RequestNoted.
+    `set_note` raises InvalidFieldsError (field `note`), NotFoundError when the request is not stored any more. `star`
+    and `set_note` publish RequestsStarred and RequestNoted.
     """
 
     @property

@@ -24,7 +24,7 @@ REFUSED: list[tuple[list[str], int, str]] = [
     (["--auth", "basic"], 2, "needs a user"),
     (["--auth", "digest"], 2, "'digest' was given"),
     (["--auth", "bearer"], 2, SECRET_VARIABLE),
-    (["--auth-secret-file", "x"], 2, "goes with --auth"),
+    (["--auth-secret-file", "x"], 2, "requires --auth"),
 ]
 
 

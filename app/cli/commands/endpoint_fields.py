@@ -134,7 +134,7 @@ def _header(line: str) -> list[str]:
 
 def _auth(options: argparse.Namespace) -> dict[str, str]:
     if not hasattr(options, "auth"):
-        raise CliError("--auth-secret-file goes with --auth, which says what the secret is for.", Exit.USAGE)
+        raise CliError("--auth-secret-file requires --auth, which says what the secret is for.", Exit.USAGE)
     kind, colon, name = options.auth.partition(":")
     if kind not in ("none", "basic", "bearer", "header"):
         raise CliError(f"--auth is none, basic:USER, bearer or header:NAME; {kind!r} was given.", Exit.USAGE)

@@ -32,7 +32,7 @@ class CodeFormatter:
         self._waits = True
         self._spent = 0.0
 
-    def anew(self) -> CodeFormatter:
+    def new_formatter(self) -> CodeFormatter:
         """Another for the same language."""
         return CodeFormatter(self._language, self._seconds)
 

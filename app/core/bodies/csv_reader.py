@@ -1,4 +1,4 @@
-"""From the pieces of a body as sent to rows of comma-separated values: content coding, charset, delimiter, rows."""
+"""Turns the pieces of a body as sent into rows of comma-separated values: content coding, charset, delimiter, rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIRST, _SAMPLE = 4 * 1024, 32 * 1024
 
 
 class CsvReader:
-    """`feed` it the body piece by piece. `error` tells in words where unpacking came to an end too early."""
+    """`feed` it the body piece by piece. `error` says why unpacking stopped early."""
 
     def __init__(self, headers: Headers, content_type: str) -> None:
         names = decoding.codings(headers)
@@ -34,7 +34,7 @@ class CsvReader:
 
     @property
     def charset(self) -> Charset | None:
-        """What the text is read with; known after the first piece."""
+        """Known after the first piece."""
         return self._charset
 
     def feed(self, data: bytes, final: bool) -> Iterator[Block]:

@@ -18,9 +18,9 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 TYPES = frozenset({"text/csv", "application/csv", "text/x-csv", "application/x-csv", "text/comma-separated-values"})
 TAB_TYPES = frozenset({"text/tab-separated-values", "application/tab-separated-values", "text/tsv"})
 ROW_MAX = 1024 * 1024
-"""Characters of a row; a longer one is cut, and a quote that is not closed within so many is one like any other."""
+"""Maximum characters of a row. Longer rows are cut; a quote that is not closed within this length is plain text."""
 COLUMNS_MAX = 500
-"""Columns; what a row has beyond stands in the last one, as it was written."""
+"""Maximum columns; the last one holds the rest of a longer row, as written."""
 _SAMPLE_ROWS = 50
 _NUMBER = re.compile(r"[-+]?[\d.,:/ TZ%$€-]*\d[\d.,:/ TZ%$€-]*")
 _LINE_ENDS = re.compile(r"(?!)()|\r\n?|\n")
@@ -36,7 +36,7 @@ class Block(NamedTuple):
 
 
 class RowSplitter:
-    """Finds where rows end in text that is fed in pieces: not at a line end within quotes."""
+    """Finds where rows end in text that is fed in pieces. A line end within quotes does not end a row."""
 
     def __init__(self, delimiter: str) -> None:
         self.delimiter = delimiter
@@ -45,7 +45,7 @@ class RowSplitter:
         self._ends = re.compile(rf'(?:(?<=[{escaped}\r\n])|\A)"[^"]*+(?:""[^"]*+)*+(?:"|(\Z))|\r\n?|\n')
 
     def feed(self, text: str, final: bool) -> Block | None:
-        """The rows that end in it; `final` with the last of it."""
+        """The rows that end in this piece; `final` marks the last piece."""
         text = self._rest + text
         ends = self._ends if '"' in text else _LINE_ENDS
         starts = array("I", [0])
@@ -56,7 +56,7 @@ class RowSplitter:
                 match = None  # a line feed may follow
             elif match is not None and match[1] is not None:
                 if final or length - starts[-1] > ROW_MAX:
-                    at = match.start() + 1  # never closed: a character like any other
+                    at = match.start() + 1  # never closed: plain text
                     continue
                 match = None
             elif match is not None and match.group()[0] == '"':
@@ -76,7 +76,7 @@ class RowSplitter:
         return Block(text[: starts[-1]], starts, self._columns(text, starts))
 
     def _columns(self, text: str, starts: array[int]) -> int:
-        """The most cells of a row: at most as many as delimiters tell, fewer where those stand in quotes."""
+        """The most cells in any row. Delimiters are counted first, then those within quotes are left out."""
         columns, quotes = 1, '"' in text
         for start, end in pairwise(starts):
             fields = text.count(self.delimiter, start, end) + 1
@@ -115,7 +115,7 @@ class Rows:
         return block.text[block.starts[row] : block.starts[row + 1]].rstrip("\r\n")
 
     def cells(self, number: int) -> list[str]:
-        """Its cells, as many as it has; those beyond `columns` stand in the last one."""
+        """May be fewer than `columns`; the last one holds the rest of a longer row."""
         return cells(self.written(number), self.delimiter, self.columns)
 
 
@@ -142,7 +142,7 @@ def cells(written: str, delimiter: str, most: int = 0) -> list[str]:
 
 
 def delimiter_of(sample: str, content_type: str, *, whole: bool = True) -> str:
-    """What separates cells in a text that begins so: what gives most rows the same number of cells."""
+    """The delimiter that gives most rows the same number of cells."""
     if media_type(content_type) in TAB_TYPES:
         return "\t"
     return max(DELIMITERS, key=lambda delimiter: _regular(sample, delimiter, whole))
@@ -161,7 +161,7 @@ def has_header(rows: Rows, content_type: str) -> bool:
 
 
 def fit(kind: str, head: bytes) -> float:
-    """Sure by type; offered for any text whose lines have equally many cells."""
+    """Certain by type; offered for any text whose lines have the same number of cells."""
     if text_fit("", head) < 0.5 or head.lstrip()[:1] in (b"{", b"[", b"<"):
         return 0.0
     if kind in TYPES or kind in TAB_TYPES:

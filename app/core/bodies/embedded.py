@@ -17,7 +17,7 @@ from app.core.bodies.jwt_view import NOT_VERIFIED
 VALUE_MAX = 4 * 1024 * 1024
 """Characters of a value that is decoded."""
 DECODED_MAX = 8 * 1024 * 1024
-"""Bytes that may come of it; a compressed value that gives more is left alone."""
+"""Maximum bytes of the decoded value; one that unpacks to more is not decoded."""
 HEAD = 512
 """Characters by which `may_decode` judges."""
 SHORT_PADDED, SHORT, LONG = 8, 16, 32
@@ -36,7 +36,7 @@ _PACKED = ((b"\x1f\x8b", "gzip"), (b"\x78\x01", "deflate"), (b"\x78\x9c", "defla
 
 @dataclass(frozen=True)
 class Embedded:
-    """`text` came of `source` (`Base64`, `Base64, gzip`, …); `is_json` tells that it is a JSON object or array."""
+    """`source` says how `text` was encoded (`Base64`, `Base64, gzip`, …); `is_json`: it is a JSON object or array."""
 
     text: str
     source: str
@@ -45,7 +45,7 @@ class Embedded:
 
 
 def may_decode(value: str) -> bool:
-    """Whether `decode` may find something: cheap, by the first characters, for values that are only being shown."""
+    """Whether `decode` may find something. Cheap enough for every value shown: looks at the first characters only."""
     if len(value) < SHORT_PADDED and "%" not in value and value[:1] not in ("{", "["):
         return False
     if len(value) <= HEAD:
@@ -60,7 +60,7 @@ def may_decode(value: str) -> bool:
 
 
 def decode(value: str) -> Embedded | None:
-    """One step: what the value stands for. None where it is only itself. The result may hold another."""
+    """Decodes one level, None if nothing is encoded. The result may hold another encoded value."""
     if len(value) > VALUE_MAX:
         return None
     return _json(value) or _token(value) or _base64(value) or _url(value)
@@ -105,7 +105,7 @@ def _base64(value: str) -> Embedded | None:
     found = _text(data, source)
     if found is None or named or found.is_json or len(text) >= LONG:
         return found
-    # What a word happens to stand for may be any characters, and what is short may be a word.
+    # A word may happen to be valid Base64; short ones often are.
     return found if found.text.isascii() and (len(text) >= SHORT or "=" in text) else None
 
 
@@ -125,7 +125,7 @@ def _unpacked(data: bytes, coding: str) -> bytes | None:
 
 
 def _text(data: bytes, source: str) -> Embedded | None:
-    """None for what is no readable text."""
+    """None for data that is not readable text."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -136,7 +136,7 @@ def _text(data: bytes, source: str) -> Embedded | None:
 
 
 def _is_json(text: str) -> bool:
-    """Whether it is an object or array; what is bare gains nothing by being laid out."""
+    """Only objects and arrays count: laying out a bare value gains nothing."""
     if text.lstrip()[:1] not in ("{", "["):
         return False
     try:

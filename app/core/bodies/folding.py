@@ -1,4 +1,4 @@
-"""Which lines of an indented text can be folded under the line they begin with, and which are."""
+"""Which lines of an indented text can be folded, and which are folded."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _ITEMS = {"{": "key", "[": "item"}
 
 
 class Region(NamedTuple):
-    """The lines up to `end` are folded under the one before them. It holds so many `items`, and `opener` is the sign it
-    begins with; `closed` tells that the last of its lines ends it."""
+    """The lines up to `end` fold under the one before them. The region holds `items` items and begins with the
+    character `opener`; `closed`: its last line is the closing bracket or tag."""
 
     end: int
     items: int
@@ -24,9 +24,9 @@ class Region(NamedTuple):
 
 
 class Folds:
-    """`add` takes lines in order; they are numbered from 0. Rows are what is left of them.
+    """`add` takes lines in order; they are numbered from 0. Rows are the lines that are not folded away.
 
-    A line begins a region when the next one is indented deeper; the region is known once its end was told.
+    A line begins a region when the next one is indented deeper; the region is known once its end was added.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Folds:
         return row + (self._hidden[low - 1] if low else 0)
 
     def hidden_by(self, line: int) -> int | None:
-        """Under which line, the outermost, it is folded away; None if it is shown."""
+        """The outermost line that it is folded under; None if it is shown."""
         at = bisect_left(self._starts, line) - 1
         return self._starts[at] if at >= 0 and line <= self._ends[at] else None
 
@@ -123,7 +123,7 @@ class Folds:
         return found
 
     def label(self, start: int, lines: Sequence[Line]) -> tuple[str, str]:
-        """What stands for the lines folded under this one, and what ends it: ` 12 keys ` and `},`."""
+        """The label shown for the lines folded under this one, and their end: ` 12 keys ` and `},`."""
         region = self.regions[start]
         what = count_of(region.items, _ITEMS[region.opener]) if region.opener else "…"
         return f" {what} ", lines[region.end].text.strip()[:40] if region.closed else ""

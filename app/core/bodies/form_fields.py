@@ -9,7 +9,7 @@ from app.core.bodies.form_view import decoded_text, escape_codec
 
 FIELDS_MAX = 200_000
 DEEPEST = 20
-"""Brackets in a name that are taken for levels; a name with more is one name."""
+"""Maximum levels of brackets in a name; a name with more is not split."""
 ROOT = -1
 
 _BRACKETS = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])+)")
@@ -17,7 +17,7 @@ _LEVEL = re.compile(r"\[([^\[\]]*)\]")
 
 
 class Field(NamedTuple):
-    """`sent` is the pair as it was sent, without the `&`. What stands for no text is in it as `%FF`, as sent."""
+    """`sent` is the pair as it was sent, without the `&`. Bytes that are not text stay escaped (`%FF`)."""
 
     name: str
     value: str
@@ -25,7 +25,7 @@ class Field(NamedTuple):
 
 
 def fields(text: str, content_type: str) -> list[Field]:
-    """In their order, duplicates and all."""
+    """In order, with duplicates."""
     codec = escape_codec(content_type)
     found: list[Field] = []
     for sent in text.split("&"):
@@ -36,7 +36,7 @@ def fields(text: str, content_type: str) -> list[Field]:
 
 
 class FormTree:
-    """Nodes are numbers from 0 on, their parent `ROOT` at the top. Only those that have a field have a value."""
+    """Nodes are numbered from 0; the parent of top-level nodes is `ROOT`. A group has no field."""
 
     def __init__(self, found: list[Field]) -> None:
         self._labels: list[str] = []
@@ -50,11 +50,11 @@ class FormTree:
             self._add(field)
 
     def __len__(self) -> int:
-        """Nodes, groups among them."""
+        """Including groups."""
         return len(self._labels)
 
     def children(self, node: int) -> list[int]:
-        """In the order in which they came first."""
+        """In the order of their first field."""
         return self._children.get(node, [])
 
     def parent(self, node: int) -> int:
@@ -70,7 +70,7 @@ class FormTree:
         return self._labels[node]
 
     def field(self, node: int) -> Field | None:
-        """None of a group."""
+        """None for a group."""
         return self._fields[node]
 
     def _add(self, field: Field) -> None:
@@ -87,7 +87,7 @@ class FormTree:
             if known is None:
                 known = self._groups[parent, level] = self._make(parent, level, None)
             return known
-        # Rails: `items[][name]` goes on with the last item until a name comes again.
+        # Rails: `items[][name]` belongs to the last item until a name repeats.
         siblings = self.children(parent)
         last = siblings[-1] if siblings and siblings[-1] in self._elements else None
         if last is None or following in self._elements[last]:

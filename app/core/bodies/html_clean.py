@@ -1,6 +1,6 @@
-"""HTML reduced to text, headings, lists, tables and colours: written anew from what is allowed, naming nothing outside.
+"""Rebuilds HTML from allowed elements only: text, headings, lists, tables and colours, with no external references.
 
-Qt opens files that an <img> or a background names, even where it is told to load nothing, so what it is given has none.
+Qt opens files that an <img> or a background names even when resource loading is disabled, so its input has none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TEXT_MAX = 1024 * 1024
 """Characters of a page that is shown."""
 ELEMENTS_MAX = 20_000
 DEEPEST, DEEPEST_TABLE = 60, 8
-"""Levels, and tables within tables; what is deeper is shown in the one around it."""
+"""Maximum nesting, of elements and of tables. Deeper content is shown in the element around it."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -35,7 +35,7 @@ _RAW = _words(
     "script style title textarea noscript iframe object template svg math audio video canvas select button head applet"
     " frameset noframes xmp plaintext"
 )
-"""What stands in these is not shown."""
+"""The content of these is not shown."""
 _COUNTED = _words(
     "script style iframe object svg audio video canvas embed applet form input button select textarea link"
 )
@@ -78,24 +78,24 @@ _MARKS = re.compile(r"<(?:!--|[!?/A-Za-z])")
 
 
 class PageError(Exception):
-    """It is not shown; `str()` says why, in a sentence."""
+    """The page cannot be shown; `str()` says why, in a sentence."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """`text` is HTML that names nothing outside itself. `left_out` are elements of which nothing is shown, by name."""
+    """`text` is HTML without external references. `left_out` names the elements that were removed."""
 
     text: str
     left_out: tuple[str, ...]
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Offered beside the markup that it is, never before it."""
+    """Ranked below the view of the markup."""
     return 0.05 if html_fit(media_type, head) >= 0.9 else 0.0
 
 
 def clean(text: str) -> Page:
-    """What may be shown of it. Raises PageError for what is too much."""
+    """Raises PageError for a page that is too large."""
     if len(text) > TEXT_MAX:
         raise PageError(
             f"This page has more than {TEXT_MAX // 1024 // 1024} million characters, too many for a preview."
@@ -114,7 +114,7 @@ class _Cleaner:
         self._elements = self._tables = 0
 
     def run(self) -> None:
-        """One pass; what is read is never read again."""
+        """Reads the text once, without backtracking."""
         while self._at < len(self._text):
             match = _MARKS.search(self._text, self._at)
             end = match.start() if match else len(self._text)
@@ -177,7 +177,7 @@ class _Cleaner:
         elif name == "a":
             self._begin("u", "")
         elif (written := _written(name)) is not None:
-            # A ground of the whole page would be one behind its first line only.
+            # Qt would paint a background of the whole page behind its first line only.
             self._begin(written, "" if name == "body" else _kept(attributes))
 
     def _begin(self, name: str, attributes: str) -> None:
@@ -216,7 +216,7 @@ class _Cleaner:
 
 
 def _written(name: str) -> str | None:
-    """The element that stands for this one; None for one that is left away, though not what is in it."""
+    """The element to write for this one; None to drop the tag but keep its content."""
     if name in _KEPT:
         return name
     return "div" if name in _AS_DIV else "span" if name in _AS_SPAN else "u" if name == "a" else None

@@ -1,5 +1,5 @@
-"""What a JSON text holds up to a place: the open lists and objects, the lines of its indented form. Reads at some
-100 MB/s, since regular expressions and byte counts do the work; tokens are not looked at one by one."""
+"""The state of a JSON text at an offset: open lists and objects, and the line number in its indented form. Reads about
+100 MB/s, because regular expressions and byte counts do the work instead of a tokenizer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SPACES = b" \t\r\n"
 _SCALAR = bytes(code if code in b'[]{},:"' else ord("s") for code in range(256))
 _NO_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 PASSES = 32
-"""Levels that are taken away as pairs; what is nested deeper within one piece is walked bracket by bracket."""
+"""Levels that are removed as matching pairs; deeper nesting within a piece is processed bracket by bracket."""
 _OPENS = {ord("]"): ord("["), ord("}"): ord("{")}
 
 
@@ -28,9 +28,9 @@ class JsonState(NamedTuple):
 
 
 class JsonSkip:
-    """`feed` it the bytes (of a charset that holds ASCII as it is); `state` tells what was read so far.
+    """`feed` it bytes in an ASCII-compatible charset; `state` describes what was read so far.
 
-    `broken` once brackets do not fit: then nothing is known.
+    `broken`: brackets do not match, and `state` is meaningless.
     """
 
     def __init__(self, state: JsonState | None = None) -> None:
@@ -40,11 +40,11 @@ class JsonSkip:
 
     @property
     def waiting(self) -> bytes:
-        """What was fed and waits for what follows it."""
+        """Fed, but not processed until more follows."""
         return self._rest
 
     def feed(self, data: bytes) -> None:
-        """The next bytes. A backslash at their end waits for what follows it."""
+        """A backslash at the end is held back until more follows."""
         data = self._rest + data
         self._rest = b""
         offset, stack, line, last, in_string = self.state

@@ -81,10 +81,10 @@ def times(claims: dict[str, object], arrived_us: int | None) -> Iterator[tuple[s
             moment = EPOCH + timedelta(seconds=value)
         except (OverflowError, ValueError):
             continue
-        told = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+        text = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
         if arrived_us is not None:
-            told = f"{told}: {_relation(words, round(value * 1_000_000) - arrived_us)}"
-        yield name, told
+            text = f"{text}: {_relation(words, round(value * 1_000_000) - arrived_us)}"
+        yield name, text
 
 
 def apart(us: int) -> str:

@@ -64,9 +64,9 @@ class JwtFormatter:
 def token_lines(token: jwt.Token, arrived_us: int | None) -> list[Line]:
     """The token taken apart; times against the moment its request arrived, where that is known."""
     lines = LineBuilder()
-    for name, told in jwt.times(token.claims, arrived_us):
+    for name, text in jwt.times(token.claims, arrived_us):
         lines.add("key", name)
-        lines.add("text", f"  {told}")
+        lines.add("text", f"  {text}")
         lines.end_line()
     if len(lines):
         lines.end_line()

@@ -78,7 +78,7 @@ class LineBuilder:
         return not self._length and not self._folded
 
     def add(self, kind: Kind, text: str) -> None:
-        """Go on with `text`, which holds no line break that counts."""
+        """Append `text`, which contains no line break to keep."""
         if HIDDEN_BUT_TAB.search(text) is None:
             self._put(kind, text)
             return

@@ -69,7 +69,7 @@ class Flow:
         return self._counts[name] > 0
 
     def write(self, kind: Kind, text: str) -> None:
-        """Go on with the line."""
+        """Continue the line."""
         if text:
             self.lines.add(kind, text)
             self._blank = False

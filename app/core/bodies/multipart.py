@@ -126,15 +126,15 @@ def part_of(head: str) -> Part:
             headers.append((name, re.sub(r"\r?\n[ \t]+", " ", value).strip()))
         elif line:
             odd.append(line)
-    told = {name.lower(): value for name, value in reversed(headers)}
-    disposition = _message("Content-Disposition", told.get("content-disposition", ""))
+    fields = {name.lower(): value for name, value in reversed(headers)}
+    disposition = _message("Content-Disposition", fields.get("content-disposition", ""))
     return Part(
         tuple(headers),
         tuple(odd),
         _parameter(disposition, "name"),
         _parameter(disposition, "filename"),
-        told.get("content-type", ""),
-        told.get("content-transfer-encoding", "").lower(),
+        fields.get("content-type", ""),
+        fields.get("content-transfer-encoding", "").lower(),
     )
 
 

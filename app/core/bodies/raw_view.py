@@ -1,4 +1,4 @@
-"""Bytes of a request as text with nothing hidden: what is neither UTF-8 nor printable is shown as `\\xe9`."""
+"""Bytes of a request as text with nothing hidden: what is not printable UTF-8 is shown as `\\xe9`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from app.core.bodies.lines import Kind, Line, LineBuilder
 from app.core.bodies.text_view import TextFormatter
 
 _NO_TEXT = re.compile("[\udc80-\udcff]+")
-"""What `surrogateescape` makes of bytes that are no UTF-8."""
+"""What `surrogateescape` turns bytes into that are not UTF-8."""
 
 
 class RawFormatter:
-    """The names of the `head`'s fields are coloured; all else of the request is fed. Lines end at LF or CR LF."""
+    """Colours the header names in `head`; the rest of the request is fed. Lines end at LF or CR LF."""
 
     def __init__(self, head: bytes) -> None:
         self._builder = _ByteLines()
@@ -30,11 +30,11 @@ class RawFormatter:
 
     @property
     def hungry(self) -> bool:
-        """Whether all that was fed has been given."""
+        """Whether everything fed so far has been returned as lines."""
         return self._text.hungry
 
     def feed(self, data: bytes, final: bool) -> None:
-        """More of what follows the head; `final` with the last of it (which may be empty)."""
+        """`final` marks the last piece, which may be empty."""
         self._text.feed(self._decoder.decode(data, final), final)
 
     def take(self, limit: int) -> list[Line]:

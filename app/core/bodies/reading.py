@@ -51,7 +51,7 @@ class BodyReader:
         return skipper_for(self._formatter, self._charset)
 
     def resume(self, point: Resume) -> None:
-        """Go on with the lines at a place further on: feed the body from there, or a packed one from its beginning."""
+        """Continue further on: feed the body from there, or a packed one from its beginning."""
         assert self._charset is not None
         self._formatter, self._decoder = point.formatter(), self._charset.decoder()
         self._unpacker = decoding.Unpacker(self.codings)
@@ -96,8 +96,8 @@ class BodyReader:
         """What the reader of the lines should know, in words."""
         error = self._formatter.error if self._formatter else None
         charset = self._charset.note if self._charset and self._formatter else None
-        told = self._formatter.notes if self._formatter else ()
-        found = [self._refusal, *self._fallen, error, *told, charset, self._broken]
+        notes = self._formatter.notes if self._formatter else ()
+        found = [self._refusal, *self._fallen, error, *notes, charset, self._broken]
         return [note for note in found if note]
 
     @property

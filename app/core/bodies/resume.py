@@ -1,4 +1,5 @@
-"""Where a view of a large body can begin in its middle, so that a place far on is shown without what precedes it."""
+"""Finds where a view of a large body can begin in its middle, so that a distant place is shown without formatting
+everything before it."""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ from app.core.bodies.xml_skip import XmlSkip
 from app.core.bodies.xml_view import formatter as xml_formatter
 
 BEFORE = 32 * 1024
-"""Bytes that are shown before the place that is looked for."""
+"""Bytes shown before the requested place."""
 KEPT_EVERY = 1024 * 1024
-"""Bytes after which a state is kept, to begin from on the way back."""
+"""Bytes between saved states, which going back starts from."""
 _COMMA = re.compile(rb'(?:[^",]|"[^"\\]*(?:\\.[^"\\]*)*")*?,', re.DOTALL)
 _WHOLE_STRINGS = re.compile(rb'(?:[^"]|"[^"\\]*(?:\\.[^"\\]*)*")*', re.DOTALL)
 _BETWEEN_TAGS = re.compile(rb">[ \t\r\n]*(?=<[A-Za-z_:])")
 _TRIES = 40
-"""Tags that are tried as a beginning: the first ones may stand within a comment."""
+"""Tags tried as a starting point: the first ones may be within a comment."""
 
 
 class Resume(NamedTuple):
@@ -48,7 +49,7 @@ class Skipper(Protocol):
         ...
 
     def back_to(self, place: int) -> None:
-        """Go back to a state before `place`, if it lies before what was read."""
+        """Go back to a state before `place` if more than that was read."""
         ...
 
     def feed(self, data: bytes) -> None:
@@ -61,7 +62,7 @@ class Skipper(Protocol):
 
 
 def skipper_for(formatter: Formatter | None, charset: Charset | None) -> Skipper | None:
-    """For the lines of this view; None where only reading all that precedes tells how they look."""
+    """None for views whose lines depend on everything before them."""
     if formatter is None or charset is None or formatter.error:
         return None
     ascii_within = not charset.name.startswith(("utf-16", "utf-32", "utf_16", "utf_32"))
@@ -70,7 +71,7 @@ def skipper_for(formatter: Formatter | None, charset: Charset | None) -> Skipper
     if isinstance(formatter, MarkupFormatter):
         return _XmlSkipper() if formatter.can_resume and ascii_within else None
     if isinstance(formatter, CodeFormatter):
-        return _TextSkipper(charset, formatter.anew)
+        return _TextSkipper(charset, formatter.new_formatter)
     return _TextSkipper(charset, TextFormatter) if type(formatter) is TextFormatter else None
 
 
@@ -99,7 +100,7 @@ class _TextSkipper:
         if at >= 0:
             end = at + self._unit
             return Resume(self.offset + end, self._line + 1, False, self._formatter)
-        # One line without an end: within it, between two characters.
+        # One endless line: begin within it, between two characters.
         at = -self.offset % self._unit
         while self._utf8 and at < len(following) and 0x80 <= following[at] < 0xC0:
             at += 1

@@ -1,6 +1,6 @@
-"""A drawing (SVG) reduced to shapes, text and colours: written anew from what is allowed, so that nothing else is left.
+"""Rebuilds a drawing (SVG) from allowed elements only: shapes, text and colours.
 
-Qt opens the files that an <image> names, so what it is given must name none.
+Qt opens the files that an <image> names, so its input must not name any.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from app.core.wording import count_of
 
 BYTES_MAX = 2 * 1024 * 1024
 SHAPES_MAX = 20_000
-"""Elements that are drawn, those that `use` repeats counted each time."""
+"""Maximum elements drawn, counting each repetition by `use`."""
 DEEPEST = 30
 """Levels; Qt draws 32."""
 IMAGE_PIXELS = 10_000_000
-"""Of all pictures in a drawing together. Only PNGs are let in: what they say of their size is checked."""
+"""Of all pictures in a drawing together. Only PNGs are allowed: their declared size is checked."""
 LENGTH_MAX = 1_000_000.0
-"""Of a side, in pixels; what is larger is no size."""
+"""Pixels of a side; a larger size is ignored."""
 DEFAULT_SIZE = (300.0, 150.0)
 
 SVG = "http://www.w3.org/2000/svg"
@@ -51,7 +51,7 @@ _LENGTH = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*(px|pt|pc|mm|c
 _UNITS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "mm": 96 / 25.4, "cm": 96 / 2.54, "in": 96.0}
 _NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
 _DATA = re.compile(r"\s*data:image/png;base64,([A-Za-z0-9+/=\s]*)", re.IGNORECASE)
-# A comment ends at its first end: if it could go on to a later one, n comments would be tried in 2^n ways.
+# A comment ends at the first `-->`: allowing a later one would try n comments in 2^n ways.
 _BEGINS = re.compile(
     rb"(?:<\?xml[^>]*\?>|<!--(?:(?!-->).)*-->|<!DOCTYPE\s+svg[^>\[]*(?:\[[^\]]*\]\s*)?>|\s)*<(?:svg:)?svg[\s>/]",
     re.DOTALL,
@@ -59,12 +59,12 @@ _BEGINS = re.compile(
 
 
 class DrawingError(Exception):
-    """It is not drawn; `str()` says why, in a sentence."""
+    """The drawing is rejected; `str()` says why, in a sentence."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """`text` draws it at any size; it is meant to be `width` by `height` pixels. `left_out` are elements, by name."""
+    """`width` and `height` are its intended size in pixels. `left_out` names the elements that were removed."""
 
     text: str
     width: float
@@ -80,17 +80,17 @@ class _Node:
 
 
 def begins(head: bytes) -> bool:
-    """Whether what begins so is a drawing."""
+    """Whether data with this beginning is a drawing."""
     return _BEGINS.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Offered beside the markup that it is, never before it."""
+    """Ranked below the view of the markup."""
     return 0.05 if begins(head) else 0.0
 
 
 def clean(data: bytes) -> Drawing:
-    """What may be drawn of it. Raises DrawingError for what is none, or too much."""
+    """Raises DrawingError for data that is not a drawing, or too large a one."""
     if len(data) > BYTES_MAX:
         raise DrawingError(f"This drawing is larger than {BYTES_MAX // 1024 // 1024} MiB, too large for a preview.")
     return _Cleaner().run(data)
@@ -121,12 +121,12 @@ class _Cleaner:
         except (expat.ExpatError, ValueError, LookupError) as error:
             raise DrawingError(f"This drawing is damaged: {error}.") from None
         if not self._parts:
-            raise DrawingError("This is no drawing.")
+            raise DrawingError("This is not a drawing.")
         width, height = self._size
         return Drawing("".join(self._parts), width, height, self._drawn(), tuple(self._left_out))
 
-    def _entity(self, *told: object) -> None:
-        """Entities are how a small drawing becomes an endless one, or reads a file."""
+    def _entity(self, *declaration: object) -> None:
+        """Entities can expand a small drawing without limit, or read a file."""
         raise DrawingError("This drawing declares entities, which are not read.")
 
     def _start(self, qualified: str, attributes: dict[str, str]) -> None:
@@ -143,7 +143,7 @@ class _Cleaner:
             self._skipping += 1
             return
         if not self._names and name != "svg":
-            raise DrawingError("This is no drawing.")
+            raise DrawingError("This is not a drawing.")
         if len(self._names) >= DEEPEST:
             raise DrawingError(f"This drawing is nested deeper than {DEEPEST} levels, too deep for a preview.")
         if len(self._nodes) > SHAPES_MAX:
@@ -156,7 +156,7 @@ class _Cleaner:
             self._names.append("svg")
             self._root(attributes)
         else:
-            # A drawing within the drawing, or a link, is a group of what is in it.
+            # A nested drawing or a link becomes a group.
             written = "g" if name in ("svg", "a") else name
             self._names.append(written)
             shown = f' xlink:href="data:image/png;base64,{b64encode(picture).decode()}"' if picture is not None else ""
@@ -227,7 +227,7 @@ class _Cleaner:
             self._parts.append(escape(text))
 
     def _drawn(self) -> int:
-        """Elements that are drawn. One may repeat any other: a circle would never end."""
+        """The number of elements drawn. `use` elements may form a cycle, which is an error."""
         sizes: dict[int, int] = {}
         under_way = {0: 1}
         todo = [(0, iter(self._parts_of(0)))]
@@ -261,14 +261,14 @@ def _too_many() -> DrawingError:
 
 
 def _harmless(value: str) -> bool:
-    """Whether a value, or a style sheet, names nothing outside the drawing, in whatever spelling."""
-    if "\\" in value or "/*" in value:  # which would spell what is looked for here otherwise
+    """Whether a value or style sheet has no external references, however they are spelled."""
+    if "\\" in value or "/*" in value:  # escapes could hide the names that are searched for here
         return False
     return len(_URL.findall(value)) == len(_OWN_URL.findall(value))
 
 
 def _reference(attributes: dict[str, str]) -> str:
-    """`#name` of something in the drawing itself; nothing for all else."""
+    """`#name` of an element in the drawing itself, else empty."""
     value = attributes.get(f"{_XLINK} href", attributes.get("href", "")).strip()
     return value if _LOCAL.fullmatch(value) else ""
 

@@ -1,4 +1,4 @@
-"""Numbers that are moments of Unix time, in seconds or parts of one, and how they are told."""
+"""Recognises Unix times, in seconds or fractions of a second, and describes them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import NamedTuple
 from app.core.clock import EPOCH
 
 UNITS = {10: "seconds", 13: "milliseconds", 16: "microseconds", 19: "nanoseconds"}
-"""By the digits that a moment between 2001 and 2100 has in it."""
+"""By the number of digits of a time between 2001 and 2100."""
 LAST_S = 4_102_444_800
 """2100-01-01 in seconds; ten digits begin in September 2001."""
 _LIKELY_S = (1_262_304_000, 2_208_988_800)
-"""2010 to 2040: where a bare number of ten digits is more likely a moment than anything else."""
+"""2010 to 2040: a number of ten digits in this range is probably a time, whatever its name."""
 _NUMBER = re.compile(r"([1-9][0-9]{9}|[1-9][0-9]{12}|[1-9][0-9]{15}|[1-9][0-9]{18})(\.[0-9]{1,9})?")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
@@ -40,7 +40,7 @@ class Moment(NamedTuple):
 
 
 def unix_time(text: str, name: str = "", *, quoted: bool = False) -> Moment | None:
-    """The moment that a number of this name is likely to be; `quoted` where it was written as a text."""
+    """None if a number of this name is unlikely to be a time; `quoted`: it was sent as a string."""
     match = _NUMBER.fullmatch(text)
     if match is None:
         return None
@@ -59,7 +59,7 @@ def unix_time(text: str, name: str = "", *, quoted: bool = False) -> Moment | No
 
 
 def told(moment: Moment, zone: tzinfo | None = None) -> str:
-    """The moment in `zone`, which is that of this machine if not given, and in UTC, on three lines."""
+    """Three lines: the unit, the time in `zone` (default: the local one) and in UTC."""
     utc = EPOCH + timedelta(microseconds=moment.us)
     local = utc.astimezone(zone)
     digits = 19 if not moment.us % 1_000_000 else 23 if not moment.us % 1_000 else 26

@@ -1,4 +1,4 @@
-"""Which value stands at a place of shown lines: the string, number or word there, and what it is called."""
+"""Finds the value at a position in the lines shown: the string, number or word there, and its name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from app.core.bodies.lines import Line
 
 LINE_MAX = 8 * 1024 * 1024
-"""Characters of a line, folds and all, that are looked at."""
+"""Maximum characters of a line that are searched, including its continuations."""
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)')
 _NAMED = re.compile(r"\s*:\s*")
 _NAME_BEFORE = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\Z')
@@ -19,7 +19,7 @@ _FIELD = re.compile(r"([\w.\[\]-]+)\s*=\s*(?=[^=\s])")
 
 
 class Value(NamedTuple):
-    """`text` as it is meant, without quotes and escapes; `quoted` where it had them."""
+    """`text` is decoded, without quotes and escapes; `quoted`: it had quotes."""
 
     text: str
     name: str
@@ -78,7 +78,7 @@ def _name_before(text: str, start: int) -> str:
 
 
 def _word(text: str, column: int, begin: int) -> Value | None:
-    """What is no JSON string: up to the next space, quote or bracket; of `name=value`, the value."""
+    """Outside a JSON string: the text up to the next space, quote or bracket; of `name=value`, the value."""
     start = column
     while start > begin and _WORD.match(text, start - 1, start):
         start -= 1

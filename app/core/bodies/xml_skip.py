@@ -1,5 +1,5 @@
-"""Which elements of an XML text are open at a place. Elements that begin and end within a piece are taken out by
-regular expressions, the innermost first; only what is left is looked at tag by tag."""
+"""Which elements of an XML text are open at an offset. Regular expressions remove elements that begin and end within a
+piece, innermost first; only the rest is read tag by tag."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _LEAF = re.compile(rb"<([^\s/<>!?]+)(?:\s[^<>]*)?>[^<]*</\1\s*>")
 _TAG = re.compile(rb"<(/?)([^\s/<>!?]+)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*?(/?)>")
 PASSES = 16
 WAITING_MAX = 1024 * 1024
-"""Bytes of a comment or the like whose end is waited for; what is longer is not skipped over."""
+"""Maximum bytes of a comment or similar; longer ones are not skipped."""
 
 
 class XmlSkip:
-    """`feed` it the bytes (of a charset that holds ASCII as it is); `stack` names the elements open after the first
+    """`feed` it bytes in an ASCII-compatible charset; `stack` names the elements open after the first
     `offset` of them, the outermost first. `broken` once the text is not well-formed: nothing is known then."""
 
     def __init__(self, offset: int = 0, stack: tuple[bytes, ...] = ()) -> None:
@@ -27,7 +27,7 @@ class XmlSkip:
         self.broken = False
 
     def feed(self, data: bytes) -> None:
-        """The next bytes. A tag or comment without its end waits for what follows."""
+        """An incomplete tag or comment is held back until more follows."""
         data = self.waiting + data
         kept, at, end = [], 0, len(data)
         for span in _SPAN.finditer(data):

@@ -1,4 +1,4 @@
-"""Bytes that are no text: archives, documents and wire formats, each by what its first bytes tell."""
+"""Binary bodies: archives, documents and wire formats, described by their first bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PDF = re.compile(rb"%PDF-(\d\.\d)")
 
 
 def known_bytes(data: bytes, size: int) -> str | None:
-    """What the first bytes alone tell for sure, whatever the type says; `size` is of the whole body as sent."""
+    """Formats that the first bytes identify whatever the type says; `size` is of the whole body as sent."""
     picture = picture_gist(data)
     if picture is not None:
         return picture
@@ -35,7 +35,7 @@ def known_bytes(data: bytes, size: int) -> str | None:
 
 
 def zip_entries(data: bytes) -> list[str]:
-    """The first names in an archive, as far as its local headers tell where the next one begins."""
+    """The first names in an archive, as far as its local headers say where the next one begins."""
     found: list[str] = []
     at = 0
     while len(found) < ENTRIES_MAX and data.startswith(b"PK\x03\x04", at) and at + 30 <= len(data):
@@ -44,7 +44,7 @@ def zip_entries(data: bytes) -> list[str]:
         found.append(name.decode("utf-8", "replace"))
         packed = int.from_bytes(data[at + 18 : at + 22], "little")
         if data[at + 6] & 8 or packed == 0xFFFFFFFF:
-            break  # how long it is stands behind it
+            break  # its length follows the data
         at += 30 + length + extra + packed
     return found
 
@@ -67,13 +67,13 @@ def _msgpack_array(data: bytes, size: int) -> str:
 
 
 def protobuf_gist(data: bytes, size: int) -> str:
-    """Of a message without its schema: the numbers of its first fields."""
+    """Without a schema, a message is described by the numbers of its first fields."""
     numbers = ", ".join(map(str, _numbers(data)))
     return f"Protobuf · fields {numbers}" if numbers else f"Protobuf · {size_text(size)}"
 
 
 def grpc_gist(data: bytes, size: int) -> str:
-    """Of gRPC's messages, each behind its length: the fields of the first, unless that is compressed."""
+    """gRPC messages follow their length; the fields of the first are listed unless it is compressed."""
     numbers = ""
     if len(data) > GRPC_HEAD and data[0] == 0:
         numbers = ", ".join(map(str, _numbers(data[GRPC_HEAD : GRPC_HEAD + int.from_bytes(data[1:5])])))
@@ -81,7 +81,7 @@ def grpc_gist(data: bytes, size: int) -> str:
 
 
 def unknown_bytes(media_type: str, size: int) -> str:
-    """What is left to say: what the type claims, and how much it is."""
+    """The declared type and the size."""
     family, _, subtype = media_type.partition("/")
     if family in ("image", "audio", "video", "font") and subtype:
         label = f"{subtype.rpartition('.')[2].removeprefix('x-')[:12].upper()} {family}"
@@ -92,7 +92,7 @@ def unknown_bytes(media_type: str, size: int) -> str:
 
 
 def _numbers(data: bytes) -> list[int]:
-    """Field numbers in order, each once; none where the bytes are no message."""
+    """Field numbers in order, each once; none if the bytes are not a message."""
     found: dict[int, None] = {}
     at = 0
     for _ in range(FIELDS_READ):

@@ -1,4 +1,4 @@
-"""Forms by the names of their fields, multipart bodies by their parts: the files among them before all else."""
+"""Forms by the names of their fields, multipart bodies by their parts, files first."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ _PART_TYPE = re.compile(r"^content-type:[ \t]{0,20}([^\s;]{1,100})", re.IGNORECA
 
 
 def form_gist(text: str, *, whole: bool) -> str | None:
-    """Of fields as `a=1&b=2`; None where there are none."""
+    """`data` like `a=1&b=2`; None if it has no fields."""
     if "=" not in text[:SCAN]:
         return None
     return joined("form", names(field_names(text[:SCAN]), more=not whole))
 
 
 def field_names(text: str) -> Iterable[str]:
-    """The names of a form's or query's fields in the order sent, each once; at most one more than are ever shown."""
+    """The names of a form's or query's fields in the order sent, each once; at most one more than are shown."""
     fields = islice(text.split("&", 4 * NAMES_MAX), 4 * NAMES_MAX)
     found = (unquote_plus(field.partition("=")[0][:FIELD_MAX]) for field in fields)
     return list(islice(dict.fromkeys(name for name in found if name), NAMES_MAX + 1))
 
 
 def multipart_gist(content_type: str, data: bytes, *, whole: bool) -> str:
-    """Of a multipart body, cut at the boundary that its type or else its first line names."""
+    """Splits a multipart body at the boundary from its type, or else from its first line."""
     line = _boundary_line(content_type, data)
     if not line:
         return "multipart"
     heads = list(islice(_heads(line, data[:SCAN]), PARTS_READ))
     files = [name for head in heads if (name := _file_name(head))]
-    told = files or [_name(head) for head in heads]
+    found = files or [_name(head) for head in heads]
     count = _count(line, data) if whole else 0
     label = f"multipart · {count_of(count, 'part')}" if count else "multipart"
-    return joined(label, names(told, more=not whole or count > len(heads)))
+    return joined(label, names(found, more=not whole or count > len(heads)))
 
 
 def _boundary_line(content_type: str, data: bytes) -> bytes:
@@ -64,7 +64,7 @@ def _boundary_line(content_type: str, data: bytes) -> bytes:
 
 
 def _heads(line: bytes, data: bytes) -> Iterator[str]:
-    """The headers of the parts, one after the other."""
+    """The headers of each part."""
     at = 0 if data.startswith(line) else data.find(b"\n" + line) + 1
     while at or data.startswith(line):
         begin = at + len(line)
@@ -74,7 +74,7 @@ def _heads(line: bytes, data: bytes) -> Iterator[str]:
         if end < 0:
             end = data.find(b"\n\n", begin, begin + HEAD_MAX)
         if end < 0 and begin + HEAD_MAX > len(data):
-            return  # the rest of them is still to come
+            return  # cut off within these headers
         yield as_text(data[begin : end if end >= 0 else begin + HEAD_MAX].decode("latin-1"))
         at = data.find(b"\n" + line, begin) + 1
         if not at:
@@ -82,7 +82,7 @@ def _heads(line: bytes, data: bytes) -> Iterator[str]:
 
 
 def _file_name(head: str) -> str:
-    """What the sender calls the file; the form with an asterisk (RFC 5987) counts where it is the only one."""
+    """The file name sent; `filename*` (RFC 5987) is used only without a plain `filename`."""
     if found := _FILE_NAME.search(head):
         return found[1] or found[2] or ""
     extended = _EXTENDED_NAME.search(head)
@@ -90,7 +90,7 @@ def _file_name(head: str) -> str:
 
 
 def _name(head: str) -> str:
-    """What the part is called, or else what it is."""
+    """The name of the part, or else its type."""
     if found := _NAME.search(head):
         return found[1] or found[2] or ""
     kind = _PART_TYPE.search(head)
@@ -98,6 +98,6 @@ def _name(head: str) -> str:
 
 
 def _count(line: bytes, data: bytes) -> int:
-    """The boundaries that stand at the beginning of a line, the one that ends the body aside."""
+    """The boundaries at the beginning of a line, except the one that ends the body."""
     ends = data.count(b"\n" + line + b"--")
     return data.count(b"\n" + line) + data.startswith(line) - ends - data.startswith(line + b"--")

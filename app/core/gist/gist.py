@@ -1,6 +1,6 @@
-"""What came, in a few words: decides what a body is, by its first bytes before its type, and has that described.
+"""Describes a request in a few words. The first bytes of the body decide what it is, then its type.
 
-Bounded whatever is sent: at most a first part (1 MiB) is looked at, unpacked at most `UNPACKED_MAX` bytes.
+The work is bounded: at most the first part (1 MiB) is read, and `UNPACKED_MAX` bytes once unpacked.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ log = logging.getLogger(__name__)
 UNPACKED_MAX = 64 * 1024
 TEXT_MAX = 64 * 1024
 HEAD = 1_024
-"""Characters that tell whether bytes are text."""
+"""Characters that decide whether bytes are text."""
 PATH_MAX = 400
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c\x1d\x1f\x7f]")
 _ODD = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c\x1d\x1f\x7f-\x9f]")
 _MARKED = (b"\xef\xbb", b"\xff\xfe", b"\xfe\xff")
-"""How byte order marks begin."""
+"""The first bytes of byte order marks."""
 _TYPES = {
     "application/x-www-form-urlencoded": "form",
     "application/graphql": "graphql",
@@ -54,7 +54,7 @@ _TYPES = {
 
 @lru_cache(maxsize=256)
 def _kind(content_type: str) -> str:
-    """What a content type says a body is; empty where that is nothing described apart."""
+    """The kind of body a content type declares; empty for types without a description of their own."""
     kind = media_type(content_type[:200])
     if kind in _TYPES:
         return _TYPES[kind]
@@ -68,7 +68,7 @@ def _kind(content_type: str) -> str:
 
 
 def is_counted(content_type: str) -> bool:
-    """Whether more is told of a body by looking at all of it: how many items, lines or parts it has."""
+    """Whether the gist counts items, lines or parts, for which it needs the whole body."""
     return _kind(content_type) in ("json", "ndjson", "multipart")
 
 
@@ -88,7 +88,7 @@ def gist(
             except NOT_JSON:
                 pass  # broken JSON or another type than it says: guessed from the data below
         return finished(_of_body(headers, content_type, data, size, whole=complete and len(data) == size))
-    except Exception:  # a mistake here must lose no request
+    except Exception:  # a bug here must not lose a request
         log.exception("a request could not be described")
         return f"binary · {size_text(size)}"
 
@@ -112,12 +112,12 @@ def _of_body(headers: Headers, content_type: str, data: bytes, size: int, *, who
         if not plain:
             return f"{packed[-1][:20]} · {size_text(size)}"
         data, whole = plain, whole and ended
-    told = binary.known_bytes(data, size) or _by_type(_kind(content_type), content_type, data, size, whole=whole)
-    return told or _guessed(content_type, data, size, whole=whole)
+    found = binary.known_bytes(data, size) or _by_type(_kind(content_type), content_type, data, size, whole=whole)
+    return found or _guessed(content_type, data, size, whole=whole)
 
 
 def _unpacked(names_of_codings: tuple[str, ...], data: bytes) -> tuple[bytes, bool]:
-    """The beginning of a packed body, and whether that is all; nothing where it cannot be unpacked."""
+    """The beginning of a packed body, and whether that is all of it; empty if it cannot be unpacked."""
     if refusal(names_of_codings):
         return b"", False
     unpacker, plain = Unpacker(names_of_codings), bytearray()
@@ -128,7 +128,7 @@ def _unpacked(names_of_codings: tuple[str, ...], data: bytes) -> tuple[bytes, bo
 
 
 def _by_type(kind: str, content_type: str, data: bytes, size: int, *, whole: bool) -> str | None:
-    """As the type says; None where the body is nothing of the kind."""
+    """By its type; None if the body does not match it."""
     if not data:
         return joined(type_hint(content_type[:80]) or "binary", size_text(size))
     if kind == "multipart":
@@ -151,7 +151,7 @@ def _by_type(kind: str, content_type: str, data: bytes, size: int, *, whole: boo
 
 def _by_text_type(kind: str, words: str, *, whole: bool) -> str | None:
     if kind == "form":
-        # curl calls anything a form that it is not told the type of.
+        # curl sends any body as a form unless it is given a type.
         return None if words[:1] in '{[<"' else forms.form_gist(words, whole=whole)
     if kind == "xml":
         return markup.xml_gist(words)
@@ -175,17 +175,17 @@ def _guessed(content_type: str, data: bytes, size: int, *, whole: bool) -> str:
         return joined("gzip", inside or size_text(size))
     utf8 = _in_utf8(content_type, data, whole=whole)
     if utf8 is None:
-        told = binary.msgpack_gist(data, size, sure=False) if whole else None
-        return told or binary.unknown_bytes(kind, size)
+        found = binary.msgpack_gist(data, size, sure=False) if whole else None
+        return found or binary.unknown_bytes(kind, size)
     start = utf8[:64].lstrip()[:1]
-    if start and start in b"{[" and (told := json_gist(utf8, whole=whole)) and (whole or told.count("·")):
-        return told
+    if start and start in b"{[" and (found := json_gist(utf8, whole=whole)) and (whole or found.count("·")):
+        return found
     words = utf8.decode("utf-8", "replace")
     beginning = words[:1_024].lstrip("\ufeff \t\r\n").lower()
     if beginning.startswith(("<!doctype html", "<html")):
         return markup.html_gist(words)
-    if start == b"<" and (told := markup.xml_gist(words)):
-        return told
+    if start == b"<" and (found := markup.xml_gist(words)):
+        return found
     return text.token_gist(words) or text.text_gist(words, _label(kind))
 
 
@@ -196,17 +196,17 @@ def _label(kind: str) -> str:
 
 @lru_cache(maxsize=256)
 def _says_utf8(content_type: str) -> bool:
-    """Whether a type names no charset but UTF-8."""
+    """True also for a type without a charset."""
     text = content_type[:500].lower()
     return "charset" not in text or "utf-8" in text or "utf8" in text
 
 
 def _in_utf8(content_type: str, data: bytes, *, whole: bool) -> bytes | None:
-    """A text as UTF-8 without its mark, read by its charset; None for what is no text."""
+    """Converts text to UTF-8 without a byte order mark; None if `data` is not text."""
     start = data[:TEXT_MAX]
     if _says_utf8(content_type) and start[:2] not in _MARKED:
         if start[:1] in (b"{", b"[") and start[1:2] != b"\0":
-            return data  # what is wrong in it is seen where it is read
+            return data  # the JSON reader finds what is wrong in it
         try:
             words = start.decode("utf-8")
         except UnicodeDecodeError:
@@ -216,7 +216,7 @@ def _in_utf8(content_type: str, data: bytes, *, whole: bool) -> bytes | None:
     charset = detect(content_type, start, whole and len(data) <= TEXT_MAX)
     words = charset.decoder().decode(start[charset.skip :])
     if charset.known_by == "guessed" and _ODD.search(words, 0, HEAD):
-        return None  # Latin-1 reads any bytes; what no text has in it tells those that are none
+        return None  # Latin-1 decodes any bytes; characters that are rare in text reveal binary data
     return words.encode("utf-8", "replace") if _is_text(words) else None
 
 

@@ -1,6 +1,6 @@
-"""JSON by its shape: the top-level names of an object, length and names of a list, and what says more than its names.
+"""JSON by its shape: the top-level names of an object, the length and names of a list, and event names.
 
-Values are never built: a whole body is opened one level deep, of one that is cut or broken the beginning is read.
+Values are never built: a whole body is decoded one level deep; of a cut or broken one, the beginning is scanned.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from app.core.gist.words import (
 from app.core.wording import count_of
 
 SCAN = 64 * 1024
-"""Bytes that are read of a body that is not whole."""
+"""Bytes that are scanned of a body that is cut or broken."""
 EVENT_NAMES = ("event", "event_type", "eventType", "event_name", "eventName", "type", "action", "topic")
-"""What senders call what happened. The first of these with a value like `order.paid` shows it."""
+"""Names that senders use for events. The first one with a value like `order.paid` is shown with its value."""
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _decode_object = _object.decode
@@ -41,14 +41,14 @@ NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 WORD_MAX = 60
 _WORD = re.compile(rb'"[A-Za-z0-9][A-Za-z0-9_.:/#-]{0,59}"')
 _OPERATION = re.compile(r"\s*(query|mutation|subscription)\b\s*(\w{0,60})")
-# A string that is not closed ends with the data: no quote within it is tried as the beginning of another one.
+# An unclosed string extends to the end of the data, so that no quote within it is tried as the start of another.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*\\?(?:"|\Z)|[{}\[\]]|,', re.DOTALL)
 _COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
 _SCALAR = re.compile(rb'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*|true|false|null)[ \t\r\n]*\Z', re.DOTALL)
 
 
 class _Plan(NamedTuple):
-    """What to say of objects with these names. The value of `key` says more; an event's goes into `text` at `at`."""
+    """How to describe objects with these names. The value of `key` is added; an event's goes into `text` at `at`."""
 
     text: str
     key: str = ""
@@ -58,7 +58,7 @@ class _Plan(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _plan(keys: tuple[str, ...]) -> _Plan:
-    """By the first names of an object; the same ones come again and again."""
+    """Cached by the first names of an object, because senders repeat them."""
     if "jsonrpc" in keys:
         return _Plan("JSON-RPC", "method", "method") if "method" in keys else _Plan("JSON-RPC · response")
     if "specversion" in keys and "type" in keys:
@@ -75,14 +75,14 @@ def _plan(keys: tuple[str, ...]) -> _Plan:
 
 
 def object_gist(data: bytes) -> str:
-    """Of a whole object in UTF-8, `finished`; one of the errors in `NOT_JSON` when it is none."""
+    """`data` is a whole object in UTF-8, the result `finished`. Raises one of `NOT_JSON` for anything else."""
     level = _decode_object(data)
     plan = _plan(tuple(level) if len(level) <= NAMES_MAX else tuple(islice(level, NAMES_MAX + 1)))
     text, key, how, at = plan
     if not how:
         return text
     value = level.get(key)
-    if value is None:  # beyond the names that are looked at
+    if value is None:  # not among the names that are considered
         return text
     word = bytes(value)
     if how != "event":
@@ -92,12 +92,12 @@ def object_gist(data: bytes) -> str:
 
 @lru_cache(maxsize=512)
 def _with_event(text: str, at: int, word: bytes) -> str:
-    """The same events of the same shape come again and again."""
+    """Cached, because senders repeat the same events."""
     return finished(f"{text[:at]}: {word[1:-1].decode()}{text[at:]}") if _WORD.fullmatch(word) else text
 
 
 def json_gist(data: bytes, *, whole: bool) -> str | None:
-    """Of JSON in UTF-8; None where it is none. Unless `whole`, or where it breaks, only what comes before counts."""
+    """`data` is UTF-8; None if it is not JSON. If it is cut or broken, only the part before that counts."""
     start = data[:64].lstrip(b" \t\r\n")[:1]
     try:
         if whole and start == b"{":
@@ -147,19 +147,19 @@ def _list_gist(items: Sequence[msgspec.Raw]) -> str:
 
 
 def _scanned(data: bytes, *, whole: bool) -> str | None:
-    """Of what begins like an object or list and is cut or broken; `whole`: nothing more comes, so it is broken."""
+    """`data` begins like an object or list and is cut or broken; `whole`: nothing is missing, so it is broken."""
     scan = _Scan(data)
     label = "JSON array" if scan.is_list else "JSON"
     if whole:
         label = f"invalid {label}"
     if scan.keys:
         return joined(label, names(scan.keys, more=True))
-    # Brackets begin many a text that is no JSON.
+    # Much text that is not JSON begins with a bracket.
     return None if whole else label
 
 
 class _Scan:
-    """The names of an object, or of the first object of a list, as far as they stand in `data`."""
+    """The names of an object, or of the first object of a list, as far as `data` goes."""
 
     def __init__(self, data: bytes) -> None:
         start = data[:64].lstrip(b" \t\r\n")[:1]

@@ -1,4 +1,4 @@
-"""XML by its root element and that one's first children, HTML by its title, a drawing by its size."""
+"""XML by its root element and the first children of that, HTML by its title, a drawing by its size."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from app.core.gist.words import NAMES_MAX, first_words, joined, names
 SCAN = 64 * 1024
 CHILDREN_MAX = 4
 ELEMENTS_MAX = 2_000
-"""Elements that are passed while children are looked for."""
+"""Maximum elements read while looking for children."""
 
 _NAME = re.compile(r"[^\W\d][\w:.-]{0,200}")
 _BEGINS = re.compile(r"<(?:[!?]|/?[^\W\d])")
-"""How a tag begins, or what is passed over. What else stands behind a `<` is text."""
+"""The start of a tag, or what is skipped. Anything else after a `<` is text."""
 _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,400})", re.IGNORECASE)
 _HIDDEN_TEXT = re.compile(r"<(script|style)\b.*?</\1[^<>]*>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
@@ -26,7 +26,7 @@ _SKIPPED = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
 
 
 def html_gist(text: str) -> str:
-    """Of a page: its title, or else the first words on it."""
+    """The title of the page, or else its first words."""
     text = text[:SCAN]
     title = _TITLE.search(text)
     if title is None:
@@ -36,7 +36,7 @@ def html_gist(text: str) -> str:
 
 
 def xml_gist(text: str) -> str | None:
-    """Of XML, well-formed or not; None where no element begins it."""
+    """The XML need not be well-formed; None if it does not begin with an element."""
     elements = _elements(text[:SCAN])
     root = next(elements, None)
     if root is None or root[0] == "close":
@@ -50,7 +50,7 @@ def xml_gist(text: str) -> str | None:
 
 
 def drawing_size(attributes: str) -> str:
-    """`24×24` of an <svg> element's attributes, empty where it has no size of its own."""
+    """`24×24` from an <svg> element's attributes; empty without a size."""
     given = {found[1]: found[2] for found in _SIZE.finditer(attributes[:4_096])}
     view = _VIEW.search(attributes[:4_096])
     width, height = given.get("width"), given.get("height")
@@ -60,7 +60,7 @@ def drawing_size(attributes: str) -> str:
 
 
 def _children(elements: Iterator[tuple[str, str, str]], within: str | None = None) -> list[str]:
-    """The names of the elements right below the root, each once, or below the one that is called `within`."""
+    """The names of the children of the root, or of the element named `within`, each once."""
     found: dict[str, None] = {}
     depth, wanted, inside = 1, 1 if within is None else 2, within is None
     for kind, name, _ in islice(elements, ELEMENTS_MAX):
@@ -81,7 +81,7 @@ def _children(elements: Iterator[tuple[str, str, str]], within: str | None = Non
 
 
 def _elements(text: str) -> Iterator[tuple[str, str, str]]:
-    """What each tag does (open, close, empty), its name and attributes, in order; each place is looked at once."""
+    """Kind (open, close, empty), name and attributes of each tag, in one pass."""
     at = 0
     while at >= 0 and (begins := _BEGINS.search(text, at)) is not None:
         at = begins.start()

@@ -1,4 +1,4 @@
-"""Pictures by their kind and size in pixels, both read from their first bytes."""
+"""Pictures by format and size in pixels, both read from their first bytes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from app.core.bodies import image_kind
 
 _NAMES = {"jpeg": "JPEG", "webp": "WebP"}
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-"""Markers of JPEG that a frame's size follows."""
+"""JPEG markers followed by the size of the frame."""
 SEGMENTS_MAX = 1_000
 _BARE = frozenset({0x01, *range(0xD0, 0xD9)})
-"""Markers of JPEG without a length."""
+"""JPEG markers without a length."""
 
 
 def picture_gist(data: bytes) -> str | None:
-    """`PNG 640×400`, `JPEG` where the size does not stand in `data`; None for what is no picture."""
+    """`PNG 640×400`, `JPEG` if `data` does not include the size; None if it is not a picture."""
     kind = image_kind.kind(data)
     if kind is None:
         return None
@@ -23,7 +23,7 @@ def picture_gist(data: bytes) -> str | None:
 
 
 def pixels(kind: str, data: bytes) -> tuple[int, int] | None:
-    """Width and height; None where they do not stand in `data`."""
+    """Width and height; None if `data` does not include them."""
     if kind == "png" and len(data) >= 24:
         return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
     if kind == "gif" and len(data) >= 10:

@@ -12,7 +12,7 @@ LINE_MAX = 8 * 1024
 
 
 def csv_gist(text: str, *, tabs: bool) -> str:
-    """Of lines of values: what the first line holds, taken for the names of columns."""
+    """Takes the values of the first line for the names of columns."""
     line = text[:LINE_MAX].lstrip("\r\n").partition("\n")[0].rstrip("\r")
     separator = "\t" if tabs else max(",;\t", key=line.count)
     try:
@@ -23,10 +23,10 @@ def csv_gist(text: str, *, tabs: bool) -> str:
 
 
 def ndjson_gist(data: bytes, *, whole: bool) -> str:
-    """Of JSON values, one on each line or each after a record separator (RFC 7464)."""
+    """JSON values, one per line or each after a record separator (RFC 7464)."""
     start = data.lstrip(b" \t\r\n\x1e")
-    told = names(keys_of(start.partition(b"\n")[0]))
+    keys = names(keys_of(start.partition(b"\n")[0]))
     if not whole:
-        return joined("NDJSON", told)
+        return joined("NDJSON", keys)
     count = sum(1 for line in data.replace(b"\x1e", b"\n").split(b"\n") if line.strip())
-    return joined(f"NDJSON · {count_of(count, 'line')}", told)
+    return joined(f"NDJSON · {count_of(count, 'line')}", keys)

@@ -1,4 +1,4 @@
-"""Text that is nothing else: its first words, a token's claims, a mail's subject, the names at the margin of YAML."""
+"""Other text: its first words, a token's claims, a mail's subject, the top-level names of YAML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def text_gist(text: str, label: str = "text") -> str:
 
 
 def token_gist(text: str) -> str | None:
-    """Of a body that is a JSON Web Token and nothing else."""
+    """For a body that is only a JSON Web Token."""
     if not text.startswith(("ey", "ew")) or len(text) > jwt.TOKEN_MAX:
         return None
     token = jwt.parsed(text.strip())
@@ -30,7 +30,7 @@ def token_gist(text: str) -> str | None:
 
 
 def mail_gist(text: str) -> str:
-    """Of a mail: its subject."""
+    """The subject."""
     found = _SUBJECT.search(text[:SCAN])
     if found is None:
         return text_gist(text, "mail")
@@ -42,12 +42,12 @@ def mail_gist(text: str) -> str:
 
 
 def yaml_gist(text: str) -> str:
-    """The names at the margin."""
+    """The top-level names."""
     found = list(dict.fromkeys(_YAML.findall(text[:SCAN])))
     return joined("YAML", names(found)) if found else text_gist(text, "YAML")
 
 
 def graphql_gist(text: str) -> str:
-    """Of a GraphQL document: what it does, by its name."""
+    """The kind and name of the first operation."""
     operation = _OPERATION.match(text[:SCAN])
     return f"GraphQL · {operation[1]} {operation[2]}".rstrip() if operation else text_gist(text, "GraphQL")

@@ -1,4 +1,4 @@
-"""How a gist is put together: names shortened and joined, nothing hidden in it, never longer than a row can use."""
+"""Builds a gist: names shortened and joined, with hidden characters escaped, never longer than a row can show."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from itertools import islice
 from app.core.bodies.escape import escape
 
 GIST_MAX = 120
-"""Characters of a gist, the mark of what was left out included."""
+"""Characters of a gist, including the ellipsis."""
 NAMES_MAX = 12
-"""Names that are looked at: more never fit."""
+"""Maximum names considered: more never fit."""
 NAME_MAX = 40
 WORDS_MAX = 80
 """Characters of a text's first words."""
@@ -21,19 +21,19 @@ _SPACE = re.compile(r"[\s\x00]+")
 
 
 def joined(label: str, detail: str) -> str:
-    """`JSON · id, type`; the label alone where there is nothing to add."""
+    """`JSON · id, type`; the label alone without details."""
     return f"{label}{DOT}{detail}" if detail else label
 
 
 def names(found: Iterable[str], *, more: bool = False) -> str:
-    """`id, type, data`; ends in `…` where there are `more`, or more than are looked at."""
+    """`id, type, data`; ends in `…` if there are `more`, or more than are considered."""
     texts = list(islice(found, NAMES_MAX + 1))
     shown = [shortened(text, NAME_MAX) for text in texts[:NAMES_MAX]]
     return ", ".join([*shown, MORE] if shown and (more or len(texts) > NAMES_MAX) else shown)
 
 
 def shortened(text: str, most: int) -> str:
-    """At most so many characters."""
+    """At most `most` characters."""
     return text if len(text) <= most else text[: most - 1] + MORE
 
 
@@ -43,7 +43,7 @@ def first_words(text: str) -> str:
 
 
 def finished(gist: str) -> str:
-    """The gist on one line with nothing hidden in it. An escape is never cut in two."""
+    """The gist on one line, escaped. An escape is never cut in two."""
     text = escape(gist)
     if len(text) <= GIST_MAX:
         return text

@@ -25,7 +25,7 @@ from app.db.search.statement import Plan, Sql
 STEP_S = 0.02
 """About how long a step may take."""
 FEW = 2_000
-"""So many chosen requests are read one by one; of more, the whole stretch is read."""
+"""Up to this many requests are read one by one; beyond that, the whole range is read."""
 
 NEWEST = PageKey(received_at=2**63 - 1, id="~")
 """Before any place in a list."""

@@ -256,7 +256,7 @@ def _record(
     sender, identified = _sender(identify, headers, content_type, body)
     # Of a body in parts the beginning is stored already: what it is has to be read from there.
     start = b"" if body.tail_part else body.tail[:AT_ONCE]
-    told = gist(message.method, target, headers, content_type, start, size=body.size, complete=complete)
+    description = gist(message.method, target, headers, content_type, start, size=body.size, complete=complete)
     return Capture(
         seq=seq,
         id=uuid7(request.received_at),
@@ -277,7 +277,7 @@ def _record(
         mirror=MirrorState.QUEUED if complete and endpoint.forward_url is not None else MirrorState.NONE,
         provider=sender.provider if sender else None,
         event=sender.event if sender else None,
-        gist=told,
+        gist=description,
         delivery_id=sender.delivery_id if sender else None,
         identified=identified,
         trailers=request.trailers,

@@ -21,7 +21,7 @@ from app.ui.throttle import Throttle
 
 PAINT_MS, RECOUNT_MS, CLOCK_MS = 120, 1_000, 1_000
 REST = 20
-"""Counting again rests for so many times as long as it took, so that a reader is free for lists."""
+"""The pause before counting again, as a multiple of the time it took, so that lists get a database reader."""
 
 
 class ActivitySource(QObject):

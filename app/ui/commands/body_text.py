@@ -1,4 +1,4 @@
-"""The commands that change how bodies' text is shown, in every window alike."""
+"""Commands for the text size and wrapping of bodies, in every window."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.ui.theme.fonts import BASE
 
 
 class BodyTextCommands(QObject):
-    """`actions` are to be added to a window; then their keys work in it."""
+    """Add `actions` to a window to make their keys work there."""
 
     def __init__(self, text: BodyText, parent: QObject) -> None:
         super().__init__(parent)
@@ -26,7 +26,7 @@ class BodyTextCommands(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Offer what can be done now."""
+        """Enable what can be done now."""
         self._larger.setEnabled(self._text.size < LARGEST)
         self._smaller.setEnabled(self._text.size > SMALLEST)
         self._reset.setEnabled(self._text.size != BASE)

@@ -34,7 +34,7 @@ _SHADOW, _DROP = 28, 8
 
 
 class Palette(QWidget):
-    """The panel with its shadow. The window below is neither dimmed nor covered: it would have to be drawn anew."""
+    """The panel with its shadow. The window below is not dimmed, because it would have to be repainted."""
 
     opening = Signal()
     """It is about to ask what there is."""
@@ -189,9 +189,9 @@ class Palette(QWidget):
         """The keyboard stays in the line; a screen reader is to read the row."""
         index = self.rows.currentIndex()
         if index.isValid() and self.isVisible() and QAccessible.isActive():
-            told = QAccessibleEvent(self.rows, QAccessible.Event.Focus)
-            told.setChild(index.row())
-            QAccessible.updateAccessibility(told)
+            focus_event = QAccessibleEvent(self.rows, QAccessible.Event.Focus)
+            focus_event.setChild(index.row())
+            QAccessible.updateAccessibility(focus_event)
 
     def _place(self) -> None:
         window = self.window().size()

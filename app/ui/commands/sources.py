@@ -24,7 +24,7 @@ SHOWN_MAX = 200
 PALETTE = "command palette"
 """The object name of the command that opens it."""
 NUMBERED = 9
-"""So many endpoints have a key of their own, `number_keys`."""
+"""The number of endpoints with a key of their own, `number_keys`."""
 _ICONS = {
     Group.REQUEST: "body",
     Group.LIST: "all",

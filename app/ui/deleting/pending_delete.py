@@ -26,30 +26,31 @@ log = logging.getLogger(__name__)
 DELAY_MS = 10_000.0
 TICK_MS = 200
 STEP, HIDDEN_STEP = 500, 20_000
-"""So many requests are told of, and hidden, in one go: the window must not stand still for a million."""
+"""Requests hidden and announced in one step: a million at once would block the window."""
 CLOSE_S = 1.0
-"""Of the three seconds in which the program ends so much is left for what waits."""
+"""Seconds, of the three in which the program ends, for pending deletions."""
 
 
 class DeleteChanged(Event, frozen=True):
-    """A delete begins, hides requests, is undone or is done, for good or without effect. The window's bus alone tells
-    it: `begins` before anything is hidden, `hides` before lists are told, `undone` after all is there again.
+    """A deletion begins, hides requests, is undone or is done, with or without effect. Published on the
+    window's bus only: `begins` before anything is hidden, `hides` before lists are updated,
+    `undone` after everything is back.
     """
 
     number: int
     state: Literal["begins", "hides", "undone", "done"]
     endpoint_ids: frozenset[int] = frozenset()
     hides: Callable[[int, str], bool] | None = None
-    """Whether it hides a request, by its endpoint's id and its own."""
+    """Whether the deletion hides this request."""
 
 
 class PendingDelete(QObject):
-    """`doors` are for the window: what waits to be deleted is in none of their lists, counts and events, and their
-    deletes are done here. Each delete has its own time; `undo` takes back the newest.
+    """`doors` are the services for the window: their lists, counts and events leave out what waits to be deleted, and
+    their deletions go through here. Each deletion has its own countdown; `undo` reverts the newest.
     """
 
     changed = Signal()
-    """Another delete is the newest, or none is left."""
+    """The newest deletion is another one, or none is left."""
     endpoint_back = Signal(object)
     """The delete of this endpoint was undone."""
 
@@ -75,39 +76,38 @@ class PendingDelete(QObject):
 
     @property
     def waiting(self) -> tuple[WaitingDelete, ...]:
-        """All that hides something, the oldest first."""
+        """Everything that hides something, oldest first."""
         return self._waiting
 
     @property
     def newest(self) -> WaitingDelete | None:
-        """The one that `undo` takes back."""
+        """The one that `undo` reverts."""
         return next((one for one in reversed(self._waiting) if one.left_ms is not None and not one.finishing), None)
 
     @property
     def seconds_left(self) -> int:
-        """For the newest."""
+        """For the newest deletion."""
         newest = self.newest
         return 0 if newest is None or newest.left_ms is None else max(0, math.ceil(newest.left_ms / 1000))
 
     @property
     def hidden(self) -> Hidden | None:
-        """Which requests are hidden; None while none is."""
+        """None while nothing is hidden."""
         if not self._waiting:
             return None
         spans = tuple(one.span for one in self._waiting if one.span is not None)
         return Hidden(spans=spans, names=self._named if len(spans) < len(self._waiting) else None)
 
     def hides_endpoint(self, endpoint_id: int) -> bool:
-        """Whether it is hidden."""
         return any(one.hides_endpoint(endpoint_id) for one in self._waiting)
 
     def hold(self, on: bool) -> None:
-        """The user is about to undo: no time passes."""
+        """The user is about to undo: stop the countdown."""
         self._held = on
 
     @Slot()
     def undo(self) -> None:
-        """Take back the newest."""
+        """Undo the newest deletion."""
         newest = self.newest
         if newest is not None:
             self._tasks.start(self._undo(newest), "undo a delete")
@@ -137,7 +137,7 @@ class PendingDelete(QObject):
             self._drop(one)
 
     async def clear(self, endpoint_id: int, keep: Collection[Mark]) -> None:
-        """Hide what the endpoint holds now but for what has a mark in `keep`, then delete it."""
+        """Hide the requests of the endpoint, except those with a mark in `keep`, then delete them."""
         clearing = await self._stored.captures.clearings.begin(endpoint_id, keep)
         kept = frozenset(clearing.kept)
         one = WaitingClearing(clearing, self._stored.captures.counts(endpoint_id).total - clearing.total)
@@ -163,7 +163,7 @@ class PendingDelete(QObject):
         self._let_wait(one)
 
     async def finish_endpoints(self, is_in_the_way: Callable[[Endpoint], bool], most: int | None = None) -> bool:
-        """Delete at most so many of the endpoints that wait and are in the way, the oldest delete first; False: none
+        """Delete waiting endpoints that are in the way, at most `most` of them, oldest deletion first; False if none
         is."""
         waiting = (one for one in self._waiting if isinstance(one, WaitingEndpoint))
         chosen = [one for one in waiting if one.left_ms is not None and not one.undone and is_in_the_way(one.endpoint)]
@@ -172,7 +172,7 @@ class PendingDelete(QObject):
         return bool(chosen)
 
     async def close(self) -> None:
-        """The program ends: delete what waits. What is not deleted in time, or cannot be, stays stored."""
+        """The program is ending: delete what waits. What cannot be deleted in time stays stored."""
         self._timer.stop()
         ends = {self._finish_soon(one): one for one in self._waiting if one.left_ms is not None and not one.undone}
         if ends:
@@ -182,7 +182,7 @@ class PendingDelete(QObject):
                 log.warning("not deleted before the end, at least not all: %s", ends[end].text)
         self._bus.stop()
 
-    # -- its life -------------------------------------------------------------------------------------------------
+    # -- countdown -----------------------------------------------------------------------------------------------
 
     def _begin(self, one: WaitingDelete) -> None:
         self._tell(DeleteChanged(number=one.number, state="begins"))
@@ -213,7 +213,7 @@ class PendingDelete(QObject):
         self.changed.emit()
 
     def _finish_soon(self, one: WaitingDelete) -> asyncio.Task[None]:
-        """Begin to delete it, if that is not being done."""
+        """Start deleting it unless that has begun."""
         if not one.finishing:
             one.finishing = True
             self._finishing[one.number] = self._tasks.start(self._finish(one), f"delete {one.number}")

@@ -1,4 +1,4 @@
-"""The bar at the window's foot that offers to undo the newest delete, with the seconds that are left for it."""
+"""The bar at the bottom of the window that offers to undo the newest deletion, with the seconds left."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ UNDO_KEY = "Ctrl+Z"
 
 
 class UndoBar(QFrame):
-    """Shown while a delete can be undone; no time passes while the pointer or the keyboard is in it.
+    """Shown while a deletion can be undone; the countdown stops while the pointer or the focus is in it.
 
-    Ctrl+Z does the same in every window; in a text field it is the field's own.
+    Ctrl+Z does the same in every window; in a text field it undoes typing.
     """
 
     def __init__(self, pending: PendingDelete, theme: Theme, parent: QWidget) -> None:
@@ -47,7 +47,7 @@ class UndoBar(QFrame):
         row.addWidget(self.button)
         self.action = command("Undo delete", "undo", pending.undo, self, UNDO_KEY)
         self.action.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
-        parent.addAction(self.action)  # the bar's own keys would be dead while it is hidden
+        parent.addAction(self.action)  # a shortcut of the bar itself would not work while it is hidden
         pending.changed.connect(self._follow)
         app = QApplication.instance()
         if isinstance(app, QApplication):
@@ -55,7 +55,7 @@ class UndoBar(QFrame):
         self._follow()
 
     def event(self, event: QEvent) -> bool:
-        """The pointer came, or left, or the window was hidden below it, as it is by closing it to the tray."""
+        """The pointer entered or left, or the window was hidden, as by closing it to the tray."""
         if event.type() in (QEvent.Type.Enter, QEvent.Type.Leave, QEvent.Type.Hide):
             self._under_mouse = event.type() == QEvent.Type.Enter
             self._look()
@@ -89,7 +89,7 @@ class UndoBar(QFrame):
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, f"{text} Press {UNDO_KEY} to undo."))
 
     def _leave(self) -> None:
-        """Hide; the keyboard goes back to what is shown above."""
+        """Hide; the focus returns to what is shown above."""
         had_focus = self.button.hasFocus()
         self._pending.hold(False)
         self.hide()

@@ -37,28 +37,23 @@ class VisibleCaptures:
         self._stored, self._deleting = stored, deleting
 
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
-        """The store's."""
         return await self._stored.body(capture_id, offset, length)
 
     async def star(self, ids: Sequence[str], starred: bool = True) -> None:
-        """The store's."""
         await self._stored.star(ids, starred)
 
     async def set_note(self, capture_id: str, note: str) -> None:
-        """The store's."""
         await self._stored.set_note(capture_id, note)
 
     async def mark_read(self, ids: Sequence[str], read: bool = True) -> None:
-        """The store's."""
         await self._stored.mark_read(ids, read)
 
     async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None:
-        """The store's, without what is hidden: an undo brings it back as it was."""
+        """Hidden requests stay unread: undo brings them back as they were."""
         await self._stored.mark_all_read(endpoint_id, hidden=hidden or self._deleting.hidden)
 
     @property
     def clearings(self) -> ClearingsPort:
-        """The store's."""
         return self._stored.clearings
 
     async def page(
@@ -70,7 +65,6 @@ class VisibleCaptures:
         limit: int = 100,
         hidden: Hidden | None = None,
     ) -> list[Summary]:
-        """As the store's, without what is hidden."""
         hidden = hidden or self._deleting.hidden
         return await self._stored.page(endpoint_id, before=before, after=after, limit=limit, hidden=hidden)
 
@@ -84,7 +78,6 @@ class VisibleCaptures:
         searched: Callable[[int], None] | None = None,
         hidden: Hidden | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
-        """As the store's, without what is hidden."""
         hidden = hidden or self._deleting.hidden
         return self._stored.search(query, endpoint_id, before=before, limit=limit, searched=searched, hidden=hidden)
 
@@ -103,7 +96,7 @@ class VisibleCaptures:
         await self._deleting.clear(endpoint_id, keep)
 
     def counts(self, endpoint_id: int) -> Counts:
-        """Of what is not hidden. The newest may be: `last_received_at` is the store's while any is left."""
+        """Without hidden requests; but `last_received_at` is that of the store while any request is left."""
         counts = self._stored.counts(endpoint_id)
         for one in self._deleting.waiting:
             total, unread = one.hidden(endpoint_id)
@@ -123,7 +116,6 @@ class VisibleEndpoints:
         self.update = stored.update
 
     def all(self) -> tuple[Endpoint, ...]:
-        """Those that are not hidden."""
         return tuple(one for one in self._stored.all() if not self._deleting.hides_endpoint(one.id))
 
     def by_id(self, endpoint_id: int) -> Endpoint | None:
@@ -136,7 +128,7 @@ class VisibleEndpoints:
         return None if found is None or self._deleting.hides_endpoint(found.id) else found
 
     async def create(self, draft: EndpointDraft) -> Endpoint:
-        """A deleted endpoint still counts towards the plan, and has its slug: one that is in the way goes first."""
+        """One waiting to be deleted still counts towards the plan and holds its slug: if in the way, it goes now."""
         while True:
             try:
                 return await self._stored.create(draft)
@@ -150,7 +142,7 @@ class VisibleEndpoints:
                     raise
 
     async def move(self, endpoint_id: int, position: int) -> None:
-        """`position` counts what is not hidden, from 1."""
+        """`position` counts visible endpoints, from 1."""
         visible = [endpoint.id for endpoint in self.all()]
         if 1 <= position <= len(visible):
             stored = [endpoint.id for endpoint in self._stored.all()]
@@ -169,15 +161,13 @@ class VisibleActivity:
         self._stored, self._deleting = stored, deleting
 
     async def bars(self, endpoint_id: int | None, edges: Sequence[int], *, hidden: Hidden | None = None) -> list[Bar]:
-        """As the store's, without what is hidden."""
         return await self._stored.bars(endpoint_id, edges, hidden=hidden or self._deleting.hidden)
 
     async def oldest(self, endpoint_id: int | None) -> int | None:
-        """As the store's: where a chart begins may be hidden, what it counts is not."""
+        """Includes hidden requests: a chart may begin at one, but does not count it."""
         return await self._stored.oldest(endpoint_id)
 
     async def last_outcomes(self) -> dict[int, MirrorState]:
-        """As the store's."""
         return await self._stored.last_outcomes()
 
 
@@ -189,11 +179,10 @@ class VisibleAccount:
 
     @property
     def plan(self) -> Plan:
-        """The plan in force."""
         return self._stored.plan
 
     async def set_plan(self, plan: Plan) -> None:
-        """Deleted endpoints still count: where they are in the way, they go first."""
+        """Endpoints waiting to be deleted still count: if in the way, they are deleted now."""
         try:
             await self._stored.set_plan(plan)
         except PlanLimitError:
@@ -203,7 +192,7 @@ class VisibleAccount:
 
 
 class VisibleBus(Bus):
-    """Hands on what the program's bus tells, without what is about hidden things. `publish` tells the window alone."""
+    """Forwards the program's events, except those about hidden items. `publish` reaches the window only."""
 
     def __init__(self, bus: Bus, deleting: PendingDelete) -> None:
         super().__init__()
@@ -213,12 +202,11 @@ class VisibleBus(Bus):
             self._hear(kind)
 
     def subscribe(self, kind: type[E], handler: Callable[[E], None]) -> Callable[[], None]:
-        """As any bus."""
         self._hear(kind)
         return super().subscribe(kind, handler)
 
     def stop(self) -> None:
-        """Hear no more of the program's bus."""
+        """Unsubscribe from the program's bus."""
         for end in self._ends.values():
             end()
 

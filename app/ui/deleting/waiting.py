@@ -1,4 +1,4 @@
-"""What waits to be deleted: requests by id, all of an endpoint's, or an endpoint with its requests."""
+"""Pending deletions: of requests by id, of all requests of an endpoint, or of an endpoint with its requests."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _numbers = count(1)
 
 
 class WaitingDelete:
-    """`left_ms` is None until all of it is hidden; then so much time is left. `text` tells the user what is deleted."""
+    """`left_ms` is the time left, None until everything is hidden. `text` tells the user what is deleted."""
 
     span: Clearing | None = None
-    """What it hides, where that is no list of ids."""
+    """The range it hides, if it does not list ids."""
 
     def __init__(self) -> None:
         self.number = next(_numbers)
         self.left_ms: float | None = None
         self.finishing = False
-        """Whether the store is deleting it, or the user has it back: too late for an undo."""
+        """Whether the store is deleting it or it was undone: too late to undo."""
         self.undone = False
         self.left_some = False
-        """Whether requests that it hid are stored still, after all."""
+        """Whether requests that it hid are still stored after all."""
 
     @property
     def text(self) -> str:
@@ -40,7 +40,7 @@ class WaitingDelete:
 
     @property
     def endpoint_ids(self) -> frozenset[int]:
-        """The endpoints that have fewer requests by it, or are hidden."""
+        """The endpoints affected."""
         raise NotImplementedError
 
     def hides(self, endpoint_id: int, capture_id: str) -> bool:
@@ -48,7 +48,7 @@ class WaitingDelete:
         raise NotImplementedError
 
     async def finish(self, doors: Doors) -> None:
-        """Delete it. HooklineErrors of the store leave it, or the rest of it, as it was."""
+        """On a HooklineError from the store, what is not deleted yet stays as it was."""
         raise NotImplementedError
 
     def hides_endpoint(self, endpoint_id: int) -> bool:
@@ -56,21 +56,21 @@ class WaitingDelete:
         return False
 
     def hidden(self, endpoint_id: int) -> tuple[int, int]:
-        """How many requests of the endpoint it hides that are stored, and how many of those are unread."""
+        """How many stored requests of the endpoint it hides, and how many of those are unread."""
         return 0, 0
 
     def came(self, summary: Summary) -> None:
-        """A request that it hides was stored only now: it was on its way when the delete was asked for."""
+        """A request that it hides was stored only now: it was being received when the deletion began."""
 
     def removed(self, event: RequestsRemoved) -> None:
-        """Requests were deleted from the store, by this or otherwise."""
+        """Requests were deleted from the store, by this deletion or otherwise."""
 
     def ends_with(self, event: RequestsRemoved) -> bool:
-        """Whether the store tells by this event that it is done."""
+        """Whether this event of the store completes it."""
         return False
 
     async def give_up(self, doors: Doors) -> None:
-        """The user wants it back."""
+        """Undo it."""
 
 
 class WaitingRequests(WaitingDelete):
@@ -90,21 +90,19 @@ class WaitingRequests(WaitingDelete):
 
     @property
     def endpoint_ids(self) -> frozenset[int]:
-        """Those whose requests they are."""
         return frozenset(self._counts)
 
     def hide(self, ids: Collection[str]) -> None:
-        """These too, whether they are stored or not."""
+        """Whether they are stored or not."""
         self._ids.update(ids)
 
     def add(self, endpoint_id: int, ids: Collection[str], unread: int) -> None:
-        """These of them are stored, `unread` of which are."""
+        """These are stored; `unread` of them are unread."""
         self._ordered += ids
         total, before = self._counts.get(endpoint_id, (0, 0))
         self._counts[endpoint_id] = (total + len(ids), before + unread)
 
     def hides(self, endpoint_id: int, capture_id: str) -> bool:
-        """Whether it is one of them."""
         return capture_id in self._ids
 
     def hidden(self, endpoint_id: int) -> tuple[int, int]:
@@ -112,7 +110,7 @@ class WaitingRequests(WaitingDelete):
         return self._counts.get(endpoint_id, (0, 0))
 
     def removed(self, event: RequestsRemoved) -> None:
-        """Count no more what is gone."""
+        """Stop counting what is gone."""
         total, unread = self._counts.get(event.endpoint_id, (0, 0))
         if event.ids is None:
             self._counts.update({event.endpoint_id: (0, 0)} if total else {})
@@ -121,12 +119,11 @@ class WaitingRequests(WaitingDelete):
             self._counts[event.endpoint_id] = (max(0, total - gone), max(0, unread - less))
 
     async def finish(self, doors: Doors) -> None:
-        """In the steps that the store makes."""
         await doors.captures.delete(self._ordered)
 
 
 class WaitingClearing(WaitingDelete):
-    """All requests of an endpoint that were there when it was asked for, but those kept."""
+    """All requests that an endpoint had when the deletion began, except those kept."""
 
     def __init__(self, clearing: Clearing, kept: int) -> None:
         super().__init__()
@@ -142,47 +139,41 @@ class WaitingClearing(WaitingDelete):
 
     @property
     def endpoint_ids(self) -> frozenset[int]:
-        """The one."""
         return frozenset((self.clearing.endpoint_id,))
 
     def hides(self, endpoint_id: int, capture_id: str) -> bool:
-        """As the store will see it."""
         return self.clearing.has(endpoint_id, capture_id)
 
     def hidden(self, endpoint_id: int) -> tuple[int, int]:
-        """What the store has not deleted yet."""
         one = self.clearing
         if endpoint_id != one.endpoint_id:
             return 0, 0
         return max(0, one.total - one.deleted - self._lost), max(0, one.unread - one.deleted_unread)
 
     def came(self, summary: Summary) -> None:
-        """One more to be deleted."""
         self.clearing.total += 1
         self.clearing.unread += not summary.read
 
     def removed(self, event: RequestsRemoved) -> None:
-        """Count no more what others deleted."""
+        """Stop counting what others deleted."""
         if event.endpoint_id == self.clearing.endpoint_id and event.ids is not None:
             self._lost += sum(self.clearing.has(event.endpoint_id, name) for name in event.ids)
 
     def ends_with(self, event: RequestsRemoved) -> bool:
-        """The event names how far it went."""
+        """The event has the same `upto`."""
         return (event.endpoint_id, event.upto) == (self.clearing.endpoint_id, self.clearing.upto)
 
     async def finish(self, doors: Doors) -> None:
-        """In steps."""
         await doors.captures.clearings.finish(self.clearing)
         self.left_some = self.clearing.marked_late
 
     async def give_up(self, doors: Doors) -> None:
-        """The store need not look after it any more."""
         doors.captures.clearings.give_up(self.clearing)
 
 
 class WaitingEndpoint(WaitingDelete):
-    """An endpoint with all its requests. It is switched off meanwhile: no sender is told that a request is stored which
-    is then deleted. Killed now, Hookline starts with it switched off and everything in it.
+    """An endpoint with all its requests. It is switched off meanwhile, so that no request is accepted only to be
+    deleted. If Hookline is killed now, it starts with the endpoint switched off and complete.
     """
 
     def __init__(self, endpoint: Endpoint, requests: int) -> None:
@@ -199,32 +190,28 @@ class WaitingEndpoint(WaitingDelete):
 
     @property
     def endpoint_ids(self) -> frozenset[int]:
-        """The one."""
         return frozenset((self.endpoint.id,))
 
     def hides(self, endpoint_id: int, capture_id: str) -> bool:
-        """All of its requests."""
         return endpoint_id == self.endpoint.id
 
     def hides_endpoint(self, endpoint_id: int) -> bool:
-        """The endpoint itself."""
         return endpoint_id == self.endpoint.id
 
     async def switch_off(self, doors: Doors) -> None:
-        """Let it capture nothing more."""
         if self.endpoint.active:
             await doors.endpoints.update(self.endpoint.id, replace(self.endpoint.draft(), active=False))
 
     async def finish(self, doors: Doors) -> None:
-        """Together with its requests. One that a script has switched on again may have captured more: it stays."""
+        """If a script switched the endpoint on again it may have captured more: then it is kept."""
         current = doors.endpoints.by_id(self.endpoint.id)
         if current is not None and current.active:
             raise HooklineError(f"“{current.name}” was switched on again meanwhile, so it is not deleted.")
-        with contextlib.suppress(NotFoundError):  # a script was faster
+        with contextlib.suppress(NotFoundError):  # a script deleted it first
             await doors.endpoints.delete(self.endpoint.id)
 
     async def give_up(self, doors: Doors) -> None:
-        """Switch it on again, if it was on; what a script changed meanwhile stays."""
+        """Switch it on again if it was on, keeping what a script changed meanwhile."""
         current = doors.endpoints.by_id(self.endpoint.id)
         if current is not None and self.endpoint.active and not current.active:
             await doors.endpoints.update(current.id, replace(current.draft(), active=True))

@@ -16,7 +16,7 @@ ENDPOINTS = 5
 
 
 class TrayMenu(QMenu):
-    """Entries are changed, never made anew: a menu that is rebuilt while it is open closes on some desktops."""
+    """Entries are updated in place: on some desktops an open menu closes when it is rebuilt."""
 
     show_asked = Signal()
     endpoint_asked = Signal(str)

@@ -50,7 +50,7 @@ class BodyFind(QObject):
         tree.shown.connect(self._tree_shown)
 
     def can_search(self, page: QWidget | None) -> bool:
-        """Whether this view can be searched as it is now."""
+        """Whether this view can be searched now."""
         return page in self._finders and not (page is self._tree and self._tree.view.nodes.tree is None)
 
     def view_shown(self, page: QWidget, reader: BodyReader, content_type: str) -> None:
@@ -80,7 +80,7 @@ class BodyFind(QObject):
 
     @Slot()
     def _open_hex(self) -> None:
-        """Once, for this search: the view chosen for bodies of this type stays."""
+        """For this search only: the view chosen for bodies of this type stays."""
         source = self._loader.source
         if source is not None:
             self._loader.start(source, "hex")

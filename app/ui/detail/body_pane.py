@@ -50,7 +50,7 @@ RARE: tuple[Group, ...] = ("table", "tree", "preview")
 EMPTY_WIDTH = 280
 """Pixels of the lines in empty states: the detail may be made narrow."""
 KIND_LEAST = 1
-"""Pixels that the buttons leave of what is told of the body where there is no more room."""
+"""Minimum width of the facts about the body, so that buttons get the space first."""
 
 
 class BodyPane(QWidget):

@@ -1,4 +1,4 @@
-"""Paints a cell of a table or tree as the style has it, with a soft ground where a filter's words are."""
+"""Paints a cell of a table or tree in the style, with the words of a filter highlighted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CellDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """The marks lie over the cell, which the style paints whole."""
+        """The highlights are painted over the cell, which the style paints completely."""
         pattern = self.pattern
         text = str(index.data() or "")
         if pattern is None or pattern.search(text) is None:

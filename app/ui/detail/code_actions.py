@@ -16,7 +16,7 @@ FOLD_ALL, UNFOLD_ALL = "Ctrl+Alt+[", "Ctrl+Alt+]"
 
 
 class CodeActions(QObject):
-    """Its keys work while the view has the keyboard."""
+    """Its keys work while the view has the focus."""
 
     def __init__(self, view: QPlainTextEdit, folds: CodeFolds, text: BodyText) -> None:
         super().__init__(view)
@@ -33,7 +33,7 @@ class CodeActions(QObject):
             action.triggered.connect(does)
 
     def menu(self, event: QContextMenuEvent) -> QMenu:
-        """To be opened: Qt's own entries first."""
+        """A menu to open, with Qt's own entries first."""
         view = self._view
         if event.reason() == QContextMenuEvent.Reason.Mouse and not view.textCursor().hasSelection():
             view.setTextCursor(view.cursorForPosition(event.pos()))

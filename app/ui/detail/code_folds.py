@@ -1,4 +1,4 @@
-"""Folds lines of a view: those folded away are taken out of its document, and a few words stand for them."""
+"""Folds lines of a view: they are removed from its document and replaced by a short label."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.ui.detail.found_text import utf16
 
 
 class CodeFolds(QObject):
-    """`changed` after each change. Hiding blocks is no way: Qt lays them out one by one, which takes seconds."""
+    """Does not hide blocks instead: Qt lays them out one by one, which takes seconds."""
 
     changed = Signal()
 
@@ -22,11 +22,11 @@ class CodeFolds(QObject):
 
     @property
     def possible(self) -> bool:
-        """Whether this text is one that folds."""
+        """Whether this text can be folded."""
         return self._rows.folds is not None
 
     def can_fold(self, line: int) -> bool:
-        """Whether a line begins what can be folded, or is."""
+        """Whether a line begins a region that can be, or is, folded."""
         return self._rows.folds is not None and line in self._rows.folds.regions
 
     def is_folded(self, line: int) -> bool:
@@ -34,12 +34,12 @@ class CodeFolds(QObject):
         return self._rows.folds is not None and line in self._rows.folds.folded
 
     def text(self, line: int) -> str:
-        """What a row shows that begins with this line."""
+        """The text of the row that begins with this line."""
         text = self._rows.lines[line].text
         return text + "".join(self.label(line)) if self.is_folded(line) else text
 
     def label(self, line: int) -> tuple[str, str]:
-        """What stands for the lines folded under this one, and what ends it."""
+        """The label shown for the lines folded under this one, and their end."""
         assert self._rows.folds is not None
         return self._rows.folds.label(line, self._rows.lines)
 
@@ -49,7 +49,7 @@ class CodeFolds(QObject):
         self.changed.emit()
 
     def reveal(self, line: int) -> None:
-        """Unfold whatever hides it."""
+        """Unfold the regions that hide it."""
         folds = self._rows.folds
         hidden = False
         while folds is not None and (start := folds.hidden_by(line)) is not None:
@@ -60,7 +60,7 @@ class CodeFolds(QObject):
 
     @Slot()
     def fold_here(self) -> None:
-        """Fold what the cursor is in."""
+        """Fold the region at the cursor."""
         folds, line = self._rows.folds, self._cursor_line()
         start = folds.around(line) if folds is not None else None
         while folds is not None and start is not None and start in folds.folded:
@@ -73,7 +73,7 @@ class CodeFolds(QObject):
 
     @Slot()
     def unfold_here(self) -> None:
-        """Unfold what is folded where the cursor is."""
+        """Unfold the region at the cursor."""
         line = self._cursor_line()
         if self.is_folded(line):
             self.toggle(line)
@@ -91,7 +91,7 @@ class CodeFolds(QObject):
             self._anew(tuple(self._rows.folds.folded), fold=False)
 
     def selected_text(self) -> str:
-        """The text selected, with all that is folded within it, and without the folds that are only for showing."""
+        """The selected text, with folded lines and without the labels and breaks added for display."""
         cursor, document = self._rows.view.textCursor(), self._rows.view.document()
         first, last = document.findBlock(cursor.selectionStart()), document.findBlock(cursor.selectionEnd())
         parts: list[str] = []
@@ -137,7 +137,7 @@ class CodeFolds(QObject):
             self._rows.view.document().findBlockByNumber(row).setUserState(-1)
 
     def _anew(self, starts: Iterable[int], *, fold: bool) -> None:
-        """Fold or unfold many: the document is written anew, the line at the top stays in view."""
+        """Rewrites the document; the line at the top stays in view."""
         folds, view = self._rows.folds, self._rows.view
         if folds is None:
             return

@@ -17,7 +17,7 @@ GAP = 8
 
 
 class CodeGutter(QWidget):
-    """Stands at the left edge of the view that `rows` are of."""
+    """At the left edge of the view that `rows` belongs to."""
 
     def __init__(self, rows: CodeRows, folds: CodeFolds, theme: Theme) -> None:
         super().__init__(rows.view)
@@ -27,18 +27,18 @@ class CodeGutter(QWidget):
         rows.view.updateRequest.connect(self._follow)
 
     def room(self) -> int:
-        """Pixels it takes."""
+        """In pixels."""
         digits = max(2, len(str(self._rows.last_number())))
         arrows = ARROWS if self._folds.possible else 0
         return GAP + QFontMetrics(self._rows.view.font()).horizontalAdvance("0") * digits + GAP + arrows
 
     def place(self) -> None:
-        """Stand at the left edge."""
+        """Move to the left edge."""
         area = self._rows.view.contentsRect()
         self.setGeometry(QRect(area.left(), area.top(), self.room(), area.height()))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Numbers, an arrow where a line goes on, and those that fold."""
+        """Line numbers, an arrow for continuations, and arrows that fold."""
         painter, tokens, exposed = QPainter(self), self._theme.tokens, event.rect()
         painter.fillRect(exposed, QColor(tokens.surface))
         painter.setFont(self._rows.view.font())
@@ -58,7 +58,7 @@ class CodeGutter(QWidget):
                 )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Draw all of it anew."""
+        """Redraw all of it."""
         self.update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -68,7 +68,7 @@ class CodeGutter(QWidget):
             self._folds.toggle(line)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Show that an arrow can be clicked, and what it does."""
+        """A hand and a tooltip over an arrow."""
         line = self._line_at(event)
         can = self._folds.can_fold(line)
         self.setCursor(Qt.CursorShape.PointingHandCursor if can else Qt.CursorShape.ArrowCursor)

@@ -1,7 +1,7 @@
-"""Lays out lines of code: further from each other than the font has them, and continued where they are indented.
+"""Lays out lines of code with a fixed line height, and wraps them at their indentation.
 
-Qt's layout of plain text knows neither, and lays out every block again that has no lines. So a block is laid out by Qt
-first, which keeps its count of lines and the widest one, and then again here, once it is about to be seen.
+Qt's plain-text layout supports neither, and redoes every block without lines. So Qt lays out a block first, which keeps
+its line count and maximum width, and then it is laid out again here before it is shown.
 """
 
 from __future__ import annotations
@@ -16,24 +16,23 @@ from app.ui.detail.code_rows import CodeRows
 from app.ui.theme.body_text import BodyText
 
 DEEPEST_SHARE = 0.5
-"""Of the width, by which the continuation of a line is indented at most."""
+"""Maximum indentation of a continuation, as a share of the width."""
 ANY_WIDTH = 1e7
 """Pixels of lines that are not wrapped."""
 TOP = 0.25
-"""Pixels above the first line, by which a block that was laid out here is known."""
+"""Pixels above the first line; they mark a block as laid out here."""
 AROUND = 60
-"""Rows on either side of a place gone to that are laid out beforehand."""
+"""Rows on either side of a target that are laid out before scrolling to it."""
 
 
 class CodeLayout:
-    """`lay_out` what is about to be seen, then tell Qt with `lay_out_end`."""
+    """Call `lay_out` for the rows about to be shown, then `lay_out_end`."""
 
     def __init__(self, rows: CodeRows, text: BodyText) -> None:
         self._rows, self._text = rows, text
         self._untold = False
 
     def lay_out(self, block: QTextBlock) -> None:
-        """Unless that was done."""
         view = self._rows.view
         view.document().documentLayout().blockBoundingRect(block)
         layout = block.layout()
@@ -58,7 +57,7 @@ class CodeLayout:
         self._untold = True
 
     def lay_out_around(self, row: int) -> None:
-        """Before a place is gone to, so that it ends where it is meant to."""
+        """Before scrolling to a position, so that it ends up where intended."""
         view = self._rows.view
         first = max(0, row - AROUND)
         for number in range(first, min(view.blockCount(), first + 2 * AROUND)):
@@ -66,7 +65,7 @@ class CodeLayout:
         self.lay_out_end()
 
     def lay_out_end(self) -> None:
-        """The height of the last page tells Qt how far can be scrolled."""
+        """Qt derives the scroll range from the height of the last page."""
         view = self._rows.view
         rows, block = view.viewport().height() // self._text.line_height + 2, view.document().lastBlock()
         while rows and block.isValid():
@@ -78,6 +77,6 @@ class CodeLayout:
             layout.documentSizeChanged.emit(layout.documentSize())
 
     def _top(self, line: QTextLine, number: int) -> float:
-        """So that the block ends where its last line does: Qt makes it as high as the text in it reaches."""
+        """Makes the block end at its last line: Qt uses the height of the text in it."""
         height = self._text.line_height
         return number * height + max(TOP, height - ceil(line.height()))

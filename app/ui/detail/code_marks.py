@@ -1,4 +1,4 @@
-"""The marks in a view of lines: matches of a search, and the place where a body is wrong."""
+"""Highlights in a view of lines: matches of a search, and the position of an error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEAR_MATCHES = 200
 
 
 class CodeMarks(QObject):
-    """Places are counted as if nothing were folded; what hides the one gone to is unfolded."""
+    """Positions are counted as if nothing were folded; going to one unfolds it."""
 
     def __init__(self, rows: CodeRows, folds: CodeFolds, theme: Theme, layout: CodeLayout) -> None:
         super().__init__(rows.view)
@@ -36,7 +36,7 @@ class CodeMarks(QObject):
         self._matches, self._current, self._wrong = (), 0, None
 
     def show(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool) -> None:
-        """Mark the matches around the current one (-1: none of them), and bring that into view if to `move`."""
+        """Highlight the matches around the current one (-1: none), and scroll to it if `move`."""
         self._matches, self._current = matches, current
         moves = bool(matches) and move and current >= 0
         if moves:
@@ -46,7 +46,7 @@ class CodeMarks(QObject):
             self._bring_into_view(matches[current][0])
 
     def show_wrong(self, number: int, column: int, *, move: bool) -> None:
-        """Mark the place in the line of this number, if that is shown."""
+        """Highlight the position in the line of this number, if it is shown."""
         first, after = self._rows.with_number(number)
         pieces = self._rows.lines[first:after]
         if pieces:
@@ -70,7 +70,7 @@ class CodeMarks(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Draw them anew."""
+        """Redraw them."""
         selections = self._of_wrong()
         tokens = self._theme.tokens
         first, last = max(0, self._current - NEAR_MATCHES), min(len(self._matches), self._current + NEAR_MATCHES)
@@ -87,7 +87,7 @@ class CodeMarks(QObject):
         self._rows.view.setExtraSelections(selections)
 
     def _of_wrong(self) -> list[Selection]:
-        """The line that is wrong, and from where on, which may be its very end."""
+        """The line with the error, and the part after it, which may be empty."""
         place = self._cursor(*self._wrong) if self._wrong else None
         if place is None:
             return []

@@ -17,7 +17,7 @@ TAB = 4
 
 
 class CodeRows:
-    """What a view shows. A place is a position as if nothing were folded, in Qt's units; `found_text` gives such."""
+    """The rows of a view. A place is a position as if nothing were folded, in UTF-16 units, as in `found_text`."""
 
     def __init__(self, view: QPlainTextEdit) -> None:
         self.view = view
@@ -37,7 +37,7 @@ class CodeRows:
         self.add(lines)
 
     def add(self, lines: Sequence[Line]) -> None:
-        """More lines."""
+        """Append lines."""
         number = self.last_number()
         for line in lines:
             number += not line.folded
@@ -53,7 +53,7 @@ class CodeRows:
         return self._numbers[-1] if self._numbers else self._before_first
 
     def number_text(self, line: int) -> str:
-        """What stands beside a line."""
+        """The text in the gutter."""
         if not 0 <= line < len(self.lines):
             return ""
         if self.lines[line].folded:
@@ -90,15 +90,15 @@ class CodeRows:
         return self.view.document().findBlockByNumber(self.row_of(line))
 
     def place_of(self, line: int, column: int) -> int:
-        """Where the character before which there are `column` others of its line stands."""
+        """The place of the character at `column` of the line."""
         return self._starts[line] + utf16(self.lines[line].text[:column])
 
     def line_at(self, place: int) -> int:
-        """In which line a place is."""
+        """The line of a place."""
         return max(0, bisect_right(self._starts, place) - 1)
 
     def position(self, place: int) -> int | None:
-        """Where it stands in the document; None where it is folded away."""
+        """Its position in the document; None if it is folded away."""
         if self.folds is None or not self.folds.folded:
             return place
         line = self.line_at(place)

@@ -53,11 +53,11 @@ class BodyCopy(QObject):
     async def _copy_and_tell(self, source: BodySource) -> None:
         reader = self._loader.reader if self._loader is not None else None
         if reader is not None and reader.picture is not None:
-            told: str | None = await copy_picture(source)
+            message: str | None = await copy_picture(source)
         else:
-            told = await copy_text(source, self._what, self._mime_type)
-        if told is not None:
-            self._toast.say(told)
+            message = await copy_text(source, self._what, self._mime_type)
+        if message is not None:
+            self._toast.say(message)
         elif source is self._source() and isValid(self._button):
             self._offer(source)
 

@@ -1,4 +1,4 @@
-"""Rows of comma-separated values for Qt, cut into cells when they are looked at; more may be added below."""
+"""Qt model of comma-separated values. Rows are split into cells when needed; more rows can be added below."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from app.ui.widgets.labels import plain_tooltip
 Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 SHOWN_MAX = 500
-"""Characters of a cell; all of it is shown where it is asked for."""
+"""Maximum characters shown of a cell."""
 _KEPT_ROWS = 500
 _TIME_MAX = 40
 
 
 class CsvModel(QAbstractTableModel):
-    """`header` tells whether the first row names the columns, and is not one of the rows."""
+    """`header`: the first row names the columns and does not count as a row."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
@@ -34,31 +34,31 @@ class CsvModel(QAbstractTableModel):
 
     @property
     def rows(self) -> Rows:
-        """All rows, that of the names among them."""
+        """All rows, including the header."""
         return self._rows
 
     def start(self, rows: Rows, *, header: bool) -> None:
-        """Show these, to which `add` adds."""
+        """`add` adds to these."""
         self.beginResetModel()
         self._rows, self.header = rows, header
         self._cells = lru_cache(_KEPT_ROWS)(rows.cells)
         self.endResetModel()
 
     def add(self, block: Block) -> None:
-        """More rows below, and more columns if they have more."""
+        """May add columns too."""
         columns, rows = self._rows.columns, self.rowCount()
         wider = min(max(columns, block.columns), COLUMNS_MAX)
         if wider > columns:
             self.beginInsertColumns(_NO_INDEX, columns, wider - 1)
             self._rows.columns = wider
-            self._cells.cache_clear()  # what stood in the last column as the rest may be cut further now
+            self._cells.cache_clear()  # the last column may have held the rest of longer rows
             self.endInsertColumns()
         self.beginInsertRows(_NO_INDEX, rows, rows + len(block.starts) - 2)
         self._rows.add(block)
         self.endInsertRows()
 
     def set_header(self, header: bool) -> None:
-        """Take the first row for names, or for a row like any other."""
+        """Use the first row as names, or as an ordinary row."""
         self.beginResetModel()
         self.header = header
         self.endResetModel()
@@ -69,20 +69,20 @@ class CsvModel(QAbstractTableModel):
         return found[column] if column < len(found) else ""
 
     def name(self, column: int) -> str:
-        """What the header calls a column; nothing without one."""
+        """The name of a column; empty without a header."""
         names = self._cells(0) if self.header and len(self._rows) else []
         return names[column] if column < len(names) else ""
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """Rows, that of the names left out."""
+        """Without the header."""
         return 0 if parent.isValid() else max(0, len(self._rows) - self.header)
 
     def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        """As many as the longest row has."""
+        """Those of the longest row."""
         return 0 if parent.isValid() or not len(self._rows) else self._rows.columns
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Shown with nothing hidden in it; a row that is shorter than others has no cell there, not an empty one."""
+        """Escaped for display; beyond the end of a short row there is no cell, not an empty one."""
         if not index.isValid():
             return None
         if role == Qt.ItemDataRole.DisplayRole:
@@ -98,7 +98,7 @@ class CsvModel(QAbstractTableModel):
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Names, or numbers where there are none; rows are numbered."""
+        """Names, or numbers without a header; rows are numbered."""
         if role == Qt.ItemDataRole.DisplayRole:
             if orientation == Qt.Orientation.Vertical:
                 return f"{section + 1:,}"

@@ -1,4 +1,4 @@
-"""Shows comma-separated values as a table: the first rows at once, the rest as it is read off the GUI thread."""
+"""Shows comma-separated values as a table: the first rows at once, the rest as they are read off the GUI thread."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import ElidedLabel
 
 TEXT_MAX = 128 * 1024 * 1024
-"""Characters of rows that are held; the rest of a larger body is for files."""
+"""Maximum characters held in memory; the rest of a larger body is not shown."""
 
 
 class CsvTable(QWidget):
     """`show_source` shows a body. Ctrl+C copies cells, Enter shows one in full, Ctrl+E what it decodes to.
 
-    `shown` tells that the first rows are there, `ended` that no more come.
+    `shown` is emitted with the first rows, `ended` after the last.
     """
 
     value_wanted = Signal(object)
@@ -51,15 +51,14 @@ class CsvTable(QWidget):
         self.view.value_wanted.connect(self.value_wanted)
         self.view.decode_wanted.connect(self.decode_wanted)
         self.view.rows.modelReset.connect(self._summarise)
-        self.view.told.connect(self._tell)
+        self.view.refused.connect(self._tell)
 
     def show_source(self, source: BodySource) -> None:
-        """Show this body from its first row on."""
         self.clear()
         self._latest.run(partial(self._load, source))
 
     def clear(self) -> None:
-        """Show nothing, and give up what is being loaded; the memory of the rows is let go."""
+        """Stop loading, and free the rows."""
         self._latest.stop()
         self._state = ""
         self.view.rows.start(Rows(","), header=False)

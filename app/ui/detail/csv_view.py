@@ -1,4 +1,4 @@
-"""The table that rows of comma-separated values are shown in: cells are chosen, copied and drawn wider."""
+"""The table widget for comma-separated values: selects, copies and resizes cells."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
 
 NARROWEST, WIDEST = 56, 320
-"""Pixels of a column that is made to fit; the user may draw it to any width."""
+"""Pixels of a column sized automatically; the user can drag it to any width."""
 _FITTED_ROWS = 100
 COPY_MAX = 100_000
-"""Cells that are copied at once."""
+"""Maximum cells that can be copied at once."""
 _UNSAFE = re.compile(r'["\t\r\n]')
 
 
 class CsvView(QTableView):
-    """`value_wanted` and `decode_wanted` carry a cell as a `Value`, `told` what cannot be done, in words."""
+    """`value_wanted` and `decode_wanted` carry a cell as a `Value`, `refused` says why something cannot be done."""
 
     value_wanted = Signal(object)
     decode_wanted = Signal(object)
-    told = Signal(str)
+    refused = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -115,7 +115,7 @@ class CsvView(QTableView):
         """The selected cells as spreadsheets take them: tabs between cells, a line for each row."""
         ranges = self._ranges()
         if sum(part.width() * part.height() for part in ranges) > COPY_MAX:
-            self.told.emit(f"More than {COPY_MAX:,} cells cannot be copied at once. Save the body instead.")
+            self.refused.emit(f"More than {COPY_MAX:,} cells cannot be copied at once. Save the body instead.")
             return
         chosen: dict[int, set[int]] = {}
         for part in ranges:
@@ -136,7 +136,7 @@ class CsvView(QTableView):
         if not rows and self.currentIndex().isValid():
             rows = [self.currentIndex().row()]
         if len(rows) > COPY_MAX:
-            self.told.emit(f"More than {COPY_MAX:,} rows cannot be copied at once. Save the body instead.")
+            self.refused.emit(f"More than {COPY_MAX:,} rows cannot be copied at once. Save the body instead.")
         elif rows:
             QGuiApplication.clipboard().setText(
                 "\n".join(self.rows.rows.written(row + self.rows.header) for row in rows)
@@ -164,7 +164,7 @@ class CsvView(QTableView):
         self.rows.set_header(header)
 
     def _fit_columns(self) -> None:
-        """As wide as names and first rows ask for, within bounds."""
+        """Fits names and the first rows, within bounds."""
         fm, names = QFontMetrics(self.font()), QFontMetrics(self.horizontalHeader().font())
         rows = range(min(_FITTED_ROWS, self.rows.rowCount()))
         for column in range(self.rows.columnCount()):

@@ -1,4 +1,4 @@
-"""Whether the request in a detail was deleted meanwhile, and why."""
+"""Notices that the request shown was deleted, and why."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ FOR_ROOM = "This request was deleted to stay within a storage limit."
 
 
 class Deletion(QObject):
-    """Watches over the request given to `watch`; `found` carries why it is not stored any more, once. `undone`: it is
-    there again.
+    """Watches the request given to `watch`; `found` carries, once, the reason why it is no longer stored. `undone`:
+    it is back.
     """
 
     found = Signal(str)
@@ -40,11 +40,10 @@ class Deletion(QObject):
         ]
 
     def watch(self, capture: Capture | None) -> None:
-        """This one now; None for none."""
+        """Watch this request; None for none."""
         self._watched, self._lost = capture, None
 
     def stop(self) -> None:
-        """Hear no more."""
         self._watched = self._lost = None
         for end in self._ends:
             end()
@@ -54,7 +53,7 @@ class Deletion(QObject):
         if watched is None or not event.has(watched.endpoint_id, watched.id):
             return
         if event.ids is None:
-            self._look(watched, BY_SOMEONE)  # one that came in meanwhile is still there
+            self._look(watched, BY_SOMEONE)  # one received in the meantime is still stored
         else:
             self._tell(BY_SOMEONE)
 
@@ -76,7 +75,7 @@ class Deletion(QObject):
             self.undone.emit()
 
     def _reason(self, capture: Capture, at: int) -> str:
-        """Retention and storage limits delete alike: the request's age tells which it was."""
+        """Retention and storage limits publish the same event; the request's age tells them apart."""
         endpoint = self._doors.endpoints.by_id(capture.endpoint_id)
         if endpoint is None or at - capture.received_at < endpoint.retention_days * DAY_US:
             return FOR_ROOM

@@ -1,6 +1,6 @@
-"""Draws a page or drawing of a sender's with Qt, after all that could load, run or follow was taken out of it.
+"""Draws a sender's page or drawing with Qt, after everything that could load, run or link was removed.
 
-Run by `drawing_process.py` in a process of its own: it may take for ever, and a fault in Qt would end the process.
+Run by `drawing_process.py` in a separate process: it may take forever, and a bug in Qt could crash the process.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from app.core.bodies import html_clean, svg_clean
 from app.core.bodies.charset import detect
 
 SMALLEST, LARGEST = 512, 2_048
-"""Pixels of a drawing's longer side: an icon is drawn large enough to be looked at."""
+"""Pixels of a drawing's longer side: icons are enlarged to this size."""
 PAINTED_MAX = 1_000_000_000
-"""Pixels that are painted at most, each shape painted everywhere. The more shapes, the smaller the picture."""
+"""Maximum pixels painted, assuming each shape covers the picture. More shapes mean a smaller picture."""
 PAGE_HEIGHT = 8_000
-"""Pixels of a page that are shown, from its top."""
+"""Pixels shown from the top of a page."""
 MARGIN = 16
 ALLOCATION_MIB = 256
 QUIET = "qt.svg*=false\nqt.gui.imageio*=false"
@@ -27,14 +27,14 @@ NOT_LOADED = "Scripts, images and links are not loaded"
 
 
 class Drawn(NamedTuple):
-    """Told in `words`, as a picture if there is one."""
+    """`words` describes it; there may be no picture."""
 
     words: str
     image: QImage | None = None
 
 
 def draw(kind: str, data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
-    """`html` as a page so many pixels wide, on a screen of this ratio; `svg` at a size of its own."""
+    """`width` and `ratio` (device pixels per pixel) are for `html`; `svg` has a size of its own."""
     QLoggingCategory.setFilterRules(QUIET)
     QImageReader.setAllocationLimit(ALLOCATION_MIB)
     try:
@@ -68,7 +68,7 @@ def painted_size(drawing: svg_clean.Drawing) -> QSize:
 
 class _Document(QTextDocument):
     def loadResource(self, kind: int, name: QUrl | str) -> object:
-        """Nothing, whatever is asked for."""
+        """Loads nothing."""
         return None
 
 

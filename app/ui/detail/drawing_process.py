@@ -1,4 +1,4 @@
-"""Has pages and drawings of senders drawn by a process of its own, which is ended when it takes too long."""
+"""Draws senders' pages and drawings in a separate process, which is killed if it takes too long."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from app.ui.detail.picture import Picture
 log = logging.getLogger(__name__)
 
 ARGUMENT = "--draw"
-"""What the packaged program is started with to do nothing but draw."""
+"""The argument that makes the packaged program only draw."""
 SECONDS = 5.0
-"""For a drawing, from the start of the process to its last pixel."""
+"""For a drawing, including the start of the process."""
 MEMORY = 2 * 1024**3
 FAILED = "This could not be drawn. Save it to look at it."
 _LENGTH = struct.Struct("<I")
 
 
 class Wanted(Record, frozen=True):
-    """What to draw: the body follows."""
+    """What to draw; the body follows it."""
 
     kind: str
     content_type: str
@@ -40,7 +40,7 @@ class Wanted(Record, frozen=True):
 
 
 class Result(Record, frozen=True):
-    """What became of it: the pixels of an image of this size follow, line by line; none where `width` is 0."""
+    """The pixels of an image of this size follow, row by row; none if `width` is 0."""
 
     words: str
     width: int = 0
@@ -59,14 +59,13 @@ class Ending:
         self._ended = False
 
     def watch(self, process: subprocess.Popen[bytes]) -> None:
-        """This is the process."""
         with self._lock:
             self._process = process
             if self._ended:
                 process.kill()
 
     def end(self) -> None:
-        """End it, now or as soon as it is there."""
+        """Kill the process, now or as soon as it has started."""
         with self._lock:
             self._ended = True
             if self._process is not None:
@@ -74,7 +73,7 @@ class Ending:
 
 
 async def draw_apart(wanted: Wanted, data: bytes) -> Picture:
-    """As `drawn`, on a thread. Cancelled, it ends the process: the end of the program would wait for the thread."""
+    """Runs `drawn` on a thread. Cancelling kills the process, because the program waits for the thread when it ends."""
     ending = Ending()
     try:
         return await asyncio.get_running_loop().run_in_executor(None, partial(drawn, wanted, data, ending=ending))
@@ -84,7 +83,7 @@ async def draw_apart(wanted: Wanted, data: bytes) -> Picture:
 
 
 def drawn(wanted: Wanted, data: bytes, seconds: float = SECONDS, *, ending: Ending | None = None) -> Picture:
-    """The body as a picture. Waits for the process: not for the GUI thread."""
+    """Blocks until the process has ended: not for the GUI thread."""
     try:
         with subprocess.Popen(
             _command(),
@@ -96,11 +95,11 @@ def drawn(wanted: Wanted, data: bytes, seconds: float = SECONDS, *, ending: Endi
             try:
                 if ending is not None:
                     ending.watch(process)
-                told, _ = process.communicate(_packed(wanted) + data, seconds)
+                output, _ = process.communicate(_packed(wanted) + data, seconds)
             except BaseException:
                 process.kill()
                 raise
-        return _picture(told)
+        return _picture(output)
     except subprocess.TimeoutExpired:
         return Picture("This takes too long to draw. Save it to look at it.")
     except OSError:
@@ -111,9 +110,9 @@ def drawn(wanted: Wanted, data: bytes, seconds: float = SECONDS, *, ending: Endi
 
 
 def main() -> int:
-    """In the other process: draw what stands on standard input."""
+    """Runs in the other process: draws what standard input holds."""
     _limit()
-    # A platform without windows. Here and below: only this process needs to be without them.
+    # A platform without windows, only for this process.
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from PySide6.QtGui import QGuiApplication  # after it
 
@@ -127,8 +126,8 @@ def main() -> int:
         sys.stdout.buffer.write(_packed(Result(words=found.words)))
     else:
         size = {"width": image.width(), "height": image.height(), "stride": image.bytesPerLine()}
-        told = Result(words=found.words, **size, format=image.format().value, ratio=image.devicePixelRatio())
-        sys.stdout.buffer.write(_packed(told) + bytes(image.constBits()))
+        result = Result(words=found.words, **size, format=image.format().value, ratio=image.devicePixelRatio())
+        sys.stdout.buffer.write(_packed(result) + bytes(image.constBits()))
     sys.stdout.buffer.flush()
     del application
     return 0
@@ -144,7 +143,7 @@ def _command() -> list[str]:
 
 
 def _limit() -> None:
-    """Of processor and memory, where the system knows such limits: should the window die, this one ends too."""
+    """Limit processor time and memory if the system can, so that this process ends even if the window died."""
     try:
         import resource  # not on Windows, where `drawn` still ends the process after its time
     except ImportError:
@@ -169,11 +168,11 @@ def _unpacked(data: bytes) -> tuple[Wanted, bytes]:
 def _picture(data: bytes) -> Picture:
     (length,) = _LENGTH.unpack_from(data)
     end = _LENGTH.size + length
-    told = msgspec.json.decode(data[_LENGTH.size : end], type=Result)
-    if not told.width:
-        return Picture(told.words)
-    if len(data) - end < told.stride * told.height:
+    result = msgspec.json.decode(data[_LENGTH.size : end], type=Result)
+    if not result.width:
+        return Picture(result.words)
+    if len(data) - end < result.stride * result.height:
         raise ValueError("pixels are missing")
-    image = QImage(data[end:], told.width, told.height, told.stride, QImage.Format(told.format)).copy()
-    image.setDevicePixelRatio(told.ratio)
-    return Picture(told.words, image)
+    image = QImage(data[end:], result.width, result.height, result.stride, QImage.Format(result.format)).copy()
+    image.setDevicePixelRatio(result.ratio)
+    return Picture(result.words, image)

@@ -12,7 +12,7 @@ from app.ui.tasks import Tasks
 
 
 class HexFinder(ScanningFinder):
-    """Searches the bytes as they were sent, which is what Hex shows of a packed body too."""
+    """Searches the bytes as they were sent: Hex shows packed bodies packed."""
 
     def __init__(self, hexes: HexWidget, loader: BodyLoader, tasks: Tasks, parent: QObject) -> None:
         super().__init__(tasks, parent)
@@ -29,7 +29,6 @@ class HexFinder(ScanningFinder):
         self.changed.emit()
 
     def step(self, by: int) -> None:
-        """To another place."""
         if self._failed:
             self.search(self.wanted)
         elif by > 0 and self.current + 1 >= len(self.places) and not self._ended:
@@ -40,13 +39,11 @@ class HexFinder(ScanningFinder):
             self._go_to((self.current + by) % len(self.places))
 
     def clear(self) -> None:
-        """Mark nothing."""
         self.forget()
         self.wanted = ""
         self._hex.mark(None)
 
     def came(self) -> None:
-        """More places are known."""
         first = not self.total
         self.total, self.more = len(self.places), not self._ended
         if self._wants_next and (self.current + 1 < self.total or not self.busy):
@@ -59,7 +56,7 @@ class HexFinder(ScanningFinder):
     def _scan_from(self, begin: int) -> None:
         source, reader = self._loader.source, self._loader.reader
         if source is not None:
-            # What is not text has no charset of its own.
+            # Binary data has no charset of its own.
             charset = reader.text_charset if reader is not None else None
             search = FarSearch(charset.name if charset else "utf-8", self.wanted, begin)
             self.run(lambda: self.scan(source, (), search, begin))

@@ -1,5 +1,5 @@
-"""Finds text in a body shown as lines: in the lines while all of them are there, else in the bytes, whose places are
-then shown in the same view, wherever in the body they are."""
+"""Finds text in a body shown as lines: in the lines if all of them are loaded, otherwise in the bytes. Matches
+anywhere in the body are shown in the same view."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from app.ui.tasks import Tasks
 AT_ONCE_MAX = 256 * 1024
 """Characters of lines that are searched on the GUI thread."""
 LOAD_ON_MAX = 4 * STEP
-"""Bytes beyond what is shown up to which lines are added; for places further on the view begins anew there."""
+"""Bytes beyond the lines shown within which lines are appended; for matches further on the view restarts there."""
 
 
 class LinesFinder(ScanningFinder):
-    """Searches what `loader` shows in `code`. Places of the body and matches in the lines correspond one by one."""
+    """Searches what `loader` shows in `code`. Places in the body and matches in the lines correspond one to one."""
 
     def __init__(self, code: CodeView, loader: BodyLoader, marks: WordMarks, tasks: Tasks, parent: QObject) -> None:
         super().__init__(tasks, parent)
@@ -33,15 +33,15 @@ class LinesFinder(ScanningFinder):
         self._matches: list[tuple[int, int]] = []
         self._searched = 0
         self._in_lines = True
-        """Whether the lines are all there is to search."""
+        """Whether the lines shown are the whole body."""
         self._shown: tuple[BodySource, str] | None = None
         self._going: int | None = None
-        """Which of the places is to be shown as soon as its lines are there."""
+        """The index of the place to show once its lines are loaded."""
         self._wants_next = False
         loader.failed.connect(self._loading_failed)
 
     def search(self, wanted: str) -> None:
-        """Find this text; the first place in view is the current one, or else the first of the body."""
+        """The first match in view becomes the current one, or else the first in the body."""
         self.forget()
         self.wanted, self._matches, self._searched = wanted, [], 0
         self._going, self._wants_next = None, False
@@ -60,7 +60,6 @@ class LinesFinder(ScanningFinder):
         self.changed.emit()
 
     def step(self, by: int) -> None:
-        """To another place, in the lines shown or in others."""
         if self._in_lines:
             if self._matches:
                 self._go_to((self.current + by) % len(self._matches))
@@ -80,18 +79,16 @@ class LinesFinder(ScanningFinder):
             self.changed.emit()
 
     def stop(self) -> None:
-        """Search no further, and go nowhere."""
         self._going, self._wants_next = None, False
         super().stop()
 
     def clear(self) -> None:
-        """Mark nothing."""
         self.forget()
         self.wanted, self._matches, self._going, self._shown = "", [], None, None
         self._code.show_match((), 0)
 
     def shown_anew(self) -> None:
-        """Another body, or other lines of it; then the places are still those."""
+        """Another body, or other lines of the same one, which keep the places."""
         reader = self._loader.reader
         if self._in_lines or _named(self._loader.source, reader) != self._shown or reader is None:
             self.search(self.wanted)
@@ -101,7 +98,7 @@ class LinesFinder(ScanningFinder):
         self._show()
 
     def extended(self) -> None:
-        """More lines are shown; what is in view stays, unless it was waited for."""
+        """More lines are shown; the view scrolls only if it was waiting for them."""
         if self.wanted and len(self._matches) < MATCHES_MAX:
             more, self._searched = self._code.find_words([self.wanted], self._marks.written, self._searched)
             self._matches = (self._matches + more)[:MATCHES_MAX]
@@ -114,9 +111,8 @@ class LinesFinder(ScanningFinder):
         self._show()
 
     def came(self) -> None:
-        """More places are known."""
         if self._ended and not self.places and self._matches:
-            # What is looked for is of the layout, not of the body.
+            # The text searched for belongs to the layout, not to the body.
             self._in_lines = True
         self._count()
         if self._wants_next and (self.current + 1 < len(self.places) or not self.busy):
@@ -127,7 +123,7 @@ class LinesFinder(ScanningFinder):
         self.changed.emit()
 
     async def _search_all(self, source: BodySource, reader: BodyReader) -> None:
-        """Many lines are shown, which are searched off the GUI thread."""
+        """Search many lines off the GUI thread."""
         text, begin = self._code.found_text(), self._code.found_text().text()
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(None, text.find, [self.wanted], self._marks.written)
@@ -165,7 +161,7 @@ class LinesFinder(ScanningFinder):
         self.more = not self._ended
 
     def _before(self, reader: BodyReader) -> int:
-        """How many places precede the lines shown."""
+        """The number of places before the lines shown."""
         return 0 if self._in_lines else bisect_left(self.places, reader.begins_at)
 
     def _go_to(self, number: int) -> None:
@@ -175,7 +171,7 @@ class LinesFinder(ScanningFinder):
         self.changed.emit()
 
     def _show(self) -> None:
-        """Show the place gone to; load its lines if they are not there."""
+        """Show the current place, loading its lines if needed."""
         reader, source = self._loader.reader, self._loader.source
         if self._going is None or reader is None or source is None:
             return
@@ -189,7 +185,7 @@ class LinesFinder(ScanningFinder):
         elif not reader.done and (reader.unpacked < place + STEP or reader.behind) and self._code.length() < SHOWN_MAX:
             self._loader.more()
         else:
-            # The bytes are there, and the view shows them otherwise.
+            # The bytes match, but the view shows them differently.
             self._going, self.not_in_view = None, not reader.codings
             self.changed.emit()
 

@@ -1,4 +1,4 @@
-"""Finds text in a request as it was on the wire: in the lines shown, then in more of them, which are loaded for it."""
+"""Finds text in a request as it was on the wire: in the lines shown, then in more lines loaded for the search."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ from app.ui.detail.found_text import MATCHES_MAX
 from app.ui.detail.raw_loader import RawLoader
 
 SEEK_STEP = 512 * 1024
-"""Characters that are loaded before they are searched: each search puts the text together anew."""
+"""Characters loaded before each search, because every search rebuilds the text."""
 
 
 class RawFinder(Finder):
-    """`extended` once more lines are shown. Where those hold no further place, more are loaded until one comes."""
+    """Call `extended` once more lines are shown. Without a match in them, more are loaded until there is one."""
 
     def __init__(self, code: CodeView, loader: RawLoader, parent: QObject) -> None:
         super().__init__(parent)
         self._code, self._loader = code, loader
         self._matches: list[tuple[int, int]] = []
         self._searched = 0
-        """Characters of the lines that were searched."""
+        """Characters searched so far."""
 
     def told(self) -> str:
-        """The state in words; that there are no matches is only said of what was searched."""
+        """“No matches” is only said once everything was searched."""
         if self.wanted and not (self.total or self.busy or self._loader.done):
             return f"No matches in the first {size_text(self._loader.read_bytes)}"
         return super().told()
 
     def search(self, wanted: str) -> None:
-        """Find this text; the first place is the current one."""
         self.clear()
         self.wanted, self.progress = wanted, "Searching…"
         if wanted:
@@ -42,7 +41,7 @@ class RawFinder(Finder):
         self.changed.emit()
 
     def step(self, by: int) -> None:
-        """To another place; behind the last one known, to what is not loaded yet."""
+        """After the last known match, continues in what is not loaded yet."""
         if by > 0 and self.current + by >= self.total and self._goes_on():
             self._seek()
         elif self._matches:
@@ -62,7 +61,7 @@ class RawFinder(Finder):
         self._code.show_match((), 0)
 
     def extended(self) -> None:
-        """More lines are shown; what is in view stays, unless they were loaded to be searched."""
+        """More lines are shown; the view scrolls only if they were loaded for the search."""
         if not self.wanted:
             return
         if self.busy and self._goes_on() and self._code.length() - self._searched < SEEK_STEP:
@@ -89,7 +88,7 @@ class RawFinder(Finder):
             self._loader.more()
 
     def _look(self) -> None:
-        """Search what was not searched yet, and the end of what was: a line that is folded may go on."""
+        """Search what is new, and the end of what is not: a match may span both."""
         begin = max(0, self._searched - len(self.wanted) + 1)
         found, self._searched = self._code.find_words([self.wanted], (), begin)
         last = self._matches[-1][1] if self._matches else 0

@@ -15,7 +15,7 @@ from app.ui.tasks import Tasks
 
 
 class TreeFinder(Finder):
-    """Each node whose name or value holds the text is one place; it is chosen, with what it is in opened."""
+    """Each node whose name or value contains the text is one match; going to it expands its parents."""
 
     def __init__(self, tree: TreeView, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
@@ -34,7 +34,6 @@ class TreeFinder(Finder):
         self.changed.emit()
 
     def step(self, by: int) -> None:
-        """To another node."""
         if self._nodes:
             self.current = (self.current + by) % self.total
             self._tree.view.choose(self._nodes[self.current])

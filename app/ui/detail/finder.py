@@ -1,4 +1,4 @@
-"""What every search in a body has in common: its places in their order, the current one, and how they are told."""
+"""The base of searches in a body: matches in order, the current one, and the text that describes them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from app.ui.detail.whole import plain_pieces
 from app.ui.tasks import Tasks
 
 PLACES_MAX = 10_000
-"""Places that are counted before somebody asks for the next."""
+"""Matches counted before the user asks for the next one."""
 TELL_EVERY = 4 * 1024 * 1024
-"""Bytes after which it is told how far a search has come."""
+"""Bytes between progress updates."""
 
 
 class Finder(QObject):
-    """`search` begins, `step` goes to the next place (1) or the one before (-1) and round, `stop` gives up counting."""
+    """`search` begins, `step` goes to the next (1) or previous (-1) match and wraps around, `stop` stops counting."""
 
     changed = Signal()
 
@@ -33,14 +33,14 @@ class Finder(QObject):
         self.total = 0
         self.current = 0
         self.more = False
-        """Whether there may be more places than `total`."""
+        """Whether there may be more matches than `total`."""
         self.busy = False
         self.not_in_view = False
-        """Whether the current place is one that this view does not show."""
+        """Whether this view cannot show the current match."""
         self.progress = ""
 
     def told(self) -> str:
-        """The state in words: `3 of 1,204`, `3 of 10,000+`."""
+        """`3 of 1,204`, `3 of 10,000+`."""
         if not self.wanted:
             return ""
         if self.total:
@@ -48,7 +48,7 @@ class Finder(QObject):
         return self.progress if self.busy else "No matches"
 
     def search(self, wanted: str) -> None:
-        """Find all places of this text, and go to the first one."""
+        """Find all matches of this text, and go to the first one."""
         raise NotImplementedError
 
     def step(self, by: int) -> None:
@@ -56,11 +56,11 @@ class Finder(QObject):
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Search no further; what was found stays."""
+        """Stop searching, keeping the matches."""
         raise NotImplementedError
 
     def clear(self) -> None:
-        """Search for nothing, and mark nothing any more."""
+        """Forget the search and its highlights."""
         raise NotImplementedError
 
     def shown_anew(self) -> None:
@@ -69,7 +69,7 @@ class Finder(QObject):
 
 
 class ScanningFinder(Finder):
-    """Counts the places in the bytes of the body, off the GUI thread. `places` are unpacked bytes."""
+    """Counts matches in the bytes of the body, off the GUI thread. `places` are offsets in the unpacked body."""
 
     def __init__(self, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
@@ -79,7 +79,6 @@ class ScanningFinder(Finder):
         self._failed = False
 
     def told(self) -> str:
-        """The state in words, or that the rest could not be read."""
         return "The rest could not be read" if self._failed else super().told()
 
     def stop(self) -> None:
@@ -100,11 +99,11 @@ class ScanningFinder(Finder):
         raise NotImplementedError
 
     def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Do this instead of what runs, and tell when it fails; Enter tries again."""
+        """Run this instead of the current search. After an error, Enter tries again."""
         self.busy, self._failed = True, False
         self.progress = "Searching…"
 
-        async def told() -> None:
+        async def attempt() -> None:
             try:
                 await work()
             except Exception:
@@ -113,10 +112,10 @@ class ScanningFinder(Finder):
                     self.changed.emit()
                 raise
 
-        self._latest.run(told)
+        self._latest.run(attempt)
 
     async def scan(self, source: BodySource, codings: tuple[str, ...], search: FarSearch, begin: int) -> None:
-        """Look for places from the byte `begin` on, until the end or until `PLACES_MAX` more were found."""
+        """Search from the byte `begin` to the end, or until `PLACES_MAX` more matches are found."""
         room, read_before, first = len(self.places) + PLACES_MAX, 0, not self.places
         loop = asyncio.get_running_loop()
         self._ended = not search.possible

@@ -1,4 +1,4 @@
-"""The fields of a form for Qt: name, value, and the pair as it was sent; names with brackets stand in groups."""
+"""Qt model of form fields: name, value, and the pair as sent; names with brackets form groups."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _NO_INDEX = QModelIndex()
 NAME, VALUE, SENT = range(3)
 TITLES = ("Name", "Value", "As sent")
 SHOWN_MAX = 1_000
-"""Characters of a cell; all of a value is shown where it is asked for."""
+"""Maximum characters shown of a cell."""
 
 
 class FormModel(QAbstractItemModel):
-    """An index's id is its node."""
+    """The id of an index is its node."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
@@ -31,41 +31,36 @@ class FormModel(QAbstractItemModel):
         self.tree: FormTree | None = None
 
     def set_tree(self, tree: FormTree | None) -> None:
-        """Show this one."""
         self.beginResetModel()
         self.tree = tree
         self.endResetModel()
 
     def field(self, index: Index) -> Field | None:
-        """The field there; none of a group."""
+        """None for a group."""
         return self.tree.field(int(index.internalId())) if self.tree is not None and index.isValid() else None
 
     def index(self, row: int, column: int, parent: Index = _NO_INDEX) -> QModelIndex:
-        """Of a child."""
         if self.tree is None or not self.hasIndex(row, column, parent):
             return QModelIndex()
         above = int(parent.internalId()) if parent.isValid() else ROOT
         return self.createIndex(row, column, self.tree.children(above)[row])
 
     def parent(self, index: Index = _NO_INDEX) -> QModelIndex:  # type: ignore[override]
-        """Of a node; none at the top."""
         if self.tree is None or not index.isValid():
             return QModelIndex()
         above = self.tree.parent(int(index.internalId()))
         return QModelIndex() if above == ROOT else self.createIndex(self.tree.row(above), NAME, above)
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """Children."""
         if self.tree is None or (parent.isValid() and parent.column() != NAME):
             return 0
         return len(self.tree.children(int(parent.internalId()) if parent.isValid() else ROOT))
 
     def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        """Three."""
         return len(TITLES)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Shown with nothing hidden in it."""
+        """Escaped for display."""
         if self.tree is None or not index.isValid():
             return None
         node, column = int(index.internalId()), index.column()
@@ -80,7 +75,6 @@ class FormModel(QAbstractItemModel):
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Column titles."""
         if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
             return TITLES[section]
         if role == Qt.ItemDataRole.TextAlignmentRole:

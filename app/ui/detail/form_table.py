@@ -1,4 +1,4 @@
-"""Shows a form as a table of names and values, groups open and close; it is read and decoded off the GUI thread."""
+"""Shows a form as a table of names and values with groups; it is read and decoded off the GUI thread."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
 
 BYTES_MAX = 16 * 1024 * 1024
-"""Bytes of a form, unpacked, that become a table."""
+"""Maximum bytes of an unpacked form shown as a table."""
 OPEN_MAX = 1_000
-"""Groups are shown open where so few rows come of it."""
+"""Groups are expanded up to this number of rows."""
 
 
 class FormTable(QWidget):
@@ -118,7 +118,7 @@ class _FormView(QTreeView):
         self.doubleClicked.connect(self._open)
 
     def show_tree(self, tree: FormTree | None) -> None:
-        """Show this one, its groups open where they are few."""
+        """Groups are expanded if there are few rows."""
         self.fields.set_tree(tree)
         if tree is None:
             return
@@ -137,7 +137,7 @@ class _FormView(QTreeView):
         self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The columns fill the width, until the user has drawn them."""
+        """The columns fill the width until the user resizes them."""
         super().resizeEvent(event)
         self._fit_columns()
         if self.hasFocus():
@@ -194,7 +194,7 @@ class _FormView(QTreeView):
             self.show_value()
 
     def _chosen(self) -> list[Field]:
-        """From top to bottom; of a group, all that is in it."""
+        """From top to bottom, with everything in selected groups."""
         rows = self.selectionModel().selectedRows(NAME) or [self.currentIndex().siblingAtColumn(NAME)]
         nodes: dict[int, None] = {}
         for index in sorted(rows, key=self._top):
@@ -221,7 +221,7 @@ class _FormView(QTreeView):
             QGuiApplication.clipboard().setText("\n".join(lines))
 
     def _fit_columns(self) -> None:
-        """Names as wide as they are, within bounds; value and what was sent share the rest."""
+        """Fits the names, within bounds; value and original pair share the rest."""
         if self.fields.tree is None:
             return
         width = self.viewport().width()
@@ -239,7 +239,7 @@ def _value(field: Field) -> Value:
 
 
 def _read(content_type: str, data: bytes) -> FormTree | str:
-    """The fields, or why they become no table."""
+    """The fields, or the reason why they cannot be shown as a table."""
     if len(data) > BYTES_MAX:
         return f"This form is larger than {size_text(BYTES_MAX)}, too large for a table. Pretty shows it."
     charset = detect(content_type, data, True)

@@ -115,7 +115,7 @@ class NotePanel(QFrame):
             self._end()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lines wrap anew."""
+        """Wraps lines again."""
         super().resizeEvent(event)
         self._fit()
 
@@ -186,8 +186,8 @@ class NotePanel(QFrame):
         if unsaved:
             self.hint.setText("Cannot be saved: the request was deleted. Copy the text to keep it.")
             return
-        told = f"{left_out:,} more did not fit" if left_out else "Ctrl+Enter saves, Esc cancels"
-        self.hint.setText(f"{length:,} of {NOTE_MAX:,} · {told}")
+        words = f"{left_out:,} more did not fit" if left_out else "Ctrl+Enter saves, Esc cancels"
+        self.hint.setText(f"{length:,} of {NOTE_MAX:,} · {words}")
 
     def _leave(self) -> None:
         if self.writing:

@@ -1,4 +1,4 @@
-"""Shows HTML as a picture of a page: what would run, load or lead elsewhere was taken out before it was drawn."""
+"""Shows HTML as a picture of a page, drawn after everything that could run, load or link was removed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
 
 NARROWEST, WIDEST = 360, 1_200
-"""Pixels of a page: as wide as the view is, within these."""
+"""Limits of the page width in pixels; it follows the view."""
 
 
 class PageView(QWidget):
-    """`show_source` shows a page, with what was left out below; what cannot be shown is told in its place."""
+    """`show_source` shows a page, and below it what was left out, or why it cannot be shown."""
 
     shown = Signal()
 
@@ -67,7 +67,7 @@ class PageView(QWidget):
         if len(data) > TEXT_MAX:
             picture = Picture(f"Too large to preview: this page is larger than {size_text(TEXT_MAX, binary=True)}.")
         else:
-            # The view has its width only once it is on top.
+            # The view gets its width only when it is shown.
             width = min(max(self.area.viewport().width(), NARROWEST), WIDEST)
             wanted = Wanted(kind="html", content_type=source.content_type, width=width, ratio=self.devicePixelRatioF())
             picture = await draw_apart(wanted, data)
@@ -76,7 +76,7 @@ class PageView(QWidget):
             self.shown.emit()
 
     def _say(self, picture: Picture) -> None:
-        # A page is on white, as its sender saw it, in the dark theme too.
+        # White in the dark theme too, as the sender saw it.
         self.area.viewport().setStyleSheet("" if picture.image is None else "background: white;")
         self.page.setPixmap(QPixmap() if picture.image is None else QPixmap.fromImage(picture.image))
         self.page.adjustSize()

@@ -1,4 +1,4 @@
-"""Paints the cells of a table of names and values: wrapped, the beginning of long ones with a link to all of it."""
+"""Paints the cells of a table of names and values: wrapped, and long ones cut with a link to show all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from app.ui.detail.pairs_view import PairsView
 
 WHOLE_LINES_MAX = 18
-"""Lines of a value shown in full; more are scrolled."""
+"""Maximum lines of a value shown in full; longer ones scroll."""
 
 
 class PairsDelegate(QStyledItemDelegate):
@@ -37,7 +37,7 @@ class PairsDelegate(QStyledItemDelegate):
         return self._font if column else self.name_font
 
     def height(self, view: PairsView, row: int, most: int) -> int:
-        """Of a row; which of its values show only `most` lines is noted in `view.pairs.cut`."""
+        """Also records in `view.pairs.cut` which values of the row show only `most` lines."""
         tallest, cut = metrics.ROW_DENSE, set()
         for column, text in enumerate(view.pairs.cells(row)):
             fm = self._metrics if column else self._name_metrics
@@ -46,7 +46,7 @@ class PairsDelegate(QStyledItemDelegate):
             if lines > most + 1:
                 cut.add(column)
                 link = LINK_HEIGHT
-                # Counting is enough here: what was counted too few is scrolled.
+                # An estimate is enough: if it is too low, the value scrolls.
                 whole = len(escape(text)) * fm.averageCharWidth() // width + 1
                 opened = view.is_open(view.pairs.index(row, column))
                 lines = min(WHOLE_LINES_MAX, max(lines, whole)) if opened else most
@@ -66,11 +66,11 @@ class PairsDelegate(QStyledItemDelegate):
         return lines if len(part) == len(text) else max(lines, most + 2)
 
     def _part(self, fm: QFontMetrics, width: int, most: int) -> int:
-        """Characters that fill somewhat more lines than are shown."""
+        """Characters that fill a few more lines than are shown."""
         return (width // max(1, fm.averageCharWidth()) + 1) * (most + 3)
 
     def link_rect(self, view: PairsView, cell: QRect, index: Index) -> QRect:
-        """Where in a cell that is cut the way to all of it stands."""
+        """The place of the link in a cell that is cut."""
         top = cell.top() + PADDING + view.lines_shown() * self._metrics.lineSpacing()
         words = QFontMetrics(self._link_font).horizontalAdvance(_link_text(str(index.data(RAW))))
         left = cell.left() + metrics.SPACE_3 + (metrics.SPACE_1 if index.column() == 0 else 0)
@@ -112,10 +112,10 @@ class PairsDelegate(QStyledItemDelegate):
         return field
 
     def setEditorData(self, editor: QWidget, index: Index) -> None:
-        """It was filled when it was made."""
+        """The editor was filled when it was created."""
 
     def setModelData(self, editor: QWidget, model: Any, index: Index) -> None:
-        """Nothing is ever changed."""
+        """The table is read-only."""
 
 
 def _link_text(text: str) -> str:

@@ -10,41 +10,38 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from app.core.bodies.escape import escape
 
 SHOWN_MAX = 4_000
-"""Characters that a cell gives as its text, to screen readers above all."""
+"""Maximum characters of the text of a cell, mostly for screen readers."""
 
 Index = QModelIndex | QPersistentModelIndex
 Row = tuple[str, ...]
 RAW = Qt.ItemDataRole.UserRole
-"""The role of a text as it is."""
+"""The role of the unescaped text."""
 _NO_INDEX = QModelIndex()
 
 
 class PairsModel(QAbstractTableModel):
-    """Rows of texts, one for each column; shown with nothing hidden in them, copied as they are."""
+    """Rows with a text for each column; escaped for display, copied as they are."""
 
     def __init__(self, columns: Sequence[str], parent: QObject) -> None:
         super().__init__(parent)
         self._columns = tuple(columns)
         self._rows: list[Row] = []
         self.cut: dict[int, frozenset[int]] = {}
-        """The columns of which only the beginning is shown, by row; kept by the view."""
+        """The columns that are cut, by row; set by the view."""
 
     def set_rows(self, rows: Sequence[Row]) -> None:
-        """Show these."""
         self.beginResetModel()
         self._rows = list(rows)
         self.endResetModel()
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """Rows."""
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        """Columns."""
         return 0 if parent.isValid() else len(self._columns)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The text, escaped; as it is for editing and `RAW`."""
+        """Escaped, except for editing and `RAW`."""
         if not index.isValid():
             return None
         text = self._rows[index.row()][index.column()]
@@ -55,7 +52,6 @@ class PairsModel(QAbstractTableModel):
         return text if role == RAW else None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Column titles."""
         if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
             return self._columns[section]
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -63,7 +59,7 @@ class PairsModel(QAbstractTableModel):
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Editable, because a read-only field is how part of a text is selected."""
+        """Editable, because part of a text is selected in a read-only editor."""
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
 
     def text(self, row: int) -> str:

@@ -110,7 +110,7 @@ class PairsView(QTableView):
         return self._delegate.marked
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wrap anew."""
+        """Wrap lines again."""
         super().resizeEvent(event)
         self._fit_columns()
 

@@ -95,10 +95,10 @@ class PartsDialog(Dialog):
             item.setSizeHint(QSize(0, metrics.ROW_DENSE + 2))
             item.setToolTip(plain_tooltip(escape(part.part.file_name or part.part.name or "")))
             self.list.addItem(item)
-        told = [f"Only parts within the first {size_text(BYTES_MAX)} are listed."] if cut else []
+        notes = [f"Only parts within the first {size_text(BYTES_MAX)} are listed."] if cut else []
         if len(parts) == PARTS_MAX:
-            told.append(f"Only the first {PARTS_MAX:,} parts are listed.")
-        self._told = told if parts else ["No part was found: the boundary does not occur."]
+            notes.append(f"Only the first {PARTS_MAX:,} parts are listed.")
+        self._told = notes if parts else ["No part was found: the boundary does not occur."]
         self.notes.say(self._told)
         self.list.setCurrentRow(0)
 

@@ -1,4 +1,4 @@
-"""Reads a request as it was on the wire in bounded steps, and has it made into lines off the GUI thread."""
+"""Reads a request as it was on the wire in bounded steps, and formats it as lines off the GUI thread."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from app.ui.ports import CapturesPort
 from app.ui.tasks import Tasks
 
 CHUNK = 64 * 1024
-"""Bytes of one step: of random ones four characters each are shown."""
+"""Bytes of one step; a byte that is not text takes four characters."""
 LINES = 3_000
 
 
 def raw_of_capture(capture: Capture, captures: CapturesPort) -> tuple[BodySource, bytes]:
-    """All bytes of a request as one source, and its head, with which they begin."""
+    """All bytes of a request as one source, and the head they begin with."""
     head = head_bytes(capture.method, capture.target, capture.http_version, capture.headers)
     tail = trailer_bytes(capture.trailers)
     end = len(head) + capture.size
@@ -56,27 +56,26 @@ class RawLoader(QObject):
         self._formatter: RawFormatter | None = None
         self._loading = False
         self.read_bytes = 0
-        """How much of the request was read."""
+        """Bytes read so far."""
 
     @property
     def done(self) -> bool:
-        """Whether all lines were given."""
+        """Whether all lines were emitted."""
         source, formatter = self._source, self._formatter
         return source is None or (formatter is not None and self.read_bytes >= source.size and formatter.hungry)
 
     def start(self, source: BodySource, head: bytes) -> None:
-        """Read this from its beginning; what was being read is given up."""
+        """Read this from its beginning, and stop reading anything else."""
         self._source, self._formatter, self.read_bytes = source, None, 0
         self._latest.run(partial(self._begin, source, head))
 
     def more(self) -> None:
-        """Read on, unless that is being done."""
+        """Read on, unless already reading."""
         if not self._loading and self._formatter is not None and not self.done:
             self._loading = True
             self._latest.run(self._go_on)
 
     def stop(self) -> None:
-        """Give up."""
         self._latest.stop()
         self._source = self._formatter = None
 
@@ -111,7 +110,7 @@ class RawLoader(QObject):
         loop = asyncio.get_running_loop()
         if first or formatter.hungry:
             data = await source.read(self.read_bytes, CHUNK)
-            # A body that is shorter than it said has ended too.
+            # A body may be shorter than its size says.
             ended = not data or self.read_bytes + len(data) >= source.size
             self.read_bytes = source.size if ended else self.read_bytes + len(data)
             await loop.run_in_executor(None, formatter.feed, data, ended)

@@ -37,7 +37,7 @@ MIME_TYPE = "application/http"
 
 
 class RawTab(QWidget):
-    """`show_capture` takes a request; the `view` of its bytes is made and filled once the tab is seen."""
+    """`show_capture` takes a request; the `view` of its bytes is created and filled when the tab is shown."""
 
     def __init__(self, captures: CapturesPort, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
@@ -49,7 +49,7 @@ class RawTab(QWidget):
 
     @property
     def view(self) -> RawView:
-        """Made at its first use, because it costs the start of the window too much."""
+        """Created when first used, because it would slow down the start of the window."""
         if self._made is None:
             self._made = RawView(self._captures, self._theme, self._tasks, self)
             self.layout().addWidget(self._made)  # type: ignore[union-attr]  # made above
@@ -57,28 +57,25 @@ class RawTab(QWidget):
         return self._made
 
     def show_capture(self, capture: Capture) -> None:
-        """Show this request."""
         self.stop()
         self._capture = capture
         if self.isVisible():
             self.view.show_capture(capture)
 
     def stop(self) -> None:
-        """Give up loading, and let go of what is shown."""
+        """Stop loading, and clear the view."""
         self._capture = None
         if self._made is not None:
             self._made.stop()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Read what was not read while nobody saw it."""
+        """Load the request that was set while the tab was hidden."""
         super().showEvent(event)
         if self._capture is not None and self.view.capture is not self._capture:
             self.view.show_capture(self._capture)
 
 
 class RawView(QWidget):
-    """The bytes of one request."""
-
     def __init__(self, captures: CapturesPort, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self._captures, self._tasks = captures, tasks
@@ -121,17 +118,15 @@ class RawView(QWidget):
 
     @property
     def capture(self) -> Capture | None:
-        """The request shown."""
         return self._capture
 
     def show_capture(self, capture: Capture) -> None:
-        """Show this request."""
         self.stop()
         self._capture = capture
         self._start()
 
     def stop(self) -> None:
-        """Give up loading, and let go of what is shown."""
+        """Stop loading, and clear the view."""
         self._capture = self._source = None
         self.loader.stop()
         self.find_bar.put_away()
@@ -140,7 +135,7 @@ class RawView(QWidget):
         self.rest.hide()
 
     def open_find(self) -> None:
-        """Open the search; only lines have one, so text is shown for it."""
+        """Only the text view can be searched, so switch to it."""
         if self._source is not None:
             self.views.take("text")
             self._take("text")
@@ -148,7 +143,7 @@ class RawView(QWidget):
 
     @Slot()
     def take_focus(self) -> None:
-        """Put the keyboard into the view shown."""
+        """Focus the view shown."""
         page = self.stack.currentWidget()
         if page is not None:
             page.setFocus()
@@ -200,7 +195,7 @@ class RawView(QWidget):
         self.finder.extended()
 
     def _tell(self) -> None:
-        """What is still to be shown."""
+        """Say how much is not shown yet."""
         if self._source is None or self.loader.done or self.views.taken() == "hex":
             self.rest.hide()
         else:
@@ -235,7 +230,7 @@ class RawView(QWidget):
 
 
 def _facts(capture: Capture, size: int) -> list[str]:
-    """What of the wire is still there, and what is not."""
+    """What is as it was on the wire, and what is not."""
     facts = ["As received", size_text(size)]
     packed = codings(capture.headers)
     if packed and capture.size:

@@ -37,7 +37,7 @@ class RestBar(QFrame):
         self.hide()
 
     def say_first(self, read: int, size: int, *, full: bool) -> None:
-        """So many of the `size` bytes of a request are shown; `full` when no more will be."""
+        """`read` of the `size` bytes of a request are shown; `full`: no more will be."""
         if full:
             text = f"The first part of {size_text(size)} is shown. Hex and Save as… give all of it."
         elif read < size:
@@ -85,7 +85,7 @@ class RestOfBody(QObject):
         bar.earlier.clicked.connect(self._earlier)
 
     def tell(self, reader: BodyReader, size: int) -> None:
-        """Say it anew, after lines came."""
+        """Update the text after lines were loaded."""
         full = self._code.length() >= SHOWN_MAX
         if full:
             self._loader.enough()

@@ -1,4 +1,4 @@
-"""The tabs of a request: each keeps its place from request to request, whatever its count."""
+"""The tabs of a request. Each keeps its position from request to request, whatever its count."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from app.ui.theme.theme import Theme
 
 TABS = ("Body", "Headers", "Query", "Mirror", "Raw", "Info")
 BODY, HEADERS, QUERY, MIRROR, RAW, INFO, TOKENS = range(7)
-"""The last is there only when the request holds tokens, and comes last so that it moves no other."""
+"""The last is shown only if the request contains tokens; being last, it does not move the others."""
 
 NO_QUERY = "This request has no query"
 
 ROOM = {HEADERS: "00", QUERY: "00", MIRROR: "0", TOKENS: "0"}
-"""Digits that a count has room for."""
+"""Digits that a count has space for."""
 COUNT_MAX = 99
 COUNT_SIZE, COUNT_GAP = 11, 5
 # As the style sheet has it: border and padding at either side, and the distance to the next tab.
@@ -35,8 +35,8 @@ def tab_for(chosen: int | None, capture: Capture, *, query: bool) -> int:
 
 
 class DetailTabs(QTabBar):
-    """A count has room of its own beside its title, so that no title moves. `chosen` carries a tab that the user
-    took, by mouse or keyboard; what the program selects is not told by it."""
+    """Space is reserved for the count beside each title, so that no title moves. `chosen` carries a tab that the user
+    selected with mouse or keyboard, not one that the program selected."""
 
     chosen = Signal(int)
 
@@ -58,13 +58,13 @@ class DetailTabs(QTabBar):
         theme.changed.connect(self._repaint)
 
     def set_count(self, tab: int, count: int) -> None:
-        """How many of what the tab names there are; none is not written out."""
+        """The number of items in the tab; 0 is not shown."""
         self._counts[tab] = count
         title = _title(tab)
         self.setTabText(tab, f"{title} {count}" if count else title)
 
     def show_request(self, wanted: int, *, query: bool) -> None:
-        """Select `wanted` with no other tab between; the query's can be chosen only where there is a `query`."""
+        """Select `wanted` directly, without another tab in between; the query tab is enabled only with a `query`."""
         if query:
             self.setTabEnabled(QUERY, True)
             self.setTabToolTip(QUERY, "")
@@ -74,7 +74,7 @@ class DetailTabs(QTabBar):
             self.setTabToolTip(QUERY, NO_QUERY)
 
     def tabSizeHint(self, index: int) -> QSize:
-        """Wide enough for the title and a usual count, whatever the count is now."""
+        """Wide enough for the title and a typical count, whatever the count is now."""
         width = LEFT + QFontMetrics(self._font).horizontalAdvance(_title(index)) + RIGHT + APART
         if index in ROOM:
             width += COUNT_GAP + QFontMetrics(self._count_font).horizontalAdvance(ROOM[index])
@@ -128,7 +128,7 @@ class DetailTabs(QTabBar):
         painter.drawText(room.adjusted(left, 1, 0, 0), _MIDDLE, _count_text(count))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """The arrows choose as a click does."""
+        """The arrow keys select like a click."""
         before = self.currentIndex()
         super().keyPressEvent(event)
         self._tell_if_changed(before)

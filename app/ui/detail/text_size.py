@@ -1,4 +1,4 @@
-"""Gives a view of a body the size chosen for all of them, and takes Ctrl with the wheel for choosing it."""
+"""Applies the text size of all bodies to a view, and changes it with Ctrl and the wheel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.ui.theme.fonts import mono_font
 
 
 class TextSize(QObject):
-    """`changed` is given the font, now and after each change."""
+    """`changed` is called with the font, now and after each change."""
 
     def __init__(self, view: QAbstractScrollArea, text: BodyText, changed: Callable[[QFont], None]) -> None:
         super().__init__(view)

@@ -25,9 +25,9 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 
 OPEN_MAX = 2_000
-"""Nodes that one wish opens at most."""
+"""Maximum nodes expanded by one command."""
 FIRST_OPEN = 60
-"""A tree of so many top values is shown with those open that hold few."""
+"""Up to this many top-level values, small ones are shown expanded."""
 
 
 class TreeView(QWidget):

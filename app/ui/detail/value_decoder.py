@@ -1,4 +1,4 @@
-"""Decodes the value under the text cursor of a body's lines, and tells what a Unix time under the pointer is."""
+"""Decodes the value at the text cursor in a body's lines, and explains a Unix time under the pointer."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ KEY = "Ctrl+E"
 
 
 class ValueDecoder(QObject):
-    """Puts *Decode value* into the menu of `code`, with its key. What it decodes to is shown at the foot of `split`.
+    """Adds *Decode value* to the menu of `code`, with its key. The result is shown at the bottom of `split`.
 
-    The panel is made when it is first needed.
+    The panel is created when first needed.
     """
 
     def __init__(self, code: CodeView, split: QSplitter, theme: Theme, tasks: Tasks, toast: Toast) -> None:
@@ -38,16 +38,15 @@ class ValueDecoder(QObject):
 
     @property
     def panel(self) -> ValuePanel | None:
-        """The panel, once something was shown in it."""
+        """None until something was shown."""
         return self._panel
 
     def forget(self) -> None:
-        """Another body is shown."""
         if self._panel is not None:
             self._panel.clear()
 
     def show_text(self, value: Value, origin: QWidget) -> None:
-        """Show a value in full; closing the panel leads the keyboard back to `origin`."""
+        """Show a value in full; closing the panel returns the focus to `origin`."""
         self._from = origin
         self._made().show_text(value)
 
@@ -133,7 +132,7 @@ class ValueDecoder(QObject):
 
 
 def _value(code: CodeView, cursor: QTextCursor) -> Value | None:
-    """What is selected around the cursor, or the value it stands in."""
+    """The selection at the cursor, or the value around it."""
     selected = code.textCursor()
     if selected.hasSelection() and selected.selectionStart() <= cursor.position() <= selected.selectionEnd():
         return Value(code.createMimeDataFromSelection().text().strip().strip('"'), "", False)
@@ -145,14 +144,14 @@ def _at(code: CodeView, cursor: QTextCursor) -> Value | None:
     line = code.rows.line_of(block.blockNumber())
     column = characters(block.text(), cursor.positionInBlock())
     if code.folds.is_folded(line) and column > len(code.lines[line].text):
-        return None  # on the words that stand for what is folded away
+        return None  # on the label of folded lines
     return value_at(code.lines, line, column)
 
 
 def _time_at(code: CodeView, cursor: QTextCursor) -> str:
     number = code.rows.line_of(cursor.blockNumber())
     if any(line.folded for line in code.lines[number : number + 2]):
-        return ""  # so long a line is not searched while the pointer moves over it
+        return ""  # too long to search whenever the pointer moves
     value = _at(code, cursor)
     moment = unix_time(value.text, value.name, quoted=value.quoted) if value is not None else None
     return told(moment) if moment is not None else ""

@@ -1,4 +1,4 @@
-"""A long value in full, within the row of its table: scrolled where it is huge, selected and copied as it was sent."""
+"""A long value in full within its table row: scrolls if huge, and is copied as it was sent."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from app.ui.widgets.buttons import Button
 PADDING = 6
 LINK_HEIGHT = 24
 CELL_PADDING = 8
-"""What the style sheet leaves at both sides of a widget in a cell."""
+"""Pixels the style sheet leaves on both sides of a widget in a cell."""
 MARKS_MAX = 200
 
 
 class ValueField(QWidget):
-    """Shows `text` with nothing hidden in it. `closed` carries its row: it is to be cut short again."""
+    """Shows `text` escaped. `closed` carries the row to cut again."""
 
     closed = Signal(int)
 
@@ -63,7 +63,7 @@ class ValueField(QWidget):
         self.text.setExtraSelections(selections)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc leads back to the table."""
+        """Esc returns to the table."""
         if event.key() == Qt.Key.Key_Escape:
             self._close()
         else:
@@ -94,7 +94,7 @@ class _WholeText(QPlainTextEdit):
         self.setPlainText(escape(text))
 
     def createMimeDataFromSelection(self) -> QMimeData:
-        """What was sent, not what stands for its hidden characters."""
+        """The text as sent, not its escapes."""
         cursor = self.textCursor()
         data = QMimeData()
         data.setText(sent_part(self._sent, cursor.selectionStart(), cursor.selectionEnd()))

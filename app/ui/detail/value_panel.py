@@ -1,4 +1,4 @@
-"""One value below a body, in full or decoded; it is no part of the body, neither to copy with it nor to find in it."""
+"""A value shown below a body, in full or decoded; copying and searching the body do not include it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel
 
 HEIGHT = 220
-"""Pixels that it takes of the body at first."""
+"""Initial height in pixels."""
 _STEP = 5_000
 
 
 class Shown(NamedTuple):
-    """One thing that was shown: `text` is what is copied."""
+    """One step of the history: `text` is what is copied."""
 
     title: str
     note: str
@@ -39,9 +39,9 @@ class Shown(NamedTuple):
 
 
 class ValuePanel(QFrame):
-    """`show_text` shows a value, `show_decoded` what it decodes to; what that holds can be decoded in turn.
+    """`show_text` shows a value, `show_decoded` its decoded form, in which values can be decoded in turn.
 
-    `closed` tells that the user has closed it, `plain` that a value is nothing but itself.
+    `closed`: the user closed it; `plain`: there was nothing to decode.
     """
 
     closed = Signal()
@@ -81,7 +81,7 @@ class ValuePanel(QFrame):
 
     @property
     def level(self) -> int:
-        """How many values lead to the one shown, itself included; none when it is empty."""
+        """The number of values from the first to the one shown; 0 if empty."""
         return len(self._levels)
 
     def show_text(self, value: Value) -> None:
@@ -90,7 +90,7 @@ class ValuePanel(QFrame):
         self._latest.run(partial(self._add_text, value))
 
     def show_decoded(self, value: Value, *, inner: bool = False) -> None:
-        """Show what the value decodes to; `inner`: it is in what is shown, which *Back* leads to."""
+        """Show the decoded value; `inner`: it is part of the value shown now, to which *Back* returns."""
         self._latest.run(partial(self._add_decoded, value, inner))
 
     def clear(self) -> None:
@@ -102,7 +102,6 @@ class ValuePanel(QFrame):
 
     @Slot()
     def close_panel(self) -> None:
-        """Away with it."""
         self.clear()
         self.closed.emit()
 

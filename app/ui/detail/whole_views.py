@@ -1,4 +1,4 @@
-"""The views that read a body themselves, each in its widget; those that few bodies need are made when one does."""
+"""The views that read a body themselves, each in its widget; rarely used ones are created on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.ui.tasks import Tasks
 
 
 class WholeViews(QObject):
-    """`show` puts the widget for a view on top of `stack`; `made` are those that are there already, by view."""
+    """`show` puts the widget for a view on top of `stack`; `made` are the existing ones, by view."""
 
     def __init__(self, made: dict[str, QWidget], stack: QStackedWidget, values: ValueDecoder, tasks: Tasks) -> None:
         super().__init__(stack)
@@ -27,14 +27,14 @@ class WholeViews(QObject):
         self._words: re.Pattern[str] | None = None
 
     def show(self, view: View, source: BodySource) -> QWidget:
-        """Show this body so, in the widget returned."""
+        """The widget that shows the body."""
         page: Any = self.page(view.name)
         self._stack.setCurrentWidget(page)
         page.show_source(source)
         return cast(QWidget, page)
 
     def clear(self) -> None:
-        """Let go of what was read as a whole."""
+        """Stop loading, and free what was read."""
         for page in self._made.values():
             page.clear()
 
@@ -55,7 +55,7 @@ class WholeViews(QObject):
 
     def _make(self, name: str) -> QWidget:
         if name == "page":
-            # Here and below: few bodies are pages, forms or tables, and no start waits for what shows them.
+            # Here and below: few bodies need these, and importing them would slow down the start.
             from app.ui.detail.page_view import PageView
 
             return PageView(self._values.theme, self._tasks, self._stack)

@@ -1,4 +1,4 @@
-"""Marks the words of the list's filter in the body shown, while no search of its own is open."""
+"""Highlights the words of the list's filter in the body shown, unless the body is being searched."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class WordMarks:
         self.shown = True
 
     def set_words(self, words: Sequence[str]) -> None:
-        """Mark these in every body from now on."""
+        """Highlight these in every body from now on."""
         self._words = words
         self.mark(move=False)
 
     def mark(self, *, move: bool = True) -> None:
-        """Mark the words in what is shown now, and bring the first into view if to `move`."""
+        """Highlight the words in what is shown, and scroll to the first if `move`."""
         if not self.shown:
             return
         self._matches, self._searched, self._current = [], 0, 0
@@ -35,14 +35,14 @@ class WordMarks:
         self._view.show_match(self._matches, 0, move=move)
 
     def mark_more(self) -> None:
-        """More is shown than was searched; what is in view stays."""
+        """More lines are shown; the view does not scroll."""
         if self.shown and self._words:
             more, self._searched = self._view.find_words(self._words, self.written, self._searched)
             self._matches = (self._matches + more)[:MATCHES_MAX]
             self._view.show_match(self._matches, self._current, move=False)
 
     def move(self, step: int) -> None:
-        """To the next place or the one before, and round."""
+        """Go to the next or previous match, wrapping around."""
         if self.shown and self._matches:
             self._current = (self._current + step) % len(self._matches)
             self._view.show_match(self._matches, self._current)

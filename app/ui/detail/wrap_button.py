@@ -1,4 +1,4 @@
-"""The button in a body's toolbar that wraps long lines, of all bodies alike."""
+"""The button in a body's toolbar that wraps long lines in all bodies."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class WrapButton(IconButton):
         self._follow()
 
     def minimumSizeHint(self) -> QSize:
-        """It gives way to all else where there is no room: key and menu do the same."""
+        """The first to disappear without space: key and menu do the same."""
         return QSize(0, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Cut off it would be no button."""
+        """Disabled when cut off."""
         super().resizeEvent(event)
         self.setEnabled(self.width() >= self.sizeHint().width())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Nothing, where there is no room."""
+        """Invisible when cut off."""
         if self.isEnabled():
             super().paintEvent(event)
 

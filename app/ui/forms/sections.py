@@ -26,7 +26,7 @@ from app.ui.widgets.number_field import NumberField
 
 _KINDS: tuple[Literal["none", "basic", "bearer", "header"], ...] = ("none", "basic", "bearer", "header")
 _KIND_TEXTS = (
-    "None: whoever knows the URL may send",
+    "None: anyone with the URL can send",
     "Basic: user name and password",
     "Bearer token",
     "A header with a secret value",

@@ -13,7 +13,7 @@ _HEIGHT, _RING = 8, 2.5
 
 
 class DropLine(QWidget):
-    """Lies over the rows and takes no click."""
+    """Lies over the rows and ignores clicks."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""The line above the sidebar's endpoints that narrows them by name or slug, where there are many."""
+"""The field above the sidebar's endpoints that filters them by name or slug, shown if there are many."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 
 OFFERED_ABOVE = 8
-"""With no more endpoints than these the line would only be in the way."""
+"""Up to this number of endpoints no filter is shown."""
 
 
 class EndpointFilter(QWidget):
-    """Esc clears it; Down leads to the rows, Enter opens the first."""
+    """Esc clears it, Down moves to the rows, Enter opens the first."""
 
     changed = Signal(str)
     left_down = Signal()
@@ -39,14 +39,14 @@ class EndpointFilter(QWidget):
         self._dress()
 
     def offer(self, endpoints: int) -> None:
-        """Show it where there are many endpoints, and as long as it holds text; hidden it filters nothing."""
+        """Shown with many endpoints, or while it holds text; filters nothing while hidden."""
         shown = endpoints > OFFERED_ABOVE or (bool(self.line.text()) and endpoints > 0)
         if not shown:
             self.line.clear()
         self.setVisible(shown)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """The keys that are not the line's own."""
+        """Handles Esc, Down and Enter."""
         if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
             return super().eventFilter(watched, event)
         key = Qt.Key(event.key())

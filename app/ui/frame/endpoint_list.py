@@ -1,4 +1,4 @@
-"""The sidebar's endpoints: one stop of the Tab key, filtered where there are many, dragged or moved into an order."""
+"""The sidebar's endpoints: a single tab stop, filtered if there are many, reordered by dragging or keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.ui.widgets.labels import label
 
 NOBODY = "None yet."
 _EDGE = 28
-"""Pixels from the list's top and foot in which dragging scrolls it."""
+"""Pixels at the top and bottom in which dragging scrolls the list."""
 _SCROLL_MS, _SCROLL_STEP = 16, 8
 
 
@@ -29,7 +29,7 @@ class EndpointHolder(QWidget):
 
 
 class EndpointList(QScrollArea):
-    """`made` carries each new row, to be connected. `move_wanted` carries an endpoint's id and its place from 1,
+    """`made` carries each new row, for connecting it. `move_wanted` carries an endpoint's id and its position from 1,
     `step_wanted` the id and -1 for up or 1 for down.
     """
 
@@ -69,7 +69,7 @@ class EndpointList(QScrollArea):
         self._scrolling.timeout.connect(self._scroll_dragged)
 
     def show_endpoints(self, endpoints: Sequence[Endpoint]) -> bool:
-        """Show these, in this order; whether rows came or moved."""
+        """Show these, in this order. Returns whether rows were added or moved."""
         self._remove({endpoint.id for endpoint in endpoints})
         before = list(self.rows)
         rows = {}
@@ -89,7 +89,7 @@ class EndpointList(QScrollArea):
         return moved
 
     def visible_rows(self) -> list[EndpointRow]:
-        """Those that the filter leaves."""
+        """The rows that match the filter."""
         return [row for row in self.rows.values() if not row.isHidden()]
 
     def filter(self, text: str) -> None:
@@ -99,20 +99,20 @@ class EndpointList(QScrollArea):
         self._offer_stop(None)
 
     def reveal(self, row: SidebarRow) -> None:
-        """Scroll to a row, also one that is not laid out yet."""
+        """Scroll to a row, even if it is not laid out yet."""
         self._revealed = row
         self._later.start()
         self._reveal()
 
     def offer_stop(self, row: SidebarRow) -> None:
-        """Let Tab stop at this row, and at no other of the list."""
+        """Make this row the only tab stop of the list."""
         if isinstance(row, EndpointRow) and row.isHidden():
             return
         for one in self.rows.values():
             one.set_tab_stop(one is row)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """The row that is chosen is to be seen."""
+        """Scroll to the selected row."""
         super().showEvent(event)
         self._later.start()
 
@@ -130,7 +130,7 @@ class EndpointList(QScrollArea):
         return row
 
     def _remove(self, wanted: set[int]) -> None:
-        """Let rows go. The keyboard goes from one to the row below, not to whatever Qt finds next: that is a switch."""
+        """Remove rows. The focus moves from one to the row below; Qt would move it to the next switch."""
         gone = [row for number, row in self.rows.items() if number not in wanted]
         order = list(self.rows.values())
         for row in gone:
@@ -156,7 +156,7 @@ class EndpointList(QScrollArea):
         self.none.setVisible(not found)
 
     def _offer_stop(self, focused: EndpointRow | None) -> None:
-        """Tab stops at the row it stopped at, else at the one chosen, else at the first."""
+        """The tab stop is the previous one, else the selected row, else the first."""
         shown = self.visible_rows()
         tests: tuple[Callable[[EndpointRow], bool], ...] = (
             lambda row: row is focused,
@@ -190,7 +190,7 @@ class EndpointList(QScrollArea):
             self.move_wanted.emit(row.endpoint.id, place)
 
     def _place_beside(self, row: EndpointRow, by: int) -> int | None:
-        """The place, from 1, of the next row that the filter leaves; None at the end."""
+        """The position, from 1, of the next row that matches the filter; None at the end."""
         shown, ids = self.visible_rows(), list(self.rows)
         place = shown.index(row) + by if row in shown else -1
         return ids.index(shown[place].endpoint.id) + 1 if 0 <= place < len(shown) else None
@@ -230,7 +230,7 @@ class EndpointList(QScrollArea):
             self._line.show_at(target[1])
 
     def _target(self) -> tuple[int, int] | None:
-        """Where what is dragged would be dropped: its place from 1, and the line's height; None where it is."""
+        """Where the row would be dropped: its position from 1, and the y of the line; None if it would not move."""
         row, shown = self._dragged, self.visible_rows()
         if row is None or row not in shown:
             return None

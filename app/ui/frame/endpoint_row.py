@@ -18,9 +18,9 @@ _KEYS_OF_ROW = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End,
 
 
 class EndpointRow(SidebarRow):
-    """An endpoint: its switch, its name, its unread requests. Left leads to the switch, Right back from it.
+    """Left moves the focus to the switch, Right back.
 
-    It can be dragged: `dragged` carries the row and the pointer's place (global), then comes `dropped` or `drag_ended`.
+    While dragged, `dragged` carries the row and the global pointer position; `dropped` or `drag_ended` follows.
     `shifted` carries the row and -1 or 1, for up and down.
     """
 
@@ -49,7 +49,6 @@ class EndpointRow(SidebarRow):
         return self._endpoint
 
     def show_endpoint(self, endpoint: Endpoint) -> None:
-        """Show it as it is now."""
         self._endpoint = endpoint
         self.setText(endpoint.name)
         self.setToolTip(plain_tooltip(endpoint.name if endpoint.active else f"{endpoint.name} (switched off)"))
@@ -60,11 +59,11 @@ class EndpointRow(SidebarRow):
         self.update()
 
     def holds_focus(self) -> bool:
-        """Whether the keyboard is in the row or its switch, or comes back there when a dialog closes."""
+        """Whether the row or its switch has the focus, or gets it back when a dialog closes."""
         return self.window().focusWidget() in (self, self._switch)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Left leads to the switch, F2 edits, Alt with Up and Down moves the endpoint, Esc ends dragging."""
+        """Left focuses the switch, F2 edits, Alt with Up and Down moves the endpoint, Esc stops dragging."""
         key, modifiers = Qt.Key(event.key()), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if key == Qt.Key.Key_Escape and self._dragging:
             self._end_drag()
@@ -79,7 +78,7 @@ class EndpointRow(SidebarRow):
             super().keyPressEvent(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Arrows lead from the switch back to the row and to its neighbours; the rest of its keys are its own."""
+        """The arrow keys move from the switch back to the row and to its neighbours."""
         if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
             return super().eventFilter(watched, event)
         if event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right):
@@ -92,27 +91,26 @@ class EndpointRow(SidebarRow):
         return True
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Dragging may begin here."""
         super().mousePressEvent(event)
         if event.button() == Qt.MouseButton.LeftButton:
             self._pressed_at = event.position().toPoint()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Drag, once it is clear that this is no click."""
+        """Drag once the pointer moved too far for a click."""
         if self._pressed_at is None:
             super().mouseMoveEvent(event)
             return
         way = (event.position().toPoint() - self._pressed_at).manhattanLength()
         if not self._dragging and way >= QApplication.startDragDistance():
             self._dragging = True
-            self.setDown(False)  # what follows is no click
+            self.setDown(False)  # the release is not a click
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
             self.update()
         if self._dragging:
             self.dragged.emit(self, event.globalPosition().toPoint())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Drop, or choose."""
+        """Drop, or select."""
         dragging = self._dragging
         self._end_drag()
         super().mouseReleaseEvent(event)

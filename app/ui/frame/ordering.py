@@ -1,4 +1,4 @@
-"""The order of the endpoints: moves asked for by drag, keys, menu or palette, made one after the other."""
+"""Moves endpoints, one after the other, as requested by dragging, keys, menu or palette."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.ui.tasks import Tasks
 
 
 class EndpointOrder(QObject):
-    """What is asked for while a move is being stored is worked out after it, so that quick keys are all obeyed."""
+    """A move requested while another is being stored is computed afterwards, so that fast key presses all count."""
 
     def __init__(self, doors: Doors, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
@@ -19,17 +19,17 @@ class EndpointOrder(QObject):
         self._moving = asyncio.Lock()
 
     def can_move(self, endpoint_id: int, by: int) -> bool:
-        """Whether there is a place to move it to, -1 up or 1 down."""
+        """Whether it can move up (-1) or down (1)."""
         ids = self._ids()
         return endpoint_id in ids and 0 <= ids.index(endpoint_id) + by < len(ids)
 
     def move_by(self, endpoint_id: int, by: int) -> None:
-        """Move it up (-1) or down (1), if there is room."""
+        """Move it up (-1) or down (1), if possible."""
         self._tasks.start(self._move(endpoint_id, None, by), f"move endpoint {endpoint_id}")
 
     @Slot(object, int)
     def move_to(self, endpoint_id: int, position: int) -> None:
-        """Put it at this place, from 1."""
+        """Move it to this position, from 1."""
         self._tasks.start(self._move(endpoint_id, position, 0), f"move endpoint {endpoint_id}")
 
     async def _move(self, endpoint_id: int, position: int | None, by: int) -> None:

@@ -31,7 +31,7 @@ LEAST_WIDTH = 220
 
 class Sidebar(QFrame):
     """`page_chosen` carries DASHBOARD, ALL_REQUESTS or REFUSED, `endpoint_chosen` an endpoint's id. Who clicks goes on
-    in what is shown then: that is told as `page_entered` and `endpoint_entered` instead.
+    in what is shown then: that is reported by `page_entered` and `endpoint_entered` instead.
     """
 
     page_chosen = Signal(str)
@@ -234,14 +234,14 @@ class Sidebar(QFrame):
     @Slot(object)
     def _page_chosen(self, row: NavRow) -> None:
         self._mark(row)
-        told = self.page_entered if row.by_mouse else self.page_chosen
-        told.emit(row.objectName())
+        signal = self.page_entered if row.by_mouse else self.page_chosen
+        signal.emit(row.objectName())
 
     @Slot(object)
     def _endpoint_chosen(self, row: EndpointRow) -> None:
         self._mark(row)
-        told = self.endpoint_entered if row.by_mouse else self.endpoint_chosen
-        told.emit(row.endpoint.id)
+        signal = self.endpoint_entered if row.by_mouse else self.endpoint_chosen
+        signal.emit(row.endpoint.id)
 
     @Slot(str)
     def _filter(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""What can be done with a refused request: the menu of its row, and the keys of the list."""
+"""Commands for refused requests: the menu of a row, and the keys of the list."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.ui.widgets.labels import plain_tooltip
 
 
 class RefusedCommands(QObject):
-    """They work on what `chosen` gives. `open_wanted` carries an endpoint's id, `create_wanted` a slug."""
+    """They apply to what `chosen` returns. `open_wanted` carries an endpoint's id, `create_wanted` a slug."""
 
     raw_wanted = Signal()
     rows_wanted = Signal()
@@ -40,12 +40,12 @@ class RefusedCommands(QObject):
         self.create = self._command("Create endpoint with this slug…", self._create, "add")
 
     def endpoint_of(self, refusal: Refusal) -> Endpoint | None:
-        """The endpoint the request was for, if there is one of that slug now."""
+        """The endpoint that has the slug of the request now, if any."""
         slug = slug_of(refusal.target)
         return self._doors.endpoints.by_slug(slug) if slug else None
 
     def menu(self, chosen: Sequence[Refusal]) -> QMenu:
-        """The menu for these; it deletes itself when closed."""
+        """It deletes itself when closed."""
         self.refresh(chosen)
         menu = QMenu(self._window)
         menu.aboutToHide.connect(menu.deleteLater)
@@ -67,7 +67,7 @@ class RefusedCommands(QObject):
             self.menu(chosen).popup(place)
 
     def refresh(self, chosen: Sequence[Refusal]) -> None:
-        """Offer what can be done with these."""
+        """Enable the commands that apply to these."""
         self.copy_row.setText("Copy row" if len(chosen) == 1 else f"Copy {len(chosen)} rows")
         if len(chosen) != 1:
             return
@@ -81,10 +81,10 @@ class RefusedCommands(QObject):
         self.create.setEnabled(full is None)
         self.create.setToolTip(plain_tooltip(full or ""))
 
-    def copy(self, text: str, told: str) -> None:
-        """Put it on the clipboard and say so."""
+    def copy(self, text: str, message: str) -> None:
+        """Copy it, and show `message`."""
         QGuiApplication.clipboard().setText(text)
-        self.said.emit(told)
+        self.said.emit(message)
 
     def _command(self, text: str, does: Callable[[], object], icon: str, *keys: str) -> Command:
         return Command(text, self._theme, self, does=does, icon=icon, keys=keys)
@@ -94,7 +94,7 @@ class RefusedCommands(QObject):
         return chosen[0] if len(chosen) == 1 else None
 
     def _free_slug(self, refusal: Refusal) -> str | None:
-        """The slug it names, if an endpoint may have it and none has."""
+        """The slug in its target, if valid and unused."""
         slug = slug_of(refusal.target)
         usable = slug and slug_error(slug) is None and self._doors.endpoints.by_slug(slug) is None
         return slug if usable else None

@@ -17,7 +17,7 @@ from app.ui.widgets.question import Asked
 UNDO = "You can undo this for 10 seconds."
 KEEP = "Keep starred requests and those with notes"
 NAMED = 2
-"""Of more endpoints so many are named."""
+"""Name at most this many endpoints."""
 LONGEST = 80
 """Characters of a name, a path or a filter."""
 

@@ -72,8 +72,8 @@ class PageCommands(QObject):
         self.stars = StarClicks(rows)
         self._note = detail.head.note
         self._connect()
-        for told in (everything.changed, actions.bulk.changed, request.changed):
-            told.connect(self.refresh)
+        for signal in (everything.changed, actions.bulk.changed, request.changed):
+            signal.connect(self.refresh)
         page.installEventFilter(self)
         self.refresh()
 

@@ -163,7 +163,7 @@ class RequestDelegate(QStyledItemDelegate):
         return right
 
     def _star_over_title(self, painter: QPainter, rect: QRect, ground: str) -> None:
-        """A star that can be given: the title fades out behind it, without being laid out anew."""
+        """A star that can be given: the title fades out behind it, without a new layout."""
         star = self.star_rect(rect)
         fade = QLinearGradient(star.left() - FADE, 0, star.left(), 0)
         clear = QColor(ground)

@@ -19,7 +19,7 @@ COMMAND_WIDTH = 264
 
 
 class EmptyList(QWidget):
-    """Changes by itself: whoever owns it takes it away when the first request is there."""
+    """Updates itself; its owner hides it when the first request arrives."""
 
     test_asked = Signal()
 

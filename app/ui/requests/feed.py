@@ -43,7 +43,7 @@ class RequestFeed(QObject):
     held_changed = Signal(int)
     """How many requests are newer than those shown."""
     loaded = Signal()
-    """The list was read anew, or its first request came."""
+    """The list was reloaded, or its first request arrived."""
     counts_changed = Signal()
     relisted = Signal()
     """Other requests are about to be listed: of another endpoint, by another filter, of another time."""
@@ -233,8 +233,8 @@ class RequestFeed(QObject):
 
     def _identified(self, event: RequestsIdentified) -> None:
         known = [name for name, _, _ in event.senders]
-        for name, provider, told in event.senders:
-            self.model.set_sender(name, provider, told)
+        for name, provider, event_type in event.senders:
+            self.model.set_sender(name, provider, event_type)
         if self.query is not None and (mentions(self.query, "provider") or mentions(self.query, "event")):
             self.search.note(known)
             self._throttle.call()

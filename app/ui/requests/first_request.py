@@ -1,4 +1,4 @@
-"""Opens the first request of a list that was empty: whoever waits for it wants to see it."""
+"""Opens the first request of a list that was empty, because the user is waiting for it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from app.ui.requests.view import RequestList
 
 
 class FirstRequest(QObject):
-    """Of several that come at once it is the oldest. The keyboard stays where it is, and nothing is opened while the
-    user types or a dialog or menu is open.
+    """If several arrive at once, the oldest is opened. The focus does not move, and nothing is opened while the user
+    types or a dialog or menu is open.
 
-    It is marked read once it is seen: while another program is in front it stays unread until Hookline is.
+    It is marked read once the window is active: until then it stays unread.
     """
 
     def __init__(self, page: QWidget, feed: RequestFeed, rows: RequestList, detail: DetailPane) -> None:
         super().__init__(page)
         self._page, self._feed, self._list, self._detail = page, feed, rows, detail
         self.waiting = False
-        """Whether the page shows that the list has no request at all."""
+        """Whether the page shows the empty state."""
         self._unseen: str | None = None
         feed.loaded.connect(self._look)
         feed.relisted.connect(self._forget)
@@ -57,7 +57,7 @@ class FirstRequest(QObject):
 
     @Slot(QObject)
     def _front_changed(self, window: QObject | None) -> None:
-        """The user is back, and the request is still what is open."""
+        """The window is active again, and the request is still open."""
         if self._unseen is None or not self._page.isActiveWindow():
             return
         if self._page.isVisible() and self._detail.capture is not None and self._detail.capture.id == self._unseen:
@@ -66,7 +66,7 @@ class FirstRequest(QObject):
 
 
 def _busy() -> bool:
-    """Whether the user types somewhere, or has a dialog or a menu open."""
+    """Whether the user is typing, or a dialog or menu is open."""
     if QApplication.activeModalWidget() is not None or QApplication.activePopupWidget() is not None:
         return True
     focus = QApplication.focusWidget()

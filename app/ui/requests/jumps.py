@@ -1,4 +1,4 @@
-"""Ways in the list to where its rows are not loaded: first they are read, then the cursor goes there."""
+"""Jumps to rows of the list that are not loaded: they are read first, then the cursor moves there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGES = {Qt.Key.Key_PageDown: 1, Qt.Key.Key_PageUp: -1}
 
 
 class Jumps(QObject):
-    """The last jump asked for is the one that is made; a move of the user's before its rows are there gives it up."""
+    """Only the last jump requested is made; it is dropped if the user moves before its rows are loaded."""
 
     def __init__(self, rows: RequestList, feed: RequestFeed) -> None:
         super().__init__(rows)
@@ -30,7 +30,7 @@ class Jumps(QObject):
         feed.loaded.connect(self._arrive)
 
     def give_up(self) -> None:
-        """The user went elsewhere."""
+        """The user moved the cursor."""
         self._landing = None
 
     def open(self, capture: Capture | Summary) -> None:
@@ -52,12 +52,12 @@ class Jumps(QObject):
         self._feed.tail()
 
     def open_first(self) -> None:
-        """Open the first row once what is being read is there, if the keyboard still is in the list then."""
+        """Open the first row once the list is loaded, if the list still has the focus then."""
         self._landing = self._open_first
 
     def move_from_away(self, key: Qt.Key, *, open_it: bool) -> bool:
-        """Whether the cursor is on a request that is not loaded, or was until that was deleted: then the key moves from
-        there. Without `open_it` it only leads back there.
+        """Whether the cursor is on a request that is not loaded, or that was deleted: then move on from there. Without
+        `open_it`, only scroll back to it.
         """
         place = self._list.selection.cursor
         if key not in STEPS | PAGES or place is None or self._list.currentIndex().isValid():
@@ -95,7 +95,7 @@ class Jumps(QObject):
             self._list.scrollTo(self._model.index(row), QAbstractItemView.ScrollHint.PositionAtCenter)
 
     def _move_from(self, capture_id: str, rows: int) -> None:
-        """Where the request was deleted, the next older one stands in its place."""
+        """If the request was deleted, the next older one takes its place."""
         row, there = self._model.row_from(capture_id), self._model.row_of(capture_id) is not None
         self._list.select_row(row + (rows if there or rows < 0 else rows - 1))
 

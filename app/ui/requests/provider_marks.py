@@ -1,4 +1,4 @@
-"""The marks of services: a monogram on the service's colour, drawn once for each theme and scale of a screen."""
+"""The icons of services: a monogram on the service's colour, drawn once for each theme and screen scale."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ SIZE = 18
 RADIUS = 5
 LETTERS = "#ffffff"
 LEGIBLE, VISIBLE = 4.5, 1.9
-"""Least contrast of the letters with their ground, and of that with the list behind it."""
+"""Minimum contrast of the letters with their background, and of that with the list."""
 
 
 class ProviderMarks:
-    """`marks` are those of the catalogue; a service that is no longer in it has a grey one."""
+    """`marks` come from the catalogue; a service that is no longer in it gets a grey one."""
 
     def __init__(self, marks: Mapping[str, ProviderMark]) -> None:
         self._marks = marks
@@ -36,7 +36,7 @@ class ProviderMarks:
 
 
 def ground_of(colour: str, tokens: Tokens) -> str:
-    """A service's colour, lightened on a dark list until it is seen there; white letters stay legible on it."""
+    """A service's colour, lightened on a dark list until visible; white letters stay legible."""
     ground, share = colour, 0.0
     while contrast(ground, tokens.surface) < VISIBLE and share < 1:
         share += 0.04

@@ -1,4 +1,4 @@
-"""Puts a list back as it was before a delete that is undone: its rows, what was selected, where it was scrolled to."""
+"""Restores a list when a deletion is undone: its rows, selection and scroll position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.ui.requests.within import Within
 
 @dataclass(frozen=True)
 class Place:
-    """A list before a delete. `rows` are newest first; `shown` is the request that was open beside it."""
+    """A list before a deletion. `rows` are newest first; `shown` is the request that was open."""
 
     listed: tuple[int | None, Query | None, Within | None]
     rows: list[Summary]
@@ -34,7 +34,7 @@ class Place:
 
 
 class Restoring(QObject):
-    """Remembers the place of each delete that can be undone. Where another list is shown by then, that is read anew."""
+    """Remembers the state before each deletion that can be undone. If another list is shown by then, it is reloaded."""
 
     def __init__(self, rows: RequestList, feed: RequestFeed, detail: DetailPane, bus: Bus) -> None:
         super().__init__(rows)
@@ -76,8 +76,8 @@ class Restoring(QObject):
         )
 
     def _put_back(self, place: Place) -> None:
-        """What came since stays on top. What was deleted meanwhile all the same is dropped once that is known. Who has
-        opened another request since goes on with that.
+        """Requests received since stay on top. Those deleted in the meantime by others are dropped once that is known.
+        A request that the user has opened since stays open.
         """
         moved_on = self._detail.wanted not in (None, place.shown)
         selected, current = place.selected, place.current
@@ -95,7 +95,7 @@ class Restoring(QObject):
             self._detail.show_request(place.shown, seen=False)  # it may have been marked unread
 
     def _joins(self, place: Place) -> bool:
-        """Whether nothing lies between the rows of then and those of now, which a flood may have brought far apart."""
+        """Whether no rows are missing between those of then and now; after a flood there may be a gap."""
         model, now = self._feed.model, {one.id for one in self._rows()}
         if not now:
             return True
@@ -121,7 +121,7 @@ class Restoring(QObject):
         self._feed.loaded.emit()
         self._feed.pager.check()
         if reading and place.at_head:
-            self._feed.pager.head()  # what it was about to find may be new
+            self._feed.pager.head()  # it may be about to find new requests
 
     def _read_again(self) -> None:
         """At the top from there; further down around what is seen."""

@@ -1,4 +1,4 @@
-"""A row in words, for those who hear it and do not see it."""
+"""Describes a row in words for screen readers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATE_WORDS = {
 def row_text(summary: Summary, providers: Mapping[str, str], names: Mapping[int, str] | None) -> str:
     """`Unread. invoice.paid from Stripe, POST, 1.2 kB, 2 minutes ago, forwarded`.
 
-    `providers` names services by id, `names` endpoints where those of several are listed.
+    `providers` names services by id, `names` endpoints if the list has several.
     """
     title = title_of(summary, providers)
     marks = (("Unread", not summary.read), ("Starred", summary.starred), ("Has a note", bool(summary.note)))

@@ -1,4 +1,4 @@
-"""What is selected in the list, by the requests' ids: rows come and go, the selection stays."""
+"""The selection of the list, by request id: rows are loaded and unloaded, the selection stays."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from app.core.model import Summary
 from app.ui.requests.model import MAX_ROWS, SUMMARY_ROLE, RequestModel
 
 KEPT_MAX = MAX_ROWS
-"""Selected requests that are not loaded; of more, those whose rows leave are not selected any more."""
+"""Maximum selected requests that are not loaded; beyond that, rows that leave are deselected."""
 _Flag = QItemSelectionModel.SelectionFlag
 
 
 class Selection(QObject):
-    """A selected request whose row leaves the loaded window is kept by the model; back there, its row is selected
-    again. What is deleted is not selected any more, and nothing is in its place.
+    """The model keeps a selected request whose row is unloaded; when loaded again, its row is selected again. A
+    deleted request is deselected, and nothing is selected instead.
 
-    Qt would move the cursor to a neighbour instead. So whatever happens while `quiet` is so was not the user's doing.
-    Made before the view is given the model, to hear of rows that leave before Qt does.
+    Qt would move the cursor to a neighbour instead, so changes while `quiet` is true were not made by the user.
+    Created before the view gets the model, to be notified of removed rows before Qt is.
     """
 
     def __init__(self, view: QAbstractItemView, model: RequestModel) -> None:
@@ -29,12 +29,12 @@ class Selection(QObject):
         self.cursor: Summary | None = None
         """The request under the cursor, loaded or not; if it was deleted, still the place to go on from."""
         self.open_id: Callable[[], str | None] = _none
-        """Which request is open: it is selected as it comes in where nothing else is."""
+        """The open request: selected when its row is loaded if nothing else is."""
         self._view, self._model = view, model
         self._quiet = 0
         self._relisted = False
         self._takes_first = False
-        """Whether all that was loaded was deleted, and the first of what is loaded next takes its place."""
+        """Whether everything loaded was deleted, so that the first row loaded next is selected."""
         model.rowsAboutToBeInserted.connect(self._coming)
         model.rowsAboutToBeRemoved.connect(self._leaving)
         model.modelAboutToBeReset.connect(self._all_leaving)
@@ -47,12 +47,12 @@ class Selection(QObject):
 
     @property
     def quiet(self) -> bool:
-        """Whether what changes now is not the user's doing."""
+        """Whether changes now are not made by the user."""
         return self._quiet > 0
 
     @contextmanager
     def quietly(self) -> Iterator[None]:
-        """What is done meanwhile opens nothing and scrolls nowhere."""
+        """Changes within it open nothing and do not scroll."""
         self._quiet += 1
         scrolls = self._view.hasAutoScroll()
         self._view.setAutoScroll(False)
@@ -77,14 +77,14 @@ class Selection(QObject):
         return sum(last - first + 1 for first, last in self._ends()) + len(self._model.kept)
 
     def main(self) -> Summary | None:
-        """Of what is selected the request that is open, otherwise the one under the cursor, if it is loaded."""
+        """The open request if it is selected, otherwise the one under the cursor; None if not loaded."""
         name = self.open_id()
         index = self._view.currentIndex()
         under_cursor = index.data(SUMMARY_ROLE) if index.isValid() else None
         return next((one for one in self.all() if one.id == name), under_cursor) if name else under_cursor
 
     def put(self, row: int) -> None:
-        """Select this row alone, cursor and all, and open nothing."""
+        """Select only this row and move the cursor there, without opening it."""
         index = self._model.index(row)
         self._model.kept.clear()
         with self.quietly():
@@ -92,7 +92,7 @@ class Selection(QObject):
         self.cursor = index.data(SUMMARY_ROLE)
 
     def keep_one(self, summary: Summary | None) -> None:
-        """Select this request alone, whether it is loaded or not, or none; nothing is opened."""
+        """Select only this request, loaded or not, or none, without opening it."""
         row = self._model.row_of(summary.id) if summary is not None else None
         if row is not None:
             self.put(row)
@@ -106,7 +106,7 @@ class Selection(QObject):
             self.cursor = self._model.kept[summary.id] = summary
 
     def restore(self, chosen: Sequence[Summary], cursor: Summary | None) -> None:
-        """Select exactly these, loaded or not, and open nothing."""
+        """Select exactly these, loaded or not, without opening any."""
         model = self._model
         model.kept.clear()
         with self.quietly():
@@ -118,7 +118,7 @@ class Selection(QObject):
         self._restore_cursor()
 
     def add(self, rows: Iterable[int]) -> None:
-        """Select these rows too; nothing is opened."""
+        """Add these rows to the selection without opening any."""
         mine = QItemSelection()
         for row in rows:
             mine.select(self._model.index(row), self._model.index(row))
@@ -128,8 +128,8 @@ class Selection(QObject):
                 self._view.selectionModel().select(mine, _Flag.Select)
 
     def pass_by(self, gone: Callable[[Summary], bool]) -> None:
-        """The user deletes these: what takes their place is selected, and not opened. To be told before the rows go,
-        whether they are removed or only hidden. Others that are selected stay so.
+        """The user is deleting these: the row that takes their place is selected, not opened. Call before the rows are
+        removed or hidden. Other selected rows stay selected.
         """
         chosen, model = self.all(), self._model
         place = self.cursor or next(filter(gone, chosen), None)
@@ -154,14 +154,14 @@ class Selection(QObject):
 
     @Slot()
     def begin_list(self) -> None:
-        """Another list, filter or time: what was selected is so no more once its rows go."""
+        """Another list, filter or time: rows that leave are deselected."""
         self._relisted, self._takes_first = True, False
         self.cursor = None
         self._model.kept.clear()
 
     @Slot()
     def keep_open(self) -> None:
-        """Select the request that is open, where nothing is selected and the list has it."""
+        """Select the open request if nothing is selected and the list contains it."""
         name = self.open_id()
         row = self._model.row_of(name) if name is not None else None
         if row is not None and not self.count():
@@ -219,7 +219,7 @@ class Selection(QObject):
                 self._view.selectionModel().setCurrentIndex(self._model.index(row), _Flag.NoUpdate)
 
     def _keep(self, first: int, last: int) -> None:
-        """What is selected from row `first` to `last` is about to leave."""
+        """Selected rows from `first` to `last` are about to be removed."""
         if self._relisted:
             return
         kept = self._model.kept
@@ -230,7 +230,7 @@ class Selection(QObject):
                     kept[summary.id] = summary
 
     def _ends(self) -> list[tuple[int, int]]:
-        """First and last row of each selected stretch, from the top."""
+        """First and last row of each selected range, from the top."""
         stretches = self._view.selectionModel().selection()
         return sorted((stretches.at(n).top(), stretches.at(n).bottom()) for n in range(stretches.count()))
 

@@ -52,8 +52,8 @@ def title_of(summary: Summary, providers: Mapping[str, str]) -> Title:
     sender = escape(providers.get(summary.provider, summary.provider)) if summary.provider else ""
     if sender and summary.event:
         return Title(main=escape(summary.event), sender=sender, path=path, is_event=True)
-    told = escape(summary.gist) if summary.gist else _gist_so_far(summary)
-    return Title(main=told, sender=sender, path="" if path == told else path)
+    gist = escape(summary.gist) if summary.gist else _gist_so_far(summary)
+    return Title(main=gist, sender=sender, path="" if path == gist else path)
 
 
 def name_of(summary: Summary) -> str:

@@ -1,4 +1,4 @@
-"""What a save of the settings changed, in words."""
+"""Describes which settings a save changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from app.core.sizes import exact_size
 from app.ui.settings.storage_limit import WHEN_FULL
 
 _LISTED = 2
-"""Of more changes only the names are told."""
+"""Above this number of changes only names are listed."""
 
 
 def changes_text(old: Settings, new: Settings, old_plan: Plan, new_plan: Plan) -> str:

@@ -24,5 +24,5 @@ def mib_field(key: str, parent: QWidget, *, step: int = 1) -> NumberField:
 
 
 def whole_mib(size: int) -> int:
-    """What such a field shows for `size` bytes."""
+    """The number such a field shows for `size` bytes."""
     return max(1, round(size / MIB))

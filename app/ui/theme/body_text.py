@@ -1,4 +1,4 @@
-"""How the text of bodies is shown everywhere: its size, and whether long lines are wrapped; kept in `window.ini`."""
+"""The text size of bodies and whether long lines wrap, for all windows; stored in `window.ini`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZE_KEY, WRAP_KEY = "body/size", "body/wrap"
 
 
 class BodyText(QObject):
-    """One for all windows. `changed` after each change."""
+    """Shared by all windows."""
 
     changed = Signal()
 
@@ -30,7 +30,7 @@ class BodyText(QObject):
         return round(self.size * _LINE)
 
     def keep_in(self, folder: Path) -> None:
-        """Take what was chosen last, and keep what is chosen from now on."""
+        """Load the stored choice, and store changes from now on."""
         self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
         try:
             size = int(str(self._file.value(SIZE_KEY, BASE)))
@@ -50,7 +50,7 @@ class BodyText(QObject):
 
     @Slot()
     def reset_zoom(self) -> None:
-        """The size it has at first."""
+        """The default size."""
         self._set(BASE, self.wrap)
 
     @Slot()
@@ -59,7 +59,7 @@ class BodyText(QObject):
         self._set(self.size, not self.wrap)
 
     def zoom_by_wheel(self, degrees: int) -> None:
-        """As a wheel turned with Ctrl held asks, in eighths of a degree."""
+        """By a wheel turned with Ctrl held, in eighths of a degree."""
         if degrees:
             self._set(self.size + (1 if degrees > 0 else -1), self.wrap)
 

@@ -69,7 +69,7 @@ class Theme(QObject):
     def undressed(self) -> Iterator[None]:
         """Put a window together within this, before anything is shown: its widgets are dressed once, at the end.
 
-        With a style sheet in force Qt dresses a widget, and all in it, anew each time it gets another parent.
+        With a style sheet Qt restyles a widget and everything in it whenever it gets another parent.
         """
         if self._app is not None:
             self._app.setStyleSheet("")

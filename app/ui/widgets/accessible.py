@@ -1,4 +1,4 @@
-"""What screen readers are told of the program's own widgets, of which Qt knows only the class they are made of."""
+"""Describes the program's own widgets to screen readers: Qt only knows their base classes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _CHOSEN_OF_MANY = (Role.ListItem, Role.PageTab)
 
 
 def install() -> None:
-    """From now on a widget whose class has an `accessible_role` has that role."""
+    """Give widgets whose class has an `accessible_role` that role from now on."""
     QAccessible.installFactory(_interface)
 
 
 def name_clear_button(field: QLineEdit) -> None:
-    """Name the button that empties a field; Qt draws a cross and says nothing."""
+    """Name the clear button of a field; Qt gives it none."""
     for button in field.findChildren(QToolButton):
         button.setAccessibleName("Clear")
 
@@ -27,10 +27,10 @@ def _interface(key: str, thing: QObject | None) -> QAccessibleWidget | None:
 
 
 class _Accessible(QAccessibleWidget):
-    """A widget with a role of its own. A button stays one that can be pressed, whatever its role."""
+    """A widget with a role of its own. A button can be pressed whatever its role."""
 
     def text(self, which: QAccessible.Text) -> str:
-        """As Qt tells it; without a name of its own a button has that of its words."""
+        """A button without an accessible name is named by its text."""
         found = super().text(which)
         button = self.object()
         if not found and which == QAccessible.Text.Name and isinstance(button, QAbstractButton):
@@ -38,7 +38,7 @@ class _Accessible(QAccessibleWidget):
         return found
 
     def state(self) -> QAccessible.State:
-        """As Qt tells it, and what a checked button stands for in this role."""
+        """Adds the meaning of a checked button in this role."""
         state = super().state()
         button = self.object()
         if not isinstance(button, QAbstractButton) or not button.isCheckable():

@@ -1,4 +1,4 @@
-"""Keeps windows and dialogs on the screen: no larger than what panels and the window's own frame leave of it."""
+"""Keeps windows and dialogs on the screen, within the space that panels and the window frame leave."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from PySide6.QtGui import QGuiApplication, QScreen
 from PySide6.QtWidgets import QWidget
 
 FRAME = QMargins(8, 38, 8, 8)
-"""Title bar and borders, while the system has not told them: about the widest of Windows, GNOME, KDE and macOS."""
+"""Title bar and borders until the system reports them: about the widest of Windows, GNOME, KDE and macOS."""
 _LEFT_OF_WINDOW = 48
-"""Pixels of the window below that a tall dialog leaves visible, above and beneath it together."""
+"""Pixels of the window that stay visible above and below a tall dialog, in total."""
 _LOW_WINDOW = 640
-"""A dialog may be as tall as this, however low the window below is."""
+"""A dialog may be at least this tall, however low its window is."""
 
 
 def room(window: QWidget) -> QSize:
@@ -20,7 +20,7 @@ def room(window: QWidget) -> QSize:
 
 
 def bounded(dialog: QWidget, wanted: QSize) -> QSize:
-    """`wanted`, as far as the screen has room, and the window that the dialog stands on."""
+    """`wanted`, limited by the screen and by the window of the dialog."""
     below = dialog.parentWidget()
     while below is not None and (beyond := below.parentWidget()) is not None:
         below = beyond  # the dialog it was opened from may be smaller than the window
@@ -31,9 +31,9 @@ def bounded(dialog: QWidget, wanted: QSize) -> QSize:
 
 
 def fit(window: QWidget) -> None:
-    """Make `window` smaller, and move it, as far as it takes to lie on one screen with its frame.
+    """Shrink and move `window` as needed to fit on one screen with its frame.
 
-    For each `showEvent`: the size may come from another screen, or the contents ask for too much.
+    Call in each `showEvent`: the size may come from another screen, or the contents may be too large.
     """
     if window.windowState() & (Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen):
         return
@@ -47,7 +47,7 @@ def fit(window: QWidget) -> None:
         window.resize(size)
     handle = window.windowHandle()
     if not (window.testAttribute(Qt.WidgetAttribute.WA_Moved) or (handle is not None and handle.isExposed())):
-        return  # the system finds a place for it, which a move would forestall
+        return  # the system places it, unless it was moved before
     place = _moved_into(QRect(window.pos(), window.size().grownBy(frame)), available)
     if place != window.pos():
         window.move(place)
@@ -55,12 +55,12 @@ def fit(window: QWidget) -> None:
 
 def _frame(window: QWidget) -> QMargins:
     handle = window.windowHandle() if window.isVisible() else None
-    told = handle.frameMargins() if handle is not None else QMargins()
-    return told if not told.isNull() else FRAME
+    margins = handle.frameMargins() if handle is not None else QMargins()
+    return margins if not margins.isNull() else FRAME
 
 
 def _screen(window: QWidget) -> QScreen:
-    """The one that most of the window lies on; of a dialog not yet shown, that of the window below."""
+    """The screen with most of the window; for a dialog not shown yet, that of its window."""
     of = window
     while not of.isVisible() and (below := of.parentWidget()) is not None:
         of = below.window()
@@ -76,7 +76,7 @@ def _screen(window: QWidget) -> QScreen:
 
 
 def _moved_into(frame: QRect, available: QRect) -> QPoint:
-    """The top left corner of `frame`, moved so that it lies in what is available; its own top and left count most."""
+    """The top left corner of `frame` moved into the available area; top and left edges take priority."""
     x = max(available.left(), min(frame.left(), available.right() - frame.width() + 1))
     y = max(available.top(), min(frame.top(), available.bottom() - frame.height() + 1))
     return QPoint(x, y)

@@ -1,4 +1,4 @@
-"""Where something may lie over a window without covering what is used: controls, bars, what is chosen or typed into."""
+"""Finds where something can lie over a window without covering controls, bars, selections or inputs."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from app.ui.theme import metrics
 
 _CONTROLS = (QAbstractButton, QLineEdit, QAbstractSpinBox, QComboBox, QTabBar, QSlider)
 _BARS = frozenset({"footer", "bar", "selection", "popup", "toast"})
-"""Frames by their `part`, for they are read as a whole."""
+"""Values of `part` of frames that must not be covered at all."""
 _STEP = 4
 _AROUND = 2
-"""Pixels between a control and what lies beside it."""
+"""Pixels to keep from a control."""
 
 Box = tuple[int, int, int, int]
-"""Left, top, right, bottom; the last two are the first pixels beyond."""
+"""Left, top, right, bottom; the last two are exclusive."""
 
 
 def free_place(size: QSize, parent: QWidget, without: QWidget) -> QPoint:
-    """Where `without`, of this size, lies over nothing that is used: as low as can be, in the middle if it can be.
+    """Where `without`, of this size, covers nothing in use: as low as possible, centred if possible.
 
-    Where there is no such place, at the foot.
+    Without such a place, at the bottom.
     """
     used = [_box(rect) for rect in used_places(parent, without)]
     edge, width, height = metrics.SPACE_5, size.width(), size.height()
@@ -53,12 +53,12 @@ def free_place(size: QSize, parent: QWidget, without: QWidget) -> QPoint:
 
 
 def used_places(parent: QWidget, without: QWidget) -> Iterator[QRect]:
-    """What is seen of all that is used in `parent`, in its coordinates. What lies over it does not count."""
+    """The visible parts of everything in use in `parent`, in its coordinates, ignoring overlays."""
     return _used(parent, QPoint(0, 0), parent.rect(), without)
 
 
 def _used(holder: QWidget, origin: QPoint, clip: QRect, without: QWidget) -> Iterator[QRect]:
-    """`holder` begins at `origin` and is seen within `clip`; of what is scrolled out of sight nothing is looked at."""
+    """`holder` begins at `origin` and is visible within `clip`; anything scrolled out of it is skipped."""
     for child in holder.children():
         if not isinstance(child, QWidget) or child is without or child.isHidden() or child.isWindow():
             continue
@@ -73,7 +73,7 @@ def _used(holder: QWidget, origin: QPoint, clip: QRect, without: QWidget) -> Ite
 
 
 def _used_of(widget: QWidget) -> QRect | None:
-    """What of a widget is used, in its own coordinates."""
+    """The area of a widget that is in use, in its own coordinates."""
     if isinstance(widget, _CONTROLS) or (isinstance(widget, QFrame) and widget.property("part") in _BARS):
         return widget.rect()
     if isinstance(widget, QAbstractItemView) and widget.currentIndex().isValid():

@@ -13,16 +13,16 @@ from app.ui.widgets.labels import label
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,15}|[0-9]{1,3}(?:,[0-9]{3}){1,4})", re.ASCII)
 _SHOWN = 24
-"""Characters of a typed text that a message repeats."""
+"""Maximum characters of the input repeated in a message."""
 _TEXT_MARGIN, _BUTTONS = 8, 24
-"""Pixels left of the text, and right of the unit for the arrows."""
+"""Pixels left of the text, and right of the unit, where the arrows are."""
 
 
 class NumberField(QAbstractSpinBox):
     """`title` names the field in `problem`; `changed` follows each edit.
 
-    Not a QSpinBox: that one drops the keys which would leave its range, so that a typed 365 becomes 36. `unit` stands
-    behind the number; `bounds_text` replaces the words for the range ("1 MiB to 1 TiB").
+    Not a QSpinBox: that ignores keys that would leave its range, so that typing 365 gives 36. `unit` is shown after
+    the number; `bounds_text` replaces the words for the range ("1 MiB to 1 TiB").
     """
 
     changed = Signal()
@@ -69,12 +69,12 @@ class NumberField(QAbstractSpinBox):
         return self._valid if typed is None else typed
 
     def set_value(self, value: int) -> None:
-        """Show a number; one out of range is shown as well, and is a problem."""
+        """A number out of range is shown too, and is a problem."""
         self.lineEdit().setText(self._written(value))
         self._edited()
 
     def problem(self) -> str | None:
-        """Why the text cannot be saved."""
+        """Why the text cannot be saved; None if it can."""
         text, typed = self.text().strip(), self._typed()
         if not text:
             return f"{self._title} is required: {self.range_text()}."
@@ -82,13 +82,13 @@ class NumberField(QAbstractSpinBox):
         if typed is None:
             return f"{self._title} must be a whole number, {self.range_text()}; {shown} was given."
         if not self._low <= typed <= self._high:
-            # Bounds in other units than the field's: what was given needs its unit.
+            # If the bounds have other units than the field, the value needs its unit.
             given = f"{self._written(typed)} {self._plural}" if self._bounds_text else shown
             return f"{self._title} must be {self.range_text()}; {given} was given."
         return None
 
     def set_unit(self, unit: str) -> None:
-        """Show another unit behind the number, such as the singular; the range keeps its own."""
+        """Show another unit after the number, such as the singular; the range keeps its own."""
         self._unit.setText(unit)
         self._place_unit()
 
@@ -99,7 +99,7 @@ class NumberField(QAbstractSpinBox):
         return edit
 
     def stepBy(self, steps: int) -> None:
-        """Go on from what is typed, into the range."""
+        """Step from the number typed, into the range."""
         self.set_value(max(self._low, min(self._high, self.value() + steps * self._step)))
         self.lineEdit().selectAll()
 
@@ -121,7 +121,7 @@ class NumberField(QAbstractSpinBox):
             event.ignore()
 
     def sizeHint(self) -> QSize:
-        """Room for the longest number with its unit."""
+        """Space for the longest number with its unit."""
         widest = max(self._written(self._low), self._written(self._high), key=len)
         text = self.fontMetrics().horizontalAdvance(f"{widest} {self._plural}")
         return QSize(_TEXT_MARGIN + text + 2 * SPACE_2 + _BUTTONS, CONTROL)
@@ -136,7 +136,7 @@ class NumberField(QAbstractSpinBox):
         self._place_unit()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Another font takes other room."""
+        """Another font needs other margins."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._place_unit()

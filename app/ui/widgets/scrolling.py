@@ -1,4 +1,4 @@
-"""Content that scrolls where a small screen leaves no room for it, and is not to be noticed otherwise."""
+"""Content that scrolls if the screen is too small for it, and otherwise looks as if it did not."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 
 class Scrolling(QScrollArea):
-    """Asks for as much room as `content`, and needs as little as `least`; a least width of 0 stands for the content's,
-    which is then never scrolled sideways.
+    """Prefers the size of `content`, and can shrink to `least`; a least width of 0 means the content's own, so that it
+    never scrolls sideways.
     """
 
     def __init__(self, content: QWidget, least: QSize, parent: QWidget) -> None:
@@ -22,7 +22,7 @@ class Scrolling(QScrollArea):
         self.setWidget(content)
 
     def event(self, event: QEvent) -> bool:
-        """What the content asks for is what this asks for."""
+        """Follows the content."""
         if event.type() == QEvent.Type.LayoutRequest:
             self.updateGeometry()
         return super().event(event)

@@ -1,4 +1,4 @@
-"""Asks before something typed into a dialog is thrown away: by Esc, by its buttons, or by the end of the program."""
+"""Asks before input in a dialog is discarded: by Esc, by its buttons, or by quitting."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ TITLE, DISCARD, KEEP = "Discard changes?", "Discard", "Keep editing"
 
 
 class EditDialog(Dialog):
-    """`unsaved` is the question's text. Without changes it closes unasked."""
+    """`unsaved` is the question's text. Without changes it closes without asking."""
 
     unsaved = "Your changes have not been saved."
     _question: Question | None = None
     _then: Callable[[], None] | None = None
 
     def has_changes(self) -> bool:
-        """Whether something differs from what was there, and is not being saved."""
+        """Whether there are changes that are not being saved."""
         raise NotImplementedError
 
     def reject(self) -> None:
-        """Close, if nothing typed is lost by that or the user agrees."""
+        """Close if there are no changes, or the user discards them."""
         if self.has_changes():
             self.ask_to_discard()
         else:
@@ -51,7 +51,7 @@ class EditDialog(Dialog):
 
 
 def may_leave(window: QWidget, then: Callable[[], None]) -> bool:
-    """Whether no dialog over `window` holds unsaved changes. Otherwise it asks there, and `then` follows a Discard."""
+    """True if no dialog over `window` has unsaved changes. Otherwise asks there, and calls `then` after Discard."""
     for dialog in window.findChildren(EditDialog):
         if not dialog.isHidden() and dialog.has_changes():
             dialog.ask_to_discard(then)

@@ -100,7 +100,7 @@ def wanted(kind: str) -> Wanted:
 
 @linux
 def test_what_qt_itself_would_open(watched: Watched, qapp: QApplication) -> None:
-    """Why pages are written anew: Qt opens the file even where a document says that there is nothing to load."""
+    """Why pages are rebuilt: Qt opens the file even if the document refuses to load anything."""
 
     class Nothing(QTextBrowser):
         def loadResource(self, kind: int, name: object) -> object:

@@ -26,13 +26,13 @@ T = TypeVar("T")
 BATCH = 64
 """Requests indexed at once: some 20 ms of work on two threads, which hold the window up as long as it takes."""
 LEFT = 1_000
-"""So many may wait before indexing begins: searches look at them one by one."""
+"""Maximum requests waiting to be indexed: searches read them one by one."""
 AT_ONCE_S = 0.01
 """As long as nothing is found, the next groups are asked without coming back to the loop: that often takes longer."""
 ROOM_S = 2.0
 """While the disk is nearly full: how often it is looked whether there is room again."""
 REST = 16.0
-"""While requests come in, the index rests for so many times as long as it worked."""
+"""The pause between steps while requests come in, as a multiple of the time a step took."""
 
 
 class Index:
