@@ -118,9 +118,9 @@ async def test_a_public_url_is_the_way_it_takes(application: Application, active
 
 async def test_a_dead_public_url_is_told_with_the_state_of_the_local_port(application: Application) -> None:
     base = f"http://127.0.0.1:{closed_port()}"
-    told = await failure(application, base)
-    assert told.startswith(f"The test request got no answer through {base}. Nothing is listening")
-    assert told.endswith(f"Hookline itself answers at 127.0.0.1:{port_of(application)}.")
+    message = await failure(application, base)
+    assert message.startswith(f"The test request got no answer through {base}. Nothing is listening")
+    assert message.endswith(f"Hookline itself answers at 127.0.0.1:{port_of(application)}.")
     assert application.refused.total == 0
 
 
@@ -134,9 +134,9 @@ async def test_an_answer_that_is_not_ours_is_no_success(
 ) -> None:
     monkeypatch.setattr("app.send_test.ARRIVAL_S", 0.1)
     async with tunnel(always(b"HTTP/1.1 %d x\r\nContent-Length: 6\r\n\r\nTunnel" % status)) as base:
-        told = await failure(application, base)
-    assert told.startswith(f"{base} answered the test request with {status}, but it did not arrive here.")
-    assert "Hookline itself answers" in told
+        message = await failure(application, base)
+    assert message.startswith(f"{base} answered the test request with {status}, but it did not arrive here.")
+    assert "Hookline itself answers" in message
 
 
 async def test_an_answer_put_in_place_of_ours_is_told(application: Application) -> None:

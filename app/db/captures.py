@@ -333,4 +333,4 @@ def _add_loose(connection: sqlite3.Connection, seq: int, key: int, data: bytes) 
 
 
 def _endpoint_gone() -> NotFoundError:
-    return NotFoundError("There is no such endpoint any more.")
+    return NotFoundError("This endpoint no longer exists.")

@@ -180,7 +180,7 @@ def _one(database: SqliteDatabase, endpoint_id: int) -> Endpoint:
 
 
 def _not_found() -> NotFoundError:
-    return NotFoundError("There is no such endpoint any more.")
+    return NotFoundError("This endpoint no longer exists.")
 
 
 def _refuse(error: IntegrityError, database: SqliteDatabase, slug: str) -> NoReturn:

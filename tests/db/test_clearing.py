@@ -57,7 +57,7 @@ async def test_what_is_stored_after_it_was_asked_for_stays_even_if_its_head_came
     clearing = await store.captures.clearings.begin(endpoint.id, ())
     assert (clearing.total, clearing.unread) == (5, 4)
     assert all(clearing.has(endpoint.id, one.id) for one in made)
-    assert await ids(store, endpoint) == [one.id for one in made], "it is deleted before it is told"
+    assert await ids(store, endpoint) == [one.id for one in made], "deleted before it was finished"
     await store.captures.add(receiving, b"{}")
     late = await add_many(store, endpoint.id, 1)
     await store.captures.clearings.finish(clearing)

@@ -25,7 +25,7 @@ SHOWING, FOCUSABLE, LABELLED_BY = 25, 11, 2
 
 @dataclass(frozen=True)
 class Node:
-    """One object as it is told over the bus. `labels`: names of what labels it. `depth`: 0 for a window."""
+    """One object as reported over the bus. `labels`: names of what labels it. `depth`: 0 for a window."""
 
     role: str
     name: str
@@ -35,8 +35,8 @@ class Node:
     depth: int
 
     def __str__(self) -> str:
-        told = f" ({self.description})" if self.description else ""
-        return f"{'  ' * self.depth}{self.role} {self.name!r}{told}"
+        description = f" ({self.description})" if self.description else ""
+        return f"{'  ' * self.depth}{self.role} {self.name!r}{description}"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What a screen reader is told of the real window, its form and its settings, over the accessibility bus."""
+"""What a screen reader learns about the real window, its form and its settings over the accessibility bus."""
 
 from __future__ import annotations
 

@@ -117,9 +117,9 @@ class TestField:
         field = NumberField("Retention", 1, 90, unit="days")
         qtbot.addWidget(field)
         field.set_value(30)
-        told = QAccessible.queryAccessibleInterface(field)
-        assert told.role() == QAccessible.Role.SpinBox
-        value = told.valueInterface()
+        interface = QAccessible.queryAccessibleInterface(field)
+        assert interface.role() == QAccessible.Role.SpinBox
+        value = interface.valueInterface()
         assert (value.currentValue(), value.minimumValue(), value.maximumValue()) == (30, 1, 90)
 
     def test_the_text_does_not_run_into_the_unit(self, qtbot: QtBot) -> None:
@@ -154,7 +154,7 @@ class TestInTheForm:
     def test_out_of_range_is_shown_and_saves_nothing(
         self, run: Scene, window: QWidget, tmp_path: Path, case: tuple[str, str, str, str]
     ) -> None:
-        place, typed, path, told = case
+        place, typed, path, message = case
 
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
@@ -164,7 +164,7 @@ class TestInTheForm:
                 field = attrgetter(place)(dialog.form)
                 type_into(field, typed)
                 assert field.text() == typed
-                assert errors_shown(dialog)[path].startswith(told)
+                assert errors_shown(dialog)[path].startswith(message)
                 assert not dialog.submit_button.isEnabled()
                 QTest.keyClick(field, Qt.Key.Key_Return)
                 dialog.submit()
@@ -215,7 +215,7 @@ class TestInTheSettings:
     def test_out_of_range_is_shown_and_saves_nothing(
         self, run: Scene, window: QWidget, tmp_path: Path, case: tuple[str, str, str, str]
     ) -> None:
-        place, typed, key, told = case
+        place, typed, key, message = case
 
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
@@ -225,7 +225,7 @@ class TestInTheSettings:
                 type_into(field, typed)
                 assert field.text() == typed
                 section = dialog.network if place.startswith("network") else dialog.storage
-                assert section.row(key).error() == told
+                assert section.row(key).error() == message
                 assert not dialog.save_button.isEnabled()
                 QTest.keyClick(field, Qt.Key.Key_Return)
                 dialog.save()

@@ -123,10 +123,10 @@ class TestKeys:
                 made = await desk.endpoint(name="Stripe")
                 await until(lambda: made.id in window.sidebar.list.rows)
                 switch = window.sidebar.row(made.id).findChild(Switch)
-                told = QAccessible.queryAccessibleInterface(switch)
-                assert told.role() == QAccessible.Role.CheckBox
-                assert told.text(QAccessible.Text.Name) == "Stripe active"
-                assert told.state().checked
+                interface = QAccessible.queryAccessibleInterface(switch)
+                assert interface.role() == QAccessible.Role.CheckBox
+                assert interface.text(QAccessible.Text.Name) == "Stripe active"
+                assert interface.state().checked
 
         run(scene())
 

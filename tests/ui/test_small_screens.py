@@ -51,11 +51,11 @@ def test_every_window_and_dialog_fits(tmp_path: Path, width: int, height: int, s
     command = [sys.executable, "-m", "tests.ui.small_screen", str(folder)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told["screen"] == logical
-    assert told["wrong"] == []
-    assert len(told["seen"]) == 14
-    first = told["seen"]["first start"]
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert report["screen"] == logical
+    assert report["wrong"] == []
+    assert len(report["seen"]) == 14
+    first = report["seen"]["first start"]
     assert first[0] > 0.95 * min(1280, logical[0]), "as large as there is room"
     assert first[1] > 0.88 * min(800, logical[1]), "as large as there is room"
 
@@ -97,9 +97,9 @@ class TestFitting:
         qtbot.addWidget(window)
         assert room(window) == QRect(72, 0, 1208, 680).marginsRemoved(fit_screen.FRAME).size()
         window.show()
-        told = window.windowHandle().frameMargins()
-        assert not told.isNull()
-        assert room(window) == QSize(1208 - told.left() - told.right(), 680 - told.top() - told.bottom())
+        frame = window.windowHandle().frameMargins()
+        assert not frame.isNull()
+        assert room(window) == QSize(1208 - frame.left() - frame.right(), 680 - frame.top() - frame.bottom())
 
     def test_a_window_that_is_too_large_or_out_of_sight_comes_back(self, qtbot: QtBot) -> None:
         window = QWidget()

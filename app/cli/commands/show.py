@@ -151,7 +151,7 @@ async def _overview(call: Call, request: RequestView) -> None:
     _headers(out, request)
     if request["trailers"]:
         out.line()
-        out.line("Trailers, sent behind the body:")
+        out.line("Trailers, sent after the body:")
         for name, value in request["trailers"]:
             out.line(f"{name}: {value}")
     if request["size"]:

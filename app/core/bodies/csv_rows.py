@@ -76,7 +76,7 @@ class RowSplitter:
         return Block(text[: starts[-1]], starts, self._columns(text, starts))
 
     def _columns(self, text: str, starts: array[int]) -> int:
-        """The most cells in any row. Delimiters are counted first, then those within quotes are left out."""
+        """The most cells in any row. A row is split only if it has quotes and enough delimiters to matter."""
         columns, quotes = 1, '"' in text
         for start, end in pairwise(starts):
             fields = text.count(self.delimiter, start, end) + 1

@@ -74,7 +74,7 @@ def token_lines(token: jwt.Token, arrived_us: int | None) -> list[Line]:
     said += [Line("Header", ((0, 6, "literal"),)), *_json(token.header), Line("")]
     said.append(Line("Payload", ((0, 7, "literal"),)))
     if token.payload is None:
-        return [*said, Line("Encrypted: only who has the key can read it.")]
+        return [*said, Line("Encrypted: readable only with the key.")]
     return [*said, *_json(token.payload)]
 
 

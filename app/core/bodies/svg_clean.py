@@ -240,7 +240,7 @@ class _Cleaner:
                 if todo:
                     under_way[todo[-1][0]] += sizes[node]
             elif part in under_way:
-                raise DrawingError("This drawing repeats itself without end.")
+                raise DrawingError("This drawing repeats itself endlessly.")
             elif part in sizes:
                 under_way[node] += sizes[part]
             else:

@@ -13,7 +13,7 @@ UNITS = {10: "seconds", 13: "milliseconds", 16: "microseconds", 19: "nanoseconds
 LAST_S = 4_102_444_800
 """2100-01-01 in seconds; ten digits begin in September 2001."""
 _LIKELY_S = (1_262_304_000, 2_208_988_800)
-"""2010 to 2040: a number of ten digits in this range is probably a time, whatever its name."""
+"""2010 to 2040: a number of ten digits without a telling name is probably a time in this range."""
 _NUMBER = re.compile(r"([1-9][0-9]{9}|[1-9][0-9]{12}|[1-9][0-9]{15}|[1-9][0-9]{18})(\.[0-9]{1,9})?")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 

@@ -40,9 +40,7 @@ def denial(reason: str, /, status: int, error: str, headers: Headers = (), **det
 
 METHOD_ANSWER = answers.of_error(405, "method_not_allowed", (("Allow", ", ".join(METHODS)),))
 _NOT_FOUND = denial("No endpoint has this path.", 404, "not_found")
-_LOOP = denial(
-    "This Hookline mirrored the request itself: capturing it again would go on for ever.", 508, "mirror_loop"
-)
+_LOOP = denial("This Hookline mirrored the request itself: capturing it again would loop forever.", 508, "mirror_loop")
 
 
 def not_found() -> Denial:

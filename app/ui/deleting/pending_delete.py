@@ -150,7 +150,7 @@ class PendingDelete(QObject):
         """Switch the endpoint off and hide it, then delete it."""
         endpoint = self.doors.endpoints.by_id(endpoint_id)
         if endpoint is None:
-            raise NotFoundError("There is no such endpoint any more.")
+            raise NotFoundError("This endpoint no longer exists.")
         one = WaitingEndpoint(endpoint, self.doors.captures.counts(endpoint_id).total)
         self._begin(one)
         try:

@@ -160,7 +160,7 @@ class WaitingClearing(WaitingDelete):
             self._lost += sum(self.clearing.has(event.endpoint_id, name) for name in event.ids)
 
     def ends_with(self, event: RequestsRemoved) -> bool:
-        """The event has the same `upto`."""
+        """Events have no number of the deletion: compare how far it went."""
         return (event.endpoint_id, event.upto) == (self.clearing.endpoint_id, self.clearing.upto)
 
     async def finish(self, doors: Doors) -> None:

@@ -28,7 +28,7 @@ WATCH_MS = 3_000
 MISSES = 2
 """So often in a row there must be no tray before the window comes back: desktops restart theirs in a moment."""
 BADGE_MOST = 99_999
-NO_TRAY = "There is no tray now, so closing quits."
+NO_TRAY = "There is no tray, so closing quits."
 STAYS = Notice(
     key="closed to the tray",
     title="Hookline keeps running",

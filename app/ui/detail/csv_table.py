@@ -83,7 +83,7 @@ class CsvTable(QWidget):
                     return
                 self._add(block, reader, source.content_type)
                 if self.view.rows.rows.characters > TEXT_MAX:
-                    self._finish("too large to show all of it: save the body to have the rest")
+                    self._finish("too large to show completely: save the body to see the rest")
                     return
         self._finish(reader.error or "")
 

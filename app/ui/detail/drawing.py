@@ -15,7 +15,7 @@ from app.core.bodies import html_clean, svg_clean
 from app.core.bodies.charset import detect
 
 SMALLEST, LARGEST = 512, 2_048
-"""Pixels of a drawing's longer side: icons are enlarged to this size."""
+"""Limits of a drawing's longer side in pixels: icons are enlarged."""
 PAINTED_MAX = 1_000_000_000
 """Maximum pixels painted, assuming each shape covers the picture. More shapes mean a smaller picture."""
 PAGE_HEIGHT = 8_000
@@ -40,7 +40,7 @@ def draw(kind: str, data: bytes, content_type: str, width: int, ratio: float) ->
     try:
         return _page(data, content_type, width, ratio) if kind == "html" else _drawing(data)
     except (svg_clean.DrawingError, html_clean.PageError) as error:
-        return Drawn(f"{error} Save it to look at it.")
+        return Drawn(f"{error} Save it to view it.")
 
 
 def _drawing(data: bytes) -> Drawn:
@@ -53,7 +53,7 @@ def _drawing(data: bytes) -> Drawn:
     reader.setScaledSize(painted_size(drawing))
     image = reader.read()
     if image.isNull():
-        return Drawn("This drawing cannot be drawn. Save it to look at it.")
+        return Drawn("This drawing cannot be shown. Save it to view it.")
     size = f"{drawing.width:,.0f} \u00d7 {drawing.height:,.0f} pixels"
     return Drawn(_words(f"SVG · {size} · {NOT_LOADED}", drawing.left_out), image)
 

@@ -26,7 +26,7 @@ ARGUMENT = "--draw"
 SECONDS = 5.0
 """For a drawing, including the start of the process."""
 MEMORY = 2 * 1024**3
-FAILED = "This could not be drawn. Save it to look at it."
+FAILED = "This could not be drawn. Save it to view it."
 _LENGTH = struct.Struct("<I")
 
 
@@ -101,7 +101,7 @@ def drawn(wanted: Wanted, data: bytes, seconds: float = SECONDS, *, ending: Endi
                 raise
         return _picture(output)
     except subprocess.TimeoutExpired:
-        return Picture("This takes too long to draw. Save it to look at it.")
+        return Picture("This takes too long to draw. Save it to view it.")
     except OSError:
         log.exception("the process that draws previews could not be started or read")
         return Picture(FAILED)

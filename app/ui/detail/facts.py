@@ -27,7 +27,7 @@ def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str,
     reply = str(capture.reply_status)
     if capture.reply_ms is not None:
         reply += f" after {ms_text(capture.reply_ms)}"
-    whole = "Yes" if capture.complete else "No: the sender broke off before the end of the body"
+    whole = "Yes" if capture.complete else "No: the sender disconnected before the end of the body"
     return [
         ("Received", time_text(capture.received_at, None)),
         ("In UTC", time_text(capture.received_at)),

@@ -44,7 +44,7 @@ class DetailHead(QFrame):
         self._copy = CopyButton("", "target", theme, self)
         self.reply = Pill("", "neutral", self)
         self.cut = Pill("cut off", "warning", self)
-        self.cut.setToolTip("The sender broke off before the end of the body. What came is kept.")
+        self.cut.setToolTip("The sender disconnected before the end of the body. What was received is kept.")
         self.told_by = ElidedLabel("", "strong", self)
         self.facts = FittingLabel("small", self)
         self.note = NotePanel(theme, self)

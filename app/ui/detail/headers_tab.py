@@ -22,7 +22,7 @@ class HeadersTab(QWidget):
         super().__init__(parent)
         self.headers = PairsView(("Name", "Value"), theme, self, COPY)
         self.headers.setAccessibleName("Headers")
-        self.trailers = PairsView(("Trailers", "Sent behind the body"), theme, self, COPY)
+        self.trailers = PairsView(("Trailers", "Sent after the body"), theme, self, COPY)
         self.trailers.fitted.connect(self._fit_trailers)
         self.trailers.setAccessibleName("Trailers")
         self.setFocusProxy(self.headers)

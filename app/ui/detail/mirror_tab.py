@@ -66,7 +66,7 @@ class MirrorTab(QWidget):
         """Show them; with none, say why."""
         if not deliveries:
             self.empty.text.setText(
-                "The endpoint mirrors now, but did not when this request came."
+                "The endpoint mirrors requests now, but did not when this one arrived."
                 if forward_url
                 else "This endpoint has no forward URL. Set one with Edit, and requests go to your code as well."
             )

@@ -36,10 +36,10 @@ def decoded(data: bytes) -> Picture:
         return Picture("This is no picture of a kind that Hookline shows.")
     title = TITLES[kind]
     if kind.encode() not in [bytes(found.data()) for found in QImageReader.supportedImageFormats()]:
-        return Picture(f"{title} pictures cannot be shown here. Save it to look at it.")
+        return Picture(f"{title} pictures cannot be shown here. Save it to view it.")
     wrong = _damage(kind, data)
     if wrong is not None:
-        return Picture(f"This {title} picture is damaged: {wrong}. Save it to look at it.")
+        return Picture(f"This {title} picture is damaged: {wrong}. Save it to view it.")
     # What is wrong with a picture is a matter between its sender and the reader, not for the program's log.
     QLoggingCategory.setFilterRules("qt.gui.imageio*=false")
     kept = QByteArray(data)
@@ -55,7 +55,7 @@ def decoded(data: bytes) -> Picture:
     said = f"{size.width():,} \u00d7 {size.height():,} pixels"
     if size.width() * size.height() > PIXELS_MAX:
         return Picture(
-            f"Too large to preview: {said}, more than {PIXELS_MAX // 1_000_000} megapixels. Save it to look at it."
+            f"Too large to preview: {said}, more than {PIXELS_MAX // 1_000_000} megapixels. Save it to view it."
         )
     if max(size.width(), size.height()) > SIDE_MAX:
         reader.setScaledSize(
@@ -63,7 +63,7 @@ def decoded(data: bytes) -> Picture:
         )
     image = reader.read()
     if image.isNull():
-        return Picture(f"This {title} picture ({said}) is damaged or needs too much memory. Save it to look at it.")
+        return Picture(f"This {title} picture ({said}) is damaged or needs too much memory. Save it to view it.")
     animated = reader.supportsAnimation() and reader.canRead()
     more = " · animated, its first frame is shown" if animated else ""
     cut = " · it ends too early, so that a part is missing" if _is_cut(kind, data) else ""

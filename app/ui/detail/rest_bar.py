@@ -39,7 +39,7 @@ class RestBar(QFrame):
     def say_first(self, read: int, size: int, *, full: bool) -> None:
         """`read` of the `size` bytes of a request are shown; `full`: no more will be."""
         if full:
-            text = f"The first part of {size_text(size)} is shown. Hex and Save as… give all of it."
+            text = f"The first part of {size_text(size)} is shown. Hex and Save as… have all of it."
         elif read < size:
             text = f"Showing the first {size_text(read)} of {size_text(size)}"
         else:

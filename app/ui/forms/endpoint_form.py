@@ -51,7 +51,7 @@ class EndpointForm(QWidget):
                 self.forward_url,
                 self,
                 optional=True,
-                help_text="Every captured request is mirrored there as it came.",
+                help_text="Every captured request is mirrored there as it was received.",
             ),
         }
         self.more_button = Button("More: storage, reply, mirror, security", theme, self, kind="link", icon="expand")

@@ -229,7 +229,7 @@ class Sidebar(QFrame):
         place = self._doors.listening()
         self._dot.set_on(place is not None)
         self.listening.setText(place or "Not listening")
-        self.listening.set_meaning(f"Listening on {place}" if place else "No request can come in.")
+        self.listening.set_meaning(f"Listening on {place}" if place else "Requests cannot be received.")
 
     @Slot(object)
     def _page_chosen(self, row: NavRow) -> None:

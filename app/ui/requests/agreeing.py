@@ -36,7 +36,7 @@ def delete_question(
     if chosen.filter:
         where.append(f"matching “{_short(chosen.filter)}”")
     where.append(f"received {_when(chosen.first, chosen.last, now_us)}")
-    newer = "Requests that came in since you selected them are kept." if chosen.whole else ""
+    newer = "Requests received since you selected them are kept." if chosen.whole else ""
     return _many(chosen.count, marked, keep=keep, every=chosen.whole, where=", ".join(where), more=newer)
 
 

@@ -220,5 +220,5 @@ def tooltip(summary: Summary, providers: Mapping[str, str]) -> str:
         first, *more = (escape(line) for line in summary.note.split("\n"))
         lines += [f"Note: {first}", *more]
     if not summary.complete:
-        lines.append("The sender broke off before the end of the body.")
+        lines.append("The sender disconnected before the end of the body.")
     return "\n".join(lines)

@@ -92,7 +92,7 @@ class NoneThen(EmptyState):
     """No request came in the stretch of time that is chosen; `action` shows all times."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        text = "None came in the time chosen in the chart above."
+        text = "There are none in the time range selected in the chart above."
         super().__init__("queued", "No requests then", text, theme, parent, action="Show all times")
         self.set_text_width(300)
         self.setProperty("part", "surface")

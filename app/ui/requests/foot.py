@@ -54,7 +54,7 @@ class Foot(QStackedWidget):
         on = self._pause.on
         self.button.setText("Paused · Resume" if on else "Pause")
         self.button.set_icon_name("play" if on else "pause")
-        tip = "Show new requests again (P)" if on else "Hold the list still (P). Hookline keeps capturing."
+        tip = "Show new requests again (P)" if on else "Pause the list (P). Hookline keeps capturing."
         self.button.setToolTip(tip)
         self.button.setAccessibleName("Paused. Resume list" if on else "Pause list")
         self.go_on.setVisible(on)

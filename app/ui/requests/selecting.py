@@ -42,7 +42,7 @@ class Selecting(QObject):
         number = self._everything.number
         if number is not None:
             return f"Select all {number:,}"
-        return "Select all matches" if self._feed.query is not None else "Select all of this time"
+        return "Select all matches" if self._feed.query is not None else "Select all in this time range"
 
     @Slot()
     def _select_everything(self) -> None:

@@ -108,7 +108,7 @@ def test_headers_alone(program: Program, run: Run) -> None:
 
 def test_show_has_the_trailers(program: Program, run: Run) -> None:
     post(program, "/catch/orders", b"1\r\na\r\n0\r\nX-Sum: \x9b1\r\nhost: y\r\n\r\n", b"", chunked=True)
-    assert "\n\nTrailers, sent behind the body:\nX-Sum: \\x9b1\nhost: y\n\na\n" in run("show", newest(run)).out
+    assert "\n\nTrailers, sent after the body:\nX-Sum: \\x9b1\nhost: y\n\na\n" in run("show", newest(run)).out
     assert run("show", newest(run), "--json").json["trailers"] == [["X-Sum", "\x9b1"], ["host", "y"]]
     show = command("show", newest(run), "--raw", "--data-dir", str(program.folder))
     shown = subprocess.run(show, capture_output=True, check=True, cwd=ROOT).stdout

@@ -30,13 +30,13 @@ def test_objects_and_lists_fold_with_what_they_hold() -> None:
     body = json.dumps({"a": {"x": 1, "y": {}, "z": [1, 2]}, "none": [], "b": [{"n": 1}] * 3, "c": "x" * 5_000}).encode()
     lines = lines_of(body, "application/json")
     folds = folds_of(lines)
-    told = {lines[start].text.strip(): "".join(folds.label(start, lines)) for start in sorted(folds.regions)}
-    assert told == {
+    labels = {lines[start].text.strip(): "".join(folds.label(start, lines)) for start in sorted(folds.regions)}
+    assert labels == {
         "{": " 1 key },",  # of the three objects in the list, the last one
         '"a": {': " 3 keys },",
         '"z": [': " 2 items ]",
         '"b": [': " 3 items ],",
-    } | {"{": told["{"]}
+    } | {"{": labels["{"]}
     assert "".join(folds.label(0, lines)) == " 4 keys }"
     (first,) = [start for start in folds.regions if lines[start].text == '  "a": {']
     assert lines[folds.regions[first].end].text == "  },"

@@ -55,7 +55,7 @@ def test_an_encrypted_one_has_a_header_only() -> None:
     header = base64.urlsafe_b64encode(b'{"alg":"RSA-OAEP","enc":"A256GCM"}').rstrip(b"=").decode()
     (found,) = jwt.tokens(f"{header}.a2V5.aXY.dGV4dA.dGFn")
     assert (found.encrypted, found.payload) == (True, None)
-    assert token_lines(found, None)[-1].text == "Encrypted: only who has the key can read it."
+    assert token_lines(found, None)[-1].text == "Encrypted: readable only with the key."
 
 
 @pytest.mark.parametrize(

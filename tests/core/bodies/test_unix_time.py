@@ -1,4 +1,4 @@
-"""Numbers are told as times where that is likely: by digits, range and name."""
+"""Numbers are recognised as times by their digits, range and name."""
 
 from __future__ import annotations
 

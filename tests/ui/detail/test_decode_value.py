@@ -59,9 +59,9 @@ async def decoded(shown: PageDesk, code: CodeView, at: str) -> ValuePanel:
 
 def tooltip_at(code: CodeView, place: QPoint) -> str:
     QApplication.sendEvent(code.viewport(), QHelpEvent(QEvent.Type.ToolTip, place, code.viewport().mapToGlobal(place)))
-    told = QToolTip.text()
+    text = QToolTip.text()
     QToolTip.hideText()
-    return told
+    return text
 
 
 def test_a_value_is_decoded_below_the_body_by_keyboard(run: Run, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def current(code: CodeView) -> str:
     return code.textCursor().block().text().strip() if seen else ""
 
 
-async def told(body: BodyPane, text: str) -> None:
+async def shows(body: BodyPane, text: str) -> None:
     await until(lambda: not body.find_bar.looking and body.find_bar.count.text() == text)
 
 
@@ -60,7 +60,7 @@ def test_each_place_is_shown_in_the_view_in_use(run: Run, tmp_path: Path, group:
             body.views.chosen.emit(group)
             await until(lambda: body.loader.reader is not None and body.loader.reader.view is not None)
             find(shown, "needle")
-            await told(body, "1 of 3")
+            await shows(body, "1 of 3")
             for count, line in (
                 ("1 of 3", "Needle 1"),
                 ("2 of 3", "NEEDLE 2"),
@@ -68,7 +68,7 @@ def test_each_place_is_shown_in_the_view_in_use(run: Run, tmp_path: Path, group:
                 ("1 of 3", "Needle 1"),
             ):
                 await until(lambda line=line: line in current(body.code))
-                await told(body, count)
+                await shows(body, count)
                 enter(body)
             await until(lambda: "NEEDLE 2" in current(body.code))
             for line in ("Needle 1", "needle 3"):
@@ -90,7 +90,7 @@ def test_hex_and_tree_stay_what_they_are(run: Run, tmp_path: Path) -> None:
             body.views.chosen.emit("hex")
             await until(lambda: body.stack.currentWidget() is body.hex)
             find(shown, "needle")
-            await told(body, "1 of 3")
+            await shows(body, "1 of 3")
             for place in (ITEMS.index(b"Needle"), ITEMS.index(b"NEEDLE"), ITEMS.index(b"needle")):
                 first = body.hex.verticalScrollBar().value()
                 assert first <= place // ROW < first + body.hex.height() // 10
@@ -101,7 +101,7 @@ def test_hex_and_tree_stay_what_they_are(run: Run, tmp_path: Path) -> None:
             body.views.chosen.emit("tree")
             await until(lambda: body.tree.view.nodes.tree is not None)
             find(shown, "needle")
-            await told(body, "1 of 2")
+            await shows(body, "1 of 2")
             tree = body.tree.view
             assert tree.nodes.path(tree.currentIndex()) == "a[0].needle"
             enter(body)
@@ -117,7 +117,7 @@ def test_a_packed_body_is_searched_and_shown_as_well(run: Run, tmp_path: Path) -
             packed = await asyncio.to_thread(gzip.compress, LINE * 60_000 + b"needle\n" + LINE * 10_000, 1)
             await open_body(shown, packed, "text/plain", headers=(("Content-Encoding", "gzip"),))
             body = find(shown, "needle")
-            await told(body, "1 of 1")
+            await shows(body, "1 of 1")
             await until(lambda: current(body.code) == "needle")
             assert body.code.top_line() in range(59_950, 60_001)
 
@@ -133,7 +133,7 @@ def test_what_only_the_bytes_hold_can_be_seen_in_hex(run: Run, tmp_path: Path) -
             await until(body.find_bar.hex.isVisible)
             body.find_bar.hex.click()
             await until(lambda: body.stack.currentWidget() is body.hex)
-            await told(body, "1 of 1")
+            await shows(body, "1 of 1")
             # The view for bodies of this type is still the one it was.
             await open_body(shown, b"[1]", "application/json")
             assert body.stack.currentWidget() is body.code
@@ -149,9 +149,9 @@ def test_a_failed_read_is_reported_and_retried(run: Run, tmp_path: Path, monkeyp
             with monkeypatch.context() as broken:
                 broken.setattr(shown.desk.store.captures, "body", unreadable)
                 find(shown, "needle")
-                await told(body, "The rest could not be read")
+                await shows(body, "The rest could not be read")
             enter(body)
-            await told(body, "1 of 2")
+            await shows(body, "1 of 2")
             await until(lambda: "Needle 1" in current(body.code))
             (message,) = shown.desk.messages.waiting()
             shown.desk.messages.withdraw(message.key)
@@ -173,7 +173,7 @@ def test_esc_stops_and_another_body_ends_a_search(run: Run, tmp_path: Path) -> N
             assert (body.find_bar.isVisible(), body.find_bar.looking) == (True, False)
             await settle()
             body.find_bar.field.setText("nowhere else")
-            await told(body, "No matches")
+            await shows(body, "No matches")
             body.find_bar.field.setText("needle")
             await open_body(shown, b"short", "text/plain")
             await settle()
@@ -190,10 +190,10 @@ def test_more_places_than_are_counted_are_counted_on(run: Run, tmp_path: Path, m
         async with open_page(tmp_path) as shown:
             await open_body(shown, LINE * 6_000 + (b"needle " * 3 + b"\n" + LINE * 4_000) * 3, "text/plain")
             body = find(shown, "needle")
-            await told(body, "1 of 5+")
+            await shows(body, "1 of 5+")
             for _ in range(5):
                 enter(body)
-            await told(body, "6 of 9")
+            await shows(body, "6 of 9")
 
     run(check())
 

@@ -243,11 +243,11 @@ def test_a_delivery_of_another_request_is_not_shown_meanwhile(run: Run, tmp_path
             await choose_when_there(shown)
             await until(mirror.state.isVisible)
             second = await shown.desk.capture(shown.endpoint, target="/catch/x/second")
-            told: list[bool] = []
-            shown.detail.opened.connect(lambda _: told.append(mirror.state.isVisible()))
+            visible: list[bool] = []
+            shown.detail.opened.connect(lambda _: visible.append(mirror.state.isVisible()))
             shown.page.open_request(second.id)
-            await until(lambda: bool(told))
-            assert told == [False]
+            await until(lambda: bool(visible))
+            assert visible == [False]
             await until(lambda: mirror.state.isVisible() and mirror.url.text().endswith("/second"))
             (delivery,) = await shown.desk.store.deliveries.of_capture(second.id)
             await shown.desk.store.deliveries.finish(

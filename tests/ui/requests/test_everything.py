@@ -122,7 +122,7 @@ def test_what_comes_in_later_is_not_deleted(run: Run, tmp_path: Path) -> None:
             assert asked.windowTitle() == "Delete all 450 requests?"
             text = asked.text.text()
             assert text.startswith(f"This deletes 450 requests in “{shown.endpoint.name}”, received ")
-            assert "Requests that came in since you selected them are kept." in text
+            assert "Requests received since you selected them are kept." in text
             later = await shown.add()
             await until(lambda: not shown.page.bulk.busy and total(shown) == 2)
             await until(lambda: shown.ids() == [later.id, late.id])

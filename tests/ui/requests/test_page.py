@@ -222,7 +222,7 @@ def test_rows_and_tooltips_show_hostile_text_as_plain_text(run: Run, tmp_path: P
     summary = capture(target=hostile, complete=False, mirror=MirrorState.FAILED).summary()
     assert title_of(summary, {}).path == "/<img src=x>\\x1b[31m\\u202egpj"
     assert "\x1b" not in tooltip(summary, {})
-    assert "broke off" in tooltip(summary, {})
+    assert "disconnected" in tooltip(summary, {})
     assert "failed" in tooltip(summary, {})
 
     async def check() -> None:

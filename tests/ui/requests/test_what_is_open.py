@@ -247,9 +247,9 @@ def test_what_is_open_and_deleted_is_still_shown_and_says_so(
             assert unread(shown) == 3
             detail = shown.detail
             await until(lambda: '"n": 1' in detail.body.code.toPlainText())
-            told = await ends(shown)
+            reason = await ends(shown)
             await until(detail.deleted_bar.isVisible)
-            assert detail.deleted_bar.text.text() == f"{told} You can still read and copy what is shown here."
+            assert detail.deleted_bar.text.text() == f"{reason} You can still read and copy what is shown here."
             await settle()
             assert opened(shown, mine)
             assert '"n": 1' in detail.body.code.toPlainText()
@@ -262,7 +262,7 @@ def test_what_is_open_and_deleted_is_still_shown_and_says_so(
                 QTest.keyClick(detail.tabs, key)
                 await settle()
                 assert shown.page._toast.isVisible(), key
-                assert told in shown.page._toast._text.text()
+                assert reason in shown.page._toast._text.text()
             assert not detail.head.note.writing
             assert not shown.page.findChildren(Question)
             detail.body.views.chosen.emit("hex")
