@@ -41,9 +41,9 @@ class ActivityStrip(QFrame):
         self.summary = ElidedLabel("", "small", self)
         self.chip = Button("", theme, self, icon="close")
         self.chip.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-        self.chip.setStyleSheet("QPushButton { min-height: 20px; padding: 0 8px; border-radius: 11px; }")
+        self.chip.setProperty("part", "chip")
         self.chip.hide()
-        self.spans = Segmented(SHORT, theme, self, compact=True)
+        self.spans = Segmented(SHORT, self, compact=True)
         self.spans.take(Span.HOUR)
         for span, text in LONG.items():
             self.spans.explain(span, text)

@@ -62,7 +62,7 @@ class BodyPane(QWidget):
         self._source: BodySource | None = None
         self._taken: dict[str, Group] = {}
         self.loader = BodyLoader(tasks, self)
-        self.views = Segmented(VIEWS, theme, self)
+        self.views = Segmented(VIEWS, self)
         for rare in RARE:
             self.views.set_shown(rare, False)
         self.kind = ElidedLabel("", "small", self)

@@ -57,6 +57,7 @@ class CodeView(QPlainTextEdit):
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setProperty("frameless", True)
+        self.setProperty("part", "code")
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
@@ -215,9 +216,6 @@ class CodeView(QPlainTextEdit):
         text = self._theme.body_text
         font = mono_font(text.size)
         self.setFont(font)
-        self.setStyleSheet(
-            f"QPlainTextEdit, QPlainTextEdit:focus {{ border: none; padding: 0; font-size: {text.size}px; }}"
-        )
         self.setTabStopDistance(TAB * QFontMetrics(font).horizontalAdvance(" "))
         widget = QPlainTextEdit.LineWrapMode.WidgetWidth
         self.setLineWrapMode(widget if text.wrap else QPlainTextEdit.LineWrapMode.NoWrap)

@@ -50,10 +50,7 @@ class CsvView(QTableView):
         self.setTabKeyNavigation(False)
         self.setCornerButtonEnabled(False)
         self.setAccessibleName("Body as a table")
-        self.setStyleSheet(
-            "QTableView::item { border: none; padding: 0 8px; } QHeaderView::section { padding: 0 8px; }"
-            " QHeaderView::section:vertical { min-height: 0; }"
-        )
+        self.setProperty("part", "cells")
         numbers, names = self.verticalHeader(), self.horizontalHeader()
         numbers.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         numbers.setDefaultSectionSize(metrics.ROW_DENSE)

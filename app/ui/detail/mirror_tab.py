@@ -49,7 +49,7 @@ class MirrorTab(QWidget):
         self.facts = label("", "small", self)
         self.reason = label("", "error", self, wrap=True)
         self.reason.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.parts = Segmented((("body", "Response body"), ("headers", "Response headers")), theme, self)
+        self.parts = Segmented((("body", "Response body"), ("headers", "Response headers")), self)
         self.body = BodyPane(theme, tasks, self, "The response has no body")
         self.headers = PairsView(("Name", "Value"), theme, self, COPY)
         self.headers.setAccessibleName("Response headers")

@@ -65,9 +65,7 @@ class PairsView(QTableView):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setStyleSheet(
-            "QHeaderView::section { padding: 0 12px; } QHeaderView::section:first { padding-left: 16px; }"
-        )
+        self.setProperty("part", "pairs")
         self.verticalHeader().hide()
         self.verticalHeader().setMinimumSectionSize(20)
         self.verticalHeader().setDefaultSectionSize(metrics.ROW_DENSE)

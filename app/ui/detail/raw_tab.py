@@ -82,7 +82,7 @@ class RawView(QWidget):
         self._capture: Capture | None = None
         self._source: BodySource | None = None
         self.loader = RawLoader(tasks, self)
-        self.views = Segmented((("text", "Text"), ("hex", "Hex")), theme, self)
+        self.views = Segmented((("text", "Text"), ("hex", "Hex")), self)
         self.views.take("text")
         self.facts = ElidedLabel("", "small", self)
         self.search = IconButton("search", "Find in request (Ctrl+F)", theme, self)

@@ -8,31 +8,16 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QFrame, QHBoxLayout, QToolButton, QWidget
 
-from app.ui.theme.theme import Theme
-from app.ui.theme.tokens import Tokens
-
-_STYLE = """
-QFrame#segmented {{ background: {pressed}; border: none; border-radius: 6px; }}
-QFrame#segmented QToolButton {{ background: transparent; color: {muted}; border: 1px solid transparent;
-    border-radius: 4px; padding: {padding}; min-height: {height}px; font-size: 12px; font-weight: 500; }}
-QFrame#segmented QToolButton:hover {{ color: {text}; }}
-QFrame#segmented QToolButton:checked {{ background: {surface}; color: {text}; border-color: {border}; }}
-QFrame#segmented QToolButton:focus {{ border-color: {accent}; }}
-QFrame#segmented QToolButton:disabled {{ color: {disabled}; }}
-"""
-
 
 class Segmented(QFrame):
     """`chosen` carries the key that the user took. Tab comes to the one taken, the arrows to its neighbours."""
 
     chosen = Signal(str)
 
-    def __init__(
-        self, choices: Sequence[tuple[str, str]], theme: Theme, parent: QWidget, *, compact: bool = False
-    ) -> None:
+    def __init__(self, choices: Sequence[tuple[str, str]], parent: QWidget, *, compact: bool = False) -> None:
         super().__init__(parent)
-        self.setObjectName("segmented")
-        self._theme, self._compact = theme, compact
+        self.setProperty("part", "segmented")
+        self.setProperty("compact", compact)
         self._group = QButtonGroup(self)
         self._buttons: dict[str, _Choice] = {}
         row = QHBoxLayout(self)
@@ -50,8 +35,6 @@ class Segmented(QFrame):
             row.addWidget(button)
         self._group.buttonClicked.connect(self._clicked)
         self._group.buttonToggled.connect(self._lead_tab)
-        theme.changed.connect(self._dress)
-        self._dress(theme.tokens)
 
     def take(self, key: str) -> None:
         """Show `key` as the one taken, without `chosen`."""
@@ -95,22 +78,6 @@ class Segmented(QFrame):
     @Slot(QAbstractButton)
     def _clicked(self, button: QAbstractButton) -> None:
         self.chosen.emit(str(button.property("key")))
-
-    @Slot(object)
-    def _dress(self, tokens: Tokens) -> None:
-        self.setStyleSheet(
-            _STYLE.format(
-                padding="1px 3px" if self._compact else "2px 7px",
-                height=16 if self._compact else 18,
-                pressed=tokens.pressed,
-                muted=tokens.text_muted,
-                text=tokens.text,
-                surface=tokens.surface_raised,
-                border=tokens.border_strong,
-                accent=tokens.accent,
-                disabled=tokens.text_disabled,
-            )
-        )
 
 
 class _Choice(QToolButton):

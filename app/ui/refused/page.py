@@ -215,7 +215,7 @@ class RefusedPage(QWidget):
         split.setObjectName("refused")
         split.setChildrenCollapsible(False)
         split.setHandleWidth(metrics.SPACE_3)
-        split.setStyleSheet("QSplitter::handle { background: transparent; }")  # the gap between two cards
+        split.setProperty("part", "gap")  # between two cards
         split.addWidget(card)
         split.addWidget(self.raw)
         split.setStretchFactor(0, 1)

@@ -23,8 +23,7 @@ class NewestPill(Button):
         # Not on the viewport, which takes what lies on it along when it scrolls.
         super().__init__("", theme, rows, kind="primary", icon="up")
         self._list, self._feed, self._pause = rows, feed, pause
-        self.setObjectName("pill")
-        self.setStyleSheet("#pill { border-radius: 14px; min-height: 26px; padding: 0 14px 0 10px; }")
+        self.setProperty("part", "pill")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.clicked.connect(rows.go_to_newest)
         feed.held_changed.connect(self.look)

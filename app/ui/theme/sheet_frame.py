@@ -28,6 +28,30 @@ QFrame[part="bar"] QPushButton { background: $surface; min-height: 26px; }
 QFrame[part="bar"] QPushButton:hover { background: $hover; }
 QFrame[part="bar"] QPushButton[kind="link"] { background: transparent; min-height: 22px; }
 
+QFrame[part="segmented"] { background: $pressed; border: none; border-radius: 6px; }
+QFrame[part="segmented"] QToolButton {
+    background: transparent; color: $text_muted; border: 1px solid transparent; border-radius: 4px;
+    padding: 2px 7px; min-height: 18px; font-size: 12px; font-weight: 500;
+}
+QFrame[part="segmented"][compact="true"] QToolButton { padding: 1px 3px; min-height: 16px; }
+QFrame[part="segmented"] QToolButton:hover { color: $text; }
+QFrame[part="segmented"] QToolButton:checked {
+    background: $surface_raised; color: $text; border-color: $border_strong;
+}
+QFrame[part="segmented"] QToolButton:focus { border-color: $accent; }
+QFrame[part="segmented"] QToolButton:disabled { color: $text_disabled; }
+
+QPlainTextEdit[part="code"], QPlainTextEdit[part="code"]:focus { border: none; padding: 0; }
+QTableView[part="pairs"] QHeaderView::section { padding: 0 12px; }
+QTableView[part="pairs"] QHeaderView::section:first { padding-left: 16px; }
+QTableView[part="cells"]::item { border: none; padding: 0 8px; }
+QTableView[part="cells"] QHeaderView::section { padding: 0 8px; }
+QTableView[part="cells"] QHeaderView::section:vertical { min-height: 0; }
+QSplitter[part="gap"]::handle, QSplitter[part="gap"]::handle:hover { background: transparent; }
+
+QPushButton[part="chip"] { min-height: 20px; padding: 0 8px; border-radius: 11px; }
+QPushButton[part="pill"] { min-height: 26px; padding: 0 14px 0 10px; border-radius: 14px; }
+
 QListView[part="found"] { background: $surface_raised; border: none; }
 QListView[part="sidebar"] { background: transparent; border: none; }
 """
