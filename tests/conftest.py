@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import signal
+import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +27,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse samples that are in no folder, and compile the program.
+    """Refuse samples that are in no folder, and compile the program and the tests.
 
-    A hundred tests start it as a process. Where Python may not write bytecode, each start would compile it anew.
+    A hundred tests start the program as a process. Where Python may not write bytecode, each start would compile it
+    anew, and each process of xdist all tests, which takes longer than to collect them.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # What a shell starts in the background ignores Ctrl-C, and so would every program that a test starts.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):  # once, before xdist starts its processes
         compileall.compile_dir(ROOT / "app", quiet=2)
+    sys.dont_write_bytecode = False  # of the tests; pytest alone can compile them
     folder = config.getoption("--samples")
     if folder and not Path(folder).is_dir():
         raise pytest.UsageError(f"--samples: {folder} is no folder.")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Python looks for no garbage while the tests are collected, which all stay, nor among them later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
