@@ -55,6 +55,20 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"), name(path))
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All of the file; a dozen tests look through it."""
+    return tuple(ast.walk(tree(path)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget() -> Iterator[None]:
+    """Half a million objects would hold up each garbage collection in the tests that follow."""
+    yield
+    nodes.cache_clear()
+    tree.cache_clear()
+
+
 def imported(node: ast.AST) -> list[str]:
     """The modules an import statement names."""
     if isinstance(node, ast.Import):
@@ -68,7 +82,7 @@ def imported(node: ast.AST) -> list[str]:
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
     """Line and module of each import anywhere in the file."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         for module in imported(node):
             yield node.lineno, module  # type: ignore[attr-defined]
 
@@ -87,7 +101,7 @@ def refusal(path: Path, module: str) -> str | None:
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in ast.walk(tree(path)) if isinstance(node, Function))
+    return (node for node in nodes(path) if isinstance(node, Function))
 
 
 def lines(path: Path) -> list[str]:
@@ -155,7 +169,7 @@ def test_files_functions_and_classes_stay_small() -> None:
             length = (function.end_lineno or function.lineno) - function.lineno + 1
             if length > MAX_FUNCTION:
                 wrong.append(f"{name(path)}:{function.lineno}: {function.name} has {length} lines of {MAX_FUNCTION}")
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 methods = sum(isinstance(member, Function) for member in node.body)
                 if methods > MAX_METHODS:
@@ -179,7 +193,7 @@ def test_no_dialog_blocks_in_a_loop_of_its_own() -> None:
         f"{name(path)}:{node.lineno}: use open() and await its finished signal"
         for path in MODULES
         if room(path) in ("ui", "top") and name(path) not in MAY_BLOCK
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("exec", "exec_")
     ]
     assert not wrong, "\n".join(wrong)
@@ -189,7 +203,7 @@ def test_every_task_is_named_and_kept() -> None:
     """asyncio holds tasks weakly: one whose reference is dropped may vanish in the middle."""
     wrong = []
     for path in MODULES:
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             call = node.value if isinstance(node, ast.Expr) else node
             if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
                 continue
@@ -209,7 +223,7 @@ def test_no_loop_waits_by_gather() -> None:
     wrong = [
         f"{name(path)}:{node.lineno}: use asyncio.wait"
         for path in MODULES
-        for loop in ast.walk(tree(path))
+        for loop in nodes(path)
         if isinstance(loop, ast.While)
         for node in ast.walk(loop)
         if isinstance(node, ast.Await) and "gather" in ast.unparse(node.value).partition("(")[0]
@@ -222,7 +236,7 @@ def test_nothing_waits_by_wait_for() -> None:
     wrong = [
         f"{name(path)}:{node.lineno}: use asyncio.timeout"
         for path in MODULES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute) and node.attr == "wait_for"
     ]
     assert not wrong, "\n".join(wrong)
@@ -234,7 +248,7 @@ def test_sql_numbers_no_placeholder() -> None:
         f"{name(path)}:{node.lineno}: {node.value}"
         for path in MODULES
         if room(path) == "db"
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"\?\d", node.value)
     ]
     assert not wrong, "\n".join(wrong)
