@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app import __version__, children
+from app import __version__
 from app.cli.errors import Exit
-from app.cli.main import ApiAddress, CliDoors
+from app.cli.main import ApiAddress, CliServices
 from app.cli.main import main as run_command_line
 from app.cli.options import SelftestOptions, ServeOptions, WindowOptions
 from app.core.errors import HooklineError
-from app.core.wishes import Asked
-from app.display import why_no_display
-from app.program import portable_folder
-from app.qt_libraries import speak_utf8, tell_on_desktop, why_no_qt
+from app.core.launch_request import LaunchRequest
+from app.system import child_environment
+from app.system.display import why_no_display
+from app.system.installation import portable_folder
+from app.system.qt_libraries import speak_utf8, tell_on_desktop, why_no_qt
 
 if TYPE_CHECKING:
-    from app.windowed import Ready
+    from app.gui import Ready
 
 DRAW = "--draw"
 """What the packaged window starts itself with to have something drawn: not for people."""
@@ -36,8 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if argv is None else argv
     if list(given) == [DRAW]:
         return _draw()
-    children.set_them_free()
-    doors = CliDoors(
+    child_environment.set_them_free()
+    services = CliServices(
         serve=_serve,
         window=show_window,
         open_api=_open_api,
@@ -47,11 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         stored_ids=_stored_ids,
         require_database=_require_database,
     )
-    return run_command_line(given, doors)
+    return run_command_line(given, services)
 
 
 def _draw() -> int:
-    from app.ui.detail.drawing_process import main as draw  # start-up time, and Qt: for this process alone
+    from app.ui.request.body.render_process import main as draw  # start-up time, and Qt: for this process alone
 
     return draw()
 
@@ -63,7 +64,7 @@ def _require_database(folder: Path) -> None:
 
 
 def _serve(options: ServeOptions) -> int:
-    from app.headless import run_headless  # start-up time: `hookline version` needs no server
+    from app.serve import run_headless  # start-up time: `hookline version` needs no server
 
     return run_headless(options)
 
@@ -86,9 +87,9 @@ def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None
     load_qt()
     from app.ui.single_instance import ask  # after it
 
-    if ask(options.data_dir, Asked(__version__, options.wish)):
+    if ask(options.data_dir, LaunchRequest(__version__, options.wish)):
         return 0
-    from app.windowed import run_window  # start-up time, see above
+    from app.gui import run_window  # start-up time, see above
 
     return run_window(options, on_ready)
 
@@ -102,7 +103,7 @@ def _tell(lacking: str) -> int:
 
 
 def _selftest(options: SelftestOptions) -> int:
-    from app.selftest import run_selftest  # start-up time: other commands need none of it
+    from app.selftest.run import run_selftest  # start-up time: other commands need none of it
 
     return run_selftest(options)
 

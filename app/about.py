@@ -11,11 +11,12 @@ from ipaddress import ip_address
 from pathlib import Path
 from sqlite3 import sqlite_version
 
-from app import __version__, program
+from app import __version__
 from app.application import EVERY_ADDRESS, Application
 from app.core.about import Component, Fact, duration_text, report_text, without_home
-from app.core.wording import size_text, use_text
-from app.licences import components
+from app.core.text import size_text, use_text
+from app.system import installation
+from app.system.licences import components
 
 DESKTOP = ("XDG_CURRENT_DESKTOP", "XDG_SESSION_DESKTOP", "DESKTOP_SESSION")
 
@@ -93,17 +94,17 @@ class About:
 
 def how_it_runs() -> str:
     """In words: from source, packaged, portable, an AppImage or one file; and where that lies."""
-    if not program.is_bundle():
+    if not installation.is_bundle():
         root = Path(__file__).resolve().parent.parent
         return f"Python package, {root}" if root.name == "site-packages" else f"from source, {root}"
-    path = program.executable()
-    if program.portable_mark():
+    path = installation.executable()
+    if installation.portable_mark():
         return f"portable program, {path}"
     if path != Path(sys.executable):
         return f"AppImage, {path}"
     # A program that is one file unpacks itself to a temporary folder; otherwise its parts lie beside or below it.
     parts = Path(getattr(sys, "_MEIPASS", path.parent))
-    if not parts.is_relative_to(program.folder_of(path)):
+    if not parts.is_relative_to(installation.folder_of(path)):
         return f"one-file program, {path}"
     return f"packaged program, {path}"
 

@@ -18,22 +18,23 @@ from typing import Any
 
 import msgspec
 
-from app import __version__, program, runtime
+from app import __version__
 from app.core.errors import DataFolderError, InvalidFieldsError, PortInUseError
 from app.core.events import Bus, DatabaseDamaged, FileTrouble, SettingsChanged, StorageTrouble
 from app.core.model import Endpoint
 from app.core.own_urls import CAPTURE_PATH
 from app.core.providers import catalogue
+from app.core.resources import resource
 from app.core.settings import Settings, check
-from app.db import settings_file
+from app.db import runtime_file, settings_file
 from app.db.folder import FolderHold, hold_folder, require_database
 from app.db.store import Store
-from app.server.api import ApiDoors, ApiServer
+from app.server.api import ApiServer, ApiServices
 from app.server.api.token import load_or_make
 from app.server.capture import CaptureServer
 from app.server.forward import Forwarder
 from app.server.refused import RefusedLog
-from app.ui.theme.resources import resource
+from app.system import installation
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ class Application:
 
         MissingDatabaseError when the database was there once, unless a `new_database` is asked for.
         """
-        self.hold = hold_folder(self.folder, program.portable_note(self.folder))
+        self.hold = hold_folder(self.folder, installation.portable_note(self.folder))
         try:
             if not new_database:
                 require_database(self.folder)
@@ -133,7 +134,7 @@ class Application:
         if self._capture is not None:
             await self._capture.stop()
         if self._opened:
-            self.store.hurry()
+            self.store.begin_shutdown()
         if self._forwarder is not None:
             await self._forwarder.stop()
         if self._api is not None:
@@ -143,7 +144,7 @@ class Application:
         if self._opened:
             self._opened = False
             await self.store.close()
-            runtime.remove(self.folder)
+            runtime_file.remove(self.folder)
             self.hold.release(unchecked=self.hold.was_left and not self.store.integrity.sound)
 
     # -- addresses ------------------------------------------------------------------------------------------------
@@ -261,9 +262,9 @@ class Application:
         await server.start(settings.host, settings.port)
         return server
 
-    def _api_doors(self) -> ApiDoors:
+    def _api_doors(self) -> ApiServices:
         store = self.store
-        return ApiDoors(
+        return ApiServices(
             endpoints=store.endpoints,
             captures=store.captures,
             deliveries=store.deliveries,
@@ -284,9 +285,11 @@ class Application:
 
     def _write_runtime(self) -> None:
         capture_url = self.local_base() if self.listening else None
-        running = runtime.Runtime(pid=os.getpid(), capture_url=capture_url, api_url=self.api_url, window=self._window)
+        running = runtime_file.Runtime(
+            pid=os.getpid(), capture_url=capture_url, api_url=self.api_url, window=self._window
+        )
         try:
-            runtime.write(self.folder, running)
+            runtime_file.write(self.folder, running)
         except DataFolderError as error:
             self._tell_files(str(error))
         else:
@@ -296,7 +299,7 @@ class Application:
         if trouble == self.file_trouble:
             return
         self.file_trouble = trouble
-        log.warning("%s", trouble or f"{self.folder / runtime.FILE_NAME} is written again.")
+        log.warning("%s", trouble or f"{self.folder / runtime_file.FILE_NAME} is written again.")
         self.bus.publish(FileTrouble(reason=trouble))
 
     def _note_trouble(self, event: StorageTrouble) -> None:

@@ -13,11 +13,11 @@ from app.application import Application
 from app.core.errors import HooklineError
 from app.core.events import Captured, Refused
 from app.core.model import Endpoint
-from app.core.sent_test import SentTest
-from app.server.forward.loading import load
+from app.core.test_result import SentTest
+from app.server.forward.lazy_import import load
 
 if TYPE_CHECKING:
-    from app.server.probe import ProbeRequest
+    from app.server.test_request import ProbeRequest
 
 ARRIVAL_S = 1.0
 """An arrival is normally known before its response is sent, unless this process is busy."""
@@ -28,8 +28,8 @@ async def send_test(application: Application, endpoint: Endpoint) -> SentTest:
 
     HooklineError says what failed, and whether the local port accepts requests.
     """
-    await load("app.server.probe")
-    from app.server.probe import TIMEOUT_MS, ProbeRequest, send_test_request  # loaded by now
+    await load("app.server.test_request")
+    from app.server.test_request import TIMEOUT_MS, ProbeRequest, send_test_request  # loaded by now
 
     timeout_ms = TIMEOUT_MS + endpoint.reply.delay_ms
     base, local = application.settings.base_url, application.local_base().partition("://")[2]
@@ -60,7 +60,7 @@ async def send_test(application: Application, endpoint: Endpoint) -> SentTest:
 
 
 async def _local_state(application: Application, local: str) -> str:
-    from app.server.probe import accepts  # loaded by now
+    from app.server.test_request import accepts  # loaded by now
 
     address = application.listening
     if address is None:

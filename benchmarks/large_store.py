@@ -13,9 +13,9 @@ from typing import Any
 from app.core.clock import now_us
 from app.core.ids import uuid7
 from app.core.model import Capture, EndpointDraft, MirrorState, Plan
-from app.db.bulk import encode_headers, insert
 from app.db.connection import FILE_NAME, open_writer
-from app.db.raw import raw
+from app.db.insert import encode_headers, insert
+from app.db.raw_sql import raw
 from app.db.schema import NOBODY
 from app.db.storage_use import request_bytes
 from app.db.store import Store

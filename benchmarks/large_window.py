@@ -18,10 +18,10 @@ from pathlib import Path
 
 from app.cli.options import WindowOptions
 from app.core.model import PageKey
-from app.db.search.steps import top
-from app.ui.frame.sidebar import ALL_REQUESTS
-from app.ui.requests.feed import RequestFeed
-from app.windowed import Ready, run_window
+from app.db.search.scan import top
+from app.gui import Ready, run_window
+from app.ui.requests.list.feed import RequestFeed
+from app.ui.shell.sidebar import ALL_REQUESTS
 from benchmarks import start
 from benchmarks.lines import Line
 from benchmarks.programs import ROOT, BenchError

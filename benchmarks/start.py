@@ -27,7 +27,7 @@ from benchmarks.screen import with_screen
 
 if TYPE_CHECKING:  # what a start imports is a part of what is measured
     from app.application import Application
-    from app.windowed import Ready
+    from app.gui import Ready
 
 NAME = "from the start of the process to painted and answering"
 ROUNDS = 5

@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from app.core.bodies.far_search import FarSearch
-from app.core.bodies.languages import type_of
-from app.core.bodies.multipart import first_boundary
-from app.core.bodies.reading import CHUNK, BodyReader
+from app.core.bodies.body_reader import CHUNK, BodyReader
+from app.core.bodies.body_search import FarSearch
+from app.core.bodies.formats.languages import type_of
+from app.core.bodies.formats.multipart_reader import first_boundary
 from app.core.bodies.resume import BEFORE
 
 LINES = 3_000
@@ -55,7 +55,7 @@ def show(body: bytes, name: str) -> Row:
     told, raised, far_on = "", False, None
     try:
         while not reader.done:
-            if reader.hungry:
+            if reader.needs_input:
                 reader.feed(body[at : at + CHUNK], at + CHUNK >= len(body))
                 at += CHUNK
             lines += len(reader.lines(LINES))

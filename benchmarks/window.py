@@ -15,7 +15,7 @@ from time import monotonic
 from PySide6.QtCore import QObject, Qt, QTimer
 
 from app.cli.options import WindowOptions
-from app.windowed import Ready, run_window
+from app.gui import Ready, run_window
 
 BEAT_MS = 1
 KEPT_S = 0.005

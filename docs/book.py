@@ -18,11 +18,11 @@ from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
 from app.core.activity.bar import EMPTY
 from app.core.clock import now_us
 from app.core.model import Endpoint
+from app.gui import Ready
 from app.server.capture import incoming
-from app.ui.desktop.choices import NotifyMenu
-from app.ui.detail.detail_pane import BODY, MIRROR
+from app.ui.desktop.notification_settings import NotifyMenu
+from app.ui.request.request_pane import BODY, MIRROR
 from app.ui.theme.theme import Choice
-from app.windowed import Ready
 from docs import picture_data
 
 SIZES = ((1280, 800), (1920, 1080))

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from app.core.activity.axis import Span
 from app.core.model import Endpoint
-from app.db.search import meter, searching
-from app.ui.commands.sheet import ShortcutSheet
-from app.ui.search.saved import NameDialog
+from app.db.search import scan_progress, search
+from app.ui.commands.shortcuts_dialog import ShortcutsDialog
+from app.ui.requests.filter.saved import NameDialog
 from docs import picture_data
 from docs.book import SIZES, SMALL, Book
 
@@ -76,11 +76,11 @@ def _offer(book: Book) -> None:
 
 async def _slow(book: Book, stripe: Endpoint) -> None:
     """A search that takes long: one request at a time is looked at, as if there were a million."""
-    steps = {name: getattr(searching, name) for name in ("FIRST_ROWS", "LEAST_ROWS", "MOST_ROWS")}
+    steps = {name: getattr(search, name) for name in ("FIRST_ROWS", "LEAST_ROWS", "MOST_ROWS")}
     await book.fill(stripe, [picture_data.stripe(book.rng) for _ in range(500)], minutes=50)
     for name in steps:
-        setattr(searching, name, 1)
-    every, meter.EVERY_S = meter.EVERY_S, 0.0
+        setattr(search, name, 1)
+    every, scan_progress.EVERY_S = scan_progress.EVERY_S, 0.0
     try:
         await book.show(stripe)
         book.page.filter.bar.set_text("/customer9[0-9]7@never/")
@@ -90,9 +90,9 @@ async def _slow(book: Book, stripe: Endpoint) -> None:
         QTest.keyClick(book.page.filter.bar.line, Qt.Key.Key_Escape)
         await book.save("filter-stopped")
     finally:
-        meter.EVERY_S = every
+        scan_progress.EVERY_S = every
         for name, rows in steps.items():
-            setattr(searching, name, rows)
+            setattr(search, name, rows)
     book.page.filter.bar.clear()
     await book.counted()
 
@@ -151,4 +151,4 @@ async def _palette(book: Book, stripe: Endpoint) -> None:
     palette.leave()
     book.window.commands.sheet.open()
     await book.save("shortcuts", SIZES)
-    book.dialog(ShortcutSheet).reject()
+    book.dialog(ShortcutsDialog).reject()

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QScrollArea
 from app.core.model import Endpoint
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
-from app.ui.detail.detail_pane import BODY
-from app.ui.forms.endpoint_dialog import EndpointDialog
-from app.ui.frame.sidebar import DASHBOARD
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from app.ui.messages import Message
+from app.ui.request.request_pane import BODY
 from app.ui.settings.dialog import SettingsDialog
+from app.ui.shell.sidebar import DASHBOARD
 from app.ui.widgets.question import Question
 from docs import picture_data
 from docs.book import SIZES, Book

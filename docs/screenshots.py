@@ -29,12 +29,12 @@ from PySide6.QtGui import QIcon
 
 from app.cli.options import WindowOptions
 from app.core.model import Endpoint
-from app.ui import main_window
+from app.gui import Ready, run_window
 from app.ui.dashboard.page import MEASURE_MS
 from app.ui.desktop.tray import SystemTray
-from app.ui.detail.detail_pane import BODY, MIRROR, TABS
-from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
-from app.windowed import Ready, run_window
+from app.ui.request.request_pane import BODY, MIRROR, TABS
+from app.ui.shell import main_window
+from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from docs import book_bodies, book_filters, book_hand, picture_data
 from docs.book import SIZES, Book
 

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from app import __version__, about, licences, program
+from app import __version__, about
 from app.about import About, how_it_runs, system_facts
 from app.application import Application
 from app.core.about import duration_text, report_text, without_home
 from app.core.model import Auth, EndpointDraft, Reply
 from app.core.settings import Settings
+from app.system import installation, licences
 from tests import factories
 
 ROOT = Path(__file__).parent.parent
@@ -146,7 +147,7 @@ class TestHowItRuns:
         assert how_it_runs() == f"packaged program, {own}"
         monkeypatch.setattr(sys, "_MEIPASS", "/tmp/_MEI123", raising=False)
         assert how_it_runs() == f"one-file program, {own}"
-        (tmp_path / program.PORTABLE_MARK).touch()
+        (tmp_path / installation.PORTABLE_MARK).touch()
         assert how_it_runs() == f"portable program, {own}"
 
 

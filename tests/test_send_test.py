@@ -13,9 +13,9 @@ import pytest
 
 from app.application import Application
 from app.core.errors import HooklineError
-from app.core.sent_test import SentTest, sent_text
+from app.core.test_result import SentTest, sent_text
 from app.send_test import send_test
-from app.server.probe import HEADER
+from app.server.test_request import HEADER
 from tests.factories import draft
 
 ANY_PORT = {"port": 0, "api_port": 0}
@@ -160,7 +160,7 @@ async def test_a_way_back_that_fails_is_told_apart(application: Application) -> 
 async def test_a_slow_reply_of_the_endpoint_is_waited_for(
     application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.server.probe.TIMEOUT_MS", 100)
+    monkeypatch.setattr("app.server.test_request.TIMEOUT_MS", 100)
     slow = draft()
     slow = msgspec.structs.replace(slow, reply=msgspec.structs.replace(slow.reply, delay_ms=200))
     endpoint = await application.store.endpoints.create(slow)

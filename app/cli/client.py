@@ -12,7 +12,7 @@ from urllib.parse import quote
 import httpx
 
 from app.cli.errors import CliError, Exit
-from app.cli.ports import ApiAddress
+from app.cli.services import ApiAddress
 from app.cli.views import (
     AccountView,
     DeliveryView,

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from app.cli.options import default_folder
 from app.cli.output import Output
-from app.cli.ports import CliDoors
 from app.cli.request_id import LAST
+from app.cli.services import CliServices
 from app.cli.text import visible
 from app.core.errors import HooklineError
 
@@ -23,14 +23,14 @@ OPTION = "--data-dir"
 TARGET_MAX = 60
 
 
-def complete(arguments: Sequence[str], doors: CliDoors) -> None:
+def complete(arguments: Sequence[str], services: CliServices) -> None:
     """Print what the word may become."""
     if len(arguments) < 2:
         return
     kind, word, *line = arguments
     with contextlib.suppress(HooklineError, OSError, RuntimeError, ValueError):
-        folder = (_named_folder(line) or default_folder(doors.portable_folder())).expanduser().absolute()
-        names = doors.stored_slugs(folder) if kind == SLUGS else doors.stored_ids(folder, word.lower())
+        folder = (_named_folder(line) or default_folder(services.portable_folder())).expanduser().absolute()
+        names = services.stored_slugs(folder) if kind == SLUGS else services.stored_ids(folder, word.lower())
         if kind == IDS:
             names = [(LAST, "the newest request"), *names]
         out = Output().out

@@ -9,10 +9,10 @@ from typing import Any
 
 from app.cli.errors import CliError, Exit
 from app.cli.options import ServeOptions, WindowOptions
+from app.core.launch_request import link_or_broken
 from app.core.links import BrokenLink, LinkError, parse_link
 from app.core.rules import name_error
 from app.core.settings import Settings, check
-from app.core.wishes import link_or_broken
 
 NAMES = ("port", "host", "api_port", "base_url")
 SERVE_EXAMPLES = (

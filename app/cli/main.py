@@ -19,15 +19,15 @@ from app.cli.errors import CliError, Exit
 from app.cli.options import default_folder
 from app.cli.output import Output
 from app.cli.parser import SERVE, VERSION, WINDOW, parse
-from app.cli.ports import ApiAddress, CliDoors
+from app.cli.services import ApiAddress, CliServices
 from app.core.errors import HooklineError
 
-__all__ = ["ApiAddress", "CliDoors", "main"]
+__all__ = ["ApiAddress", "CliServices", "main"]
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def main(arguments: Sequence[str], doors: CliDoors) -> int:
+def main(arguments: Sequence[str], services: CliServices) -> int:
     """Run the command; the answer is the process's exit code."""
     _stand_in_for_closed_streams()
     for stream in (sys.stdout, sys.stderr):
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str], doors: CliDoors) -> int:
             # A terminal that cannot show a character is no reason to fail.
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _begin(list(arguments), doors)
+        code = _begin(list(arguments), services)
         sys.stdout.flush()
     except HooklineError as error:
         return _tell(error)
@@ -58,11 +58,11 @@ def main(arguments: Sequence[str], doors: CliDoors) -> int:
     return code
 
 
-def _begin(arguments: list[str], doors: CliDoors) -> int:
+def _begin(arguments: list[str], services: CliServices) -> int:
     if arguments[:1] == [COMPLETE]:
-        complete(arguments[1:], doors)
+        complete(arguments[1:], services)
         return Exit.DONE
-    return _run(parse(arguments), doors)
+    return _run(parse(arguments), services)
 
 
 def _tell(error: HooklineError) -> int:
@@ -89,7 +89,7 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _run(options: argparse.Namespace, doors: CliDoors) -> int:
+def _run(options: argparse.Namespace, services: CliServices) -> int:
     out = Output(options.as_json)
     if options.command == VERSION:
         if out.as_json:
@@ -98,28 +98,28 @@ def _run(options: argparse.Namespace, doors: CliDoors) -> int:
             out.line(f"hookline {__version__}")
         return Exit.DONE
     if options.command == selftest.NAME:
-        return doors.selftest(selftest.options_of(options))
-    folder = _folder(options, doors)
+        return services.selftest(selftest.options_of(options))
+    folder = _folder(options, services)
     if options.command == WINDOW:
-        return doors.window(listening.window(options, folder))
+        return services.window(listening.window(options, folder))
     if options.command == SERVE:
-        return doors.serve(listening.serve(options, folder))
+        return services.serve(listening.serve(options, folder))
     import asyncio  # start-up time: `hookline version` needs neither the loop nor HTTP
 
-    return asyncio.run(_on_store(options, out, folder, doors))
+    return asyncio.run(_on_store(options, out, folder, services))
 
 
-async def _on_store(options: argparse.Namespace, out: Output, folder: Path, doors: CliDoors) -> int:
-    from app.cli.reach import reach  # start-up time, see above
+async def _on_store(options: argparse.Namespace, out: Output, folder: Path, services: CliServices) -> int:
+    from app.cli.connect import reach  # start-up time, see above
 
-    async with reach(folder, doors, create=getattr(options, "creates", False)) as api:
+    async with reach(folder, services, create=getattr(options, "creates", False)) as api:
         code: int = await options.run(Call(options=options, out=out, api=api))
         return code
 
 
-def _folder(options: argparse.Namespace, doors: CliDoors) -> Path:
+def _folder(options: argparse.Namespace, services: CliServices) -> Path:
     """Absolute, so that it means the same for as long as the program runs."""
-    chosen: Path = getattr(options, "data_dir", None) or default_folder(doors.portable_folder())
+    chosen: Path = getattr(options, "data_dir", None) or default_folder(services.portable_folder())
     try:
         return chosen.expanduser().absolute()
     except RuntimeError as error:

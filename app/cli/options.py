@@ -9,9 +9,9 @@ from typing import Any
 import platformdirs
 
 from app.core.errors import HooklineError
+from app.core.launch_request import LaunchAction
 from app.core.links import BrokenLink, Link
 from app.core.model import Record
-from app.core.wishes import Wish
 
 FOLDER_VARIABLE = "HOOKLINE_DATA_DIR"
 
@@ -65,11 +65,17 @@ class WindowOptions(ListenOptions, frozen=True):
     minimized: bool = False
 
     @property
-    def wish(self) -> Wish | Link | BrokenLink:
+    def wish(self) -> LaunchAction | Link | BrokenLink:
         """What is asked of the window, be it this start's or that of a program which runs already."""
         if self.link is not None:
             return self.link
-        return Wish.NEW_ENDPOINT if self.new_endpoint else Wish.STAY if self.minimized else Wish.SHOW
+        return (
+            LaunchAction.NEW_ENDPOINT
+            if self.new_endpoint
+            else LaunchAction.STAY
+            if self.minimized
+            else LaunchAction.SHOW
+        )
 
     def arguments(self) -> list[str]:
         """The command line that runs on the same folder with the same settings, and asks for nothing but the window."""

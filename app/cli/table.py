@@ -9,9 +9,9 @@ from typing import Self
 
 import msgspec
 
-from app.cli.cells import cell_count, cut_to_cells
 from app.cli.output import BOLD, Output
 from app.cli.text import visible
+from app.cli.text_width import cell_count, cut_to_cells
 
 GAP = "  "
 ROWS_MEASURED = 500

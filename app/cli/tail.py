@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from app.cli.text import local_seconds, visible
 from app.core.model import Summary
-from app.core.targets import below_slug
-from app.core.wording import size_text
+from app.core.target_text import below_slug
+from app.core.text import size_text
 
 
 def format_tail(summary: Summary, slug: str) -> str:

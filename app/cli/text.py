@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.core.clock import parse_rfc3339
-from app.core.wording import time_text
+from app.core.text import time_text
 
 KEPT = "\n\t"
 

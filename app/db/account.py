@@ -11,7 +11,7 @@ from app.core.events import Event, PlanChanged
 from app.core.model import Plan
 from app.core.rules import plan_refusal
 from app.db.migrations import PLAN_LIMIT
-from app.db.schema import AccountRow, EndpointRow
+from app.db.schema import AccountModel, EndpointModel
 from app.db.writer import Writer
 
 
@@ -27,7 +27,7 @@ class Account:
         """Read the account, once, from the file."""
 
         def job(database: SqliteDatabase) -> tuple[str, str]:
-            row = next(iter(AccountRow.select().execute(database)))
+            row = next(iter(AccountModel.select().execute(database)))
             return row.plan, row.instance_id
 
         plan, self.instance_id = await self._writer.run(job)
@@ -43,11 +43,11 @@ class Account:
 
         def job(database: SqliteDatabase) -> None:
             try:
-                AccountRow.update(plan=plan.value).execute(database)
+                AccountModel.update(plan=plan.value).execute(database)
             except IntegrityError as error:
                 if PLAN_LIMIT not in str(error):
                     raise
-                held = EndpointRow.select().where(EndpointRow.removed == False).count(database)  # noqa: E712
+                held = EndpointModel.select().where(EndpointModel.removed == False).count(database)  # noqa: E712
                 raise PlanLimitError(plan_refusal(plan, held) or str(error)) from error
 
         def after(_: None) -> None:
@@ -60,4 +60,4 @@ class Account:
 
 def read_plan(database: SqliteDatabase) -> Plan:
     """The plan as the file has it."""
-    return Plan(next(iter(AccountRow.select().execute(database))).plan)
+    return Plan(next(iter(AccountModel.select().execute(database))).plan)

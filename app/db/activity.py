@@ -10,10 +10,10 @@ from itertools import pairwise
 from peewee import SqliteDatabase
 
 from app.core.activity.bar import Bar
-from app.core.clearing import Hidden
+from app.core.deletion import Hidden
 from app.core.model import MirrorState
-from app.db.listing import shown_sql
-from app.db.raw import raw
+from app.db.queries import shown_sql
+from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.schema import MIRROR_STATE
 

@@ -11,30 +11,30 @@ from itertools import count
 import msgspec
 from peewee import SqliteDatabase
 
-from app.core.clearing import Hidden, Mark
+from app.core.deletion import Hidden, Mark
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.events import Event, RequestNoted, RequestsChanged, RequestsRemoved, RequestsStarred
 from app.core.model import PART_SIZE, Capture, Counts, MirrorState, PageKey, Summary
 from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
-from app.db import listing
-from app.db.bulk import encode_headers
-from app.db.clearing import Clearings
-from app.db.counts import Tally
-from app.db.identifying import Identifier
-from app.db.jobs import Pace
-from app.db.marking import START, Marked, Step, mark_ids, mark_next_read, note_id, star_ids
-from app.db.raw import raw
+from app.db import queries
+from app.db.bulk_delete import Clearings
+from app.db.cleanup import Cleanup
+from app.db.counts import RequestCounts
+from app.db.delete_requests import Deleted, delete_ids
+from app.db.identification import Identifier
+from app.db.insert import encode_headers
+from app.db.marks import START, Marked, MarkStep, mark_ids, mark_next_read, note_id, star_ids
+from app.db.raw_sql import raw
 from app.db.readers import Readers
-from app.db.removal import Deleted, delete_ids
-from app.db.replies import Replies
+from app.db.response_times import ResponseTimes
 from app.db.schema import PARTS_PER_BODY, PIECES_FROM
 from app.db.search.index.index import Index
-from app.db.search.searching import search
+from app.db.search.search import search
 from app.db.storage_limits import StorageLimits
 from app.db.storage_use import LOOSE, grow, request_bytes
-from app.db.sweeper import Sweeper
 from app.db.writer import Writer
+from app.db.writer_jobs import AdaptiveBatch
 
 IDS_PER_STEP = 100
 
@@ -48,15 +48,15 @@ class Captures:
         readers: Readers,
         index: Index,
         *,
-        tally: Tally,
-        sweeper: Sweeper,
+        tally: RequestCounts,
+        sweeper: Cleanup,
         limits: StorageLimits,
         identifier: Identifier,
         publish: Callable[[Event], None],
     ) -> None:
         self._writer, self._readers, self._tally, self._limits = writer, readers, tally, limits
         self._sweeper, self._identifier, self._publish, self._index = sweeper, identifier, publish, index
-        self._replies = Replies(writer)
+        self._replies = ResponseTimes(writer)
         self.clearings = Clearings(writer, readers, tally=tally, sweeper=sweeper, limits=limits, publish=publish)
         self._loop = asyncio.get_running_loop()
         self._numbers = count(1)
@@ -200,7 +200,7 @@ class Captures:
         if endpoint_id is not None and endpoint_id not in self._tally:
             return []
         return await self._readers.run(
-            lambda database: listing.page(
+            lambda database: queries.page(
                 database, endpoint_id, before, after, limit, beginning=beginning, hidden=hidden
             )
         )
@@ -236,11 +236,11 @@ class Captures:
 
     async def get(self, capture_id: str) -> Capture | None:
         """A request with its headers; None when it is not stored (any more)."""
-        return await self._readers.run(lambda database: listing.get(database, capture_id))
+        return await self._readers.run(lambda database: queries.get(database, capture_id))
 
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
         """Bytes of the body as sent, from `offset`, at most `length`; NotFoundError when the request is not stored."""
-        return await self._readers.run(lambda database: listing.body(database, capture_id, offset, length))
+        return await self._readers.run(lambda database: queries.body(database, capture_id, offset, length))
 
     async def mark_read(self, ids: Sequence[str], read: bool = True) -> None:
         """Mark requests read, or unread; publishes RequestsChanged with those that changed."""
@@ -258,10 +258,10 @@ class Captures:
     async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None:
         """Mark every request the endpoint holds now read, but those `hidden`, in steps; then publishes RequestsChanged
         without ids."""
-        upto, pace = next(self._numbers), Pace(256)
+        upto, pace = next(self._numbers), AdaptiveBatch(256)
         place: PageKey | None = START
 
-        def after(step: Step) -> None:
+        def after(step: MarkStep) -> None:
             self._tally.marked(endpoint_id, -step.changed)
 
         while place is not None:

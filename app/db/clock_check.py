@@ -19,7 +19,7 @@ from app.core.clock import DAY_US
 from app.core.clock_problem import ClockProblem, Kind
 from app.core.errors import StorageUnavailableError
 from app.core.model import Record
-from app.db.raw import raw
+from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.writer import Writer
 

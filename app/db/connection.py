@@ -14,7 +14,7 @@ from peewee import SqliteDatabase
 
 from app.core.errors import DamagedDatabaseError, DataFolderError
 from app.db.migrations import MIGRATIONS, Migration, applied, migrate
-from app.db.raw import raw
+from app.db.raw_sql import raw
 
 FILE_NAME = "hookline.db"
 BUSY_S = 2.0
@@ -128,7 +128,7 @@ def checkpoint(connection: sqlite3.Connection, mode: str) -> bool:
     return not busy and bool(logged == moved)
 
 
-class Whereabouts:
+class FileIdentity:
     """Notices when the database or its log was moved, replaced or deleted. Looking costs two `stat` calls."""
 
     def __init__(self, path: Path) -> None:

@@ -19,7 +19,7 @@ class Removed(Record, frozen=True):
     freed: Freed
 
 
-class Tally:
+class RequestCounts:
     """The numbers of all endpoints. Changes come in the order of commits."""
 
     def __init__(self) -> None:

@@ -10,12 +10,12 @@ from peewee import SQL, ModelSelect, SqliteDatabase
 from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.events import Event, Mirrored
 from app.core.model import Delivery, MirrorState
-from app.db.bulk import encode_headers
-from app.db.counts import Tally
-from app.db.raw import raw
+from app.db.counts import RequestCounts
+from app.db.insert import encode_headers
+from app.db.raw_sql import raw
 from app.db.readers import Readers
-from app.db.rows import DELIVERY, to_delivery
-from app.db.schema import MIRROR_CODE, CaptureRow, DeliveryRow, EndpointRow
+from app.db.records import DELIVERY, to_delivery
+from app.db.schema import MIRROR_CODE, CaptureModel, DeliveryModel, EndpointModel
 from app.db.storage_limits import StorageLimits
 from app.db.writer import Writer
 
@@ -35,7 +35,7 @@ class Deliveries:
         self,
         writer: Writer,
         readers: Readers,
-        tally: Tally,
+        tally: RequestCounts,
         limits: StorageLimits,
         publish: Callable[[Event], None],
     ) -> None:
@@ -47,7 +47,7 @@ class Deliveries:
         if endpoint_id not in self._tally:
             return []
         # the index of queued deliveries serves only a state that is written out
-        queued = _deliveries().where(SQL("t1.state = 'queued'"), DeliveryRow.endpoint_id == endpoint_id)
+        queued = _deliveries().where(SQL("t1.state = 'queued'"), DeliveryModel.endpoint_id == endpoint_id)
         return await self._read(queued.limit(limit))
 
     async def endpoints_with_pending(self) -> set[int]:
@@ -104,7 +104,7 @@ class Deliveries:
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:
         """A request's deliveries, oldest first."""
-        return await self._read(_deliveries().where(CaptureRow.id == capture_id))
+        return await self._read(_deliveries().where(CaptureModel.id == capture_id))
 
     async def page(
         self,
@@ -118,18 +118,18 @@ class Deliveries:
 
         Of one endpoint or of all (None), in one state or in any.
         """
-        query = DeliveryRow.select(*DELIVERY, DeliveryRow.seq).join(CaptureRow).order_by(DeliveryRow.seq.desc())
+        query = DeliveryModel.select(*DELIVERY, DeliveryModel.seq).join(CaptureModel).order_by(DeliveryModel.seq.desc())
         if endpoint_id is None:
-            removed = EndpointRow.select(EndpointRow.id).where(SQL("removed"))
-            query = query.where(DeliveryRow.endpoint_id.not_in(removed))
+            removed = EndpointModel.select(EndpointModel.id).where(SQL("removed"))
+            query = query.where(DeliveryModel.endpoint_id.not_in(removed))
         elif endpoint_id in self._tally:
-            query = query.where(DeliveryRow.endpoint_id == endpoint_id)
+            query = query.where(DeliveryModel.endpoint_id == endpoint_id)
         else:
             return []
         if state is not None:
-            query = query.where(DeliveryRow.state == state.value)
+            query = query.where(DeliveryModel.state == state.value)
         if before is not None:
-            query = query.where(DeliveryRow.seq < before)
+            query = query.where(DeliveryModel.seq < before)
 
         def job(database: SqliteDatabase) -> list[tuple[int, Delivery]]:
             return [(row[-1], to_delivery(row)) for row in query.limit(limit).tuples().execute(database)]
@@ -140,16 +140,16 @@ class Deliveries:
         """The answer's body as kept; NotFoundError when there is no such delivery."""
 
         def job(database: SqliteDatabase) -> bytes:
-            query = DeliveryRow.select(DeliveryRow.response_body).where(DeliveryRow.id == delivery_id)
+            query = DeliveryModel.select(DeliveryModel.response_body).where(DeliveryModel.id == delivery_id)
             for (data,) in query.tuples().execute(database):
                 return bytes(data or b"")
             raise NotFoundError("That delivery is not stored any more.")
 
         return await self._readers.run(job)
 
-    async def _read(self, query: ModelSelect[DeliveryRow]) -> list[Delivery]:
+    async def _read(self, query: ModelSelect[DeliveryModel]) -> list[Delivery]:
         return await self._readers.run(lambda database: [to_delivery(row) for row in query.tuples().execute(database)])
 
 
-def _deliveries() -> ModelSelect[DeliveryRow]:
-    return DeliveryRow.select(*DELIVERY).join(CaptureRow).order_by(DeliveryRow.seq)
+def _deliveries() -> ModelSelect[DeliveryModel]:
+    return DeliveryModel.select(*DELIVERY).join(CaptureModel).order_by(DeliveryModel.seq)

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.core.sizes import GIB, KIB, MIB
-from app.core.wording import size_text
+from app.core.text import size_text
 from app.db.connection import AUTOCHECKPOINT, NO_ROOM, checkpoint
-from app.db.jobs import Add, Job
+from app.db.writer_jobs import Add, Job
 
 log = logging.getLogger(__name__)
 

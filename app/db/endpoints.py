@@ -14,12 +14,12 @@ from app.core.ids import new_slug
 from app.core.model import Counts, Endpoint, EndpointDraft
 from app.core.rules import FieldError, create_refusal, endpoint_errors, position_error
 from app.db.account import read_plan
-from app.db.counts import Tally
+from app.db.cleanup import Cleanup
+from app.db.counts import RequestCounts
 from app.db.migrations import PLAN_LIMIT
-from app.db.rows import from_draft, to_endpoint
-from app.db.schema import EndpointRow
+from app.db.records import from_draft, to_endpoint
+from app.db.schema import EndpointModel
 from app.db.storage_limits import StorageLimits
-from app.db.sweeper import Sweeper
 from app.db.writer import Writer
 
 
@@ -30,9 +30,9 @@ class Endpoints:
         self,
         writer: Writer,
         *,
-        tally: Tally,
+        tally: RequestCounts,
         limits: StorageLimits,
-        sweeper: Sweeper,
+        sweeper: Cleanup,
         publish: Callable[[Event], None],
         own_bases: Callable[[], Sequence[str]],
     ) -> None:
@@ -66,7 +66,7 @@ class Endpoints:
 
         def job(database: SqliteDatabase) -> Endpoint:
             try:
-                number = EndpointRow.insert(**columns).execute(database)
+                number = EndpointModel.insert(**columns).execute(database)
             except IntegrityError as error:
                 _refuse(error, database, columns["slug"])
             return _one(database, number)
@@ -89,7 +89,7 @@ class Endpoints:
         columns = from_draft(draft)
 
         def job(database: SqliteDatabase) -> Endpoint:
-            EndpointRow.update(**columns).where(_is(endpoint_id)).execute(database)
+            EndpointModel.update(**columns).where(_is(endpoint_id)).execute(database)
             return _one(database, endpoint_id)
 
         def after(endpoint: Endpoint) -> None:
@@ -119,7 +119,7 @@ class Endpoints:
             ids.remove(endpoint_id)
             ids.insert(position - 1, endpoint_id)
             for place, number in enumerate(ids, 1):
-                EndpointRow.update(position=place).where(_is(number)).execute(database)
+                EndpointModel.update(position=place).where(_is(number)).execute(database)
             return ids
 
         def after(ids: list[int]) -> None:
@@ -136,7 +136,7 @@ class Endpoints:
         endpoint = self._require(endpoint_id)
 
         def job(database: SqliteDatabase) -> None:
-            if not EndpointRow.update(removed=True).where(_is(endpoint_id)).execute(database):
+            if not EndpointModel.update(removed=True).where(_is(endpoint_id)).execute(database):
                 raise _not_found()
 
         def after(_: None) -> None:
@@ -164,17 +164,17 @@ class Endpoints:
 
 
 def _is(endpoint_id: int) -> object:
-    return (EndpointRow.id == endpoint_id) & (EndpointRow.removed == False)  # noqa: E712
+    return (EndpointModel.id == endpoint_id) & (EndpointModel.removed == False)  # noqa: E712
 
 
 def _all(database: SqliteDatabase) -> list[Endpoint]:
-    order = (EndpointRow.position.asc(nulls="LAST"), EndpointRow.id)
-    query = EndpointRow.select().where(EndpointRow.removed == False).order_by(*order)  # noqa: E712
+    order = (EndpointModel.position.asc(nulls="LAST"), EndpointModel.id)
+    query = EndpointModel.select().where(EndpointModel.removed == False).order_by(*order)  # noqa: E712
     return [to_endpoint(row) for row in query.execute(database)]
 
 
 def _one(database: SqliteDatabase, endpoint_id: int) -> Endpoint:
-    for row in EndpointRow.select().where(_is(endpoint_id)).execute(database):
+    for row in EndpointModel.select().where(_is(endpoint_id)).execute(database):
         return to_endpoint(row)
     raise _not_found()
 

@@ -12,14 +12,14 @@ from functools import partial
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, Purged
 from app.core.model import PurgeReport
+from app.db.cleanup import Cleanup
 from app.db.connection import is_damage
-from app.db.counts import Tally
-from app.db.jobs import Pace
+from app.db.counts import RequestCounts
+from app.db.delete_requests import MadeRoom, make_room, oldest
 from app.db.readers import Readers
-from app.db.removal import MadeRoom, make_room, oldest
 from app.db.storage_limits import StorageLimits
-from app.db.sweeper import Sweeper
 from app.db.writer import Writer
+from app.db.writer_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ TELL_S = 0.5
 """Seconds between two `Purged` events while requests keep coming."""
 
 
-class Eviction:
+class StorageEviction:
     """Works when woken. Goes by the order of arrival, whatever the clock said; a star keeps no request."""
 
     def __init__(
@@ -37,16 +37,16 @@ class Eviction:
         writer: Writer,
         readers: Readers,
         *,
-        tally: Tally,
+        tally: RequestCounts,
         limits: StorageLimits,
-        sweeper: Sweeper,
+        sweeper: Cleanup,
         publish: Callable[[Event], None],
         clock: Callable[[], int],
     ) -> None:
         self._writer, self._readers, self._tally = writer, readers, tally
         self._limits, self._sweeper = limits, sweeper
         self._publish, self._clock = publish, clock
-        self._rows = Pace(16, least=1)
+        self._rows = AdaptiveBatch(16, least=1)
         self._task: asyncio.Task[None] | None = None
         self._again = False
         self._deleted: Counter[int] = Counter()

@@ -9,8 +9,8 @@ from peewee import SqliteDatabase
 from app.core.clock import DAY_US
 from app.core.rules import RETENTION_MAX
 from app.db.counts import Removed
-from app.db.raw import raw
-from app.db.removal import delete_oldest, newest
+from app.db.delete_requests import delete_oldest, newest
+from app.db.raw_sql import raw
 from app.db.storage_use import LOOSE, Freed, use_of
 
 _PLAIN = (

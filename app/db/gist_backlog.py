@@ -12,8 +12,8 @@ from peewee import SqliteDatabase
 
 from app.core.gist.gist import gist
 from app.core.model import Record
-from app.db.bulk import decode_headers
-from app.db.raw import raw
+from app.db.insert import decode_headers
+from app.db.raw_sql import raw
 from app.db.schema import PARTS_PER_BODY
 
 LOOK_S = 0.008

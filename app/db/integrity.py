@@ -13,7 +13,7 @@ from threading import Thread
 
 from app.core.events import DatabaseDamaged, Event
 from app.core.sizes import MIB
-from app.core.wording import count_of
+from app.core.text import count_of
 from app.db.connection import companions, read_only_uri
 
 log = logging.getLogger(__name__)

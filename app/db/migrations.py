@@ -15,7 +15,7 @@ from app.core.clock import now_us
 from app.core.errors import DamagedDatabaseError, NewerDatabaseError
 from app.core.model import PART_SIZE
 from app.core.rules import FREE_ENDPOINTS, RETENTION_MAX, RETENTION_MIN, STORAGE_LIMIT_MAX, STORAGE_LIMIT_MIN
-from app.db.raw import raw
+from app.db.raw_sql import raw
 
 Migration = Callable[[SqliteDatabase], None]
 

@@ -8,9 +8,9 @@ import logging
 from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
-from app.db.jobs import Pace
-from app.db.raw import raw
+from app.db.raw_sql import raw
 from app.db.writer import Writer
+from app.db.writer_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class Reclaim:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._pages = Pace(64)
+        self._pages = AdaptiveBatch(64)
         self._lock = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._again = False

@@ -20,20 +20,20 @@ from app.core.clock_problem import ClockProblem
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, Purged, RetentionWaiting
 from app.core.model import Endpoint, PurgeReport, StorageSize
+from app.db.cleanup import Cleanup
 from app.db.clock_check import ClockCheck
 from app.db.connection import companions
-from app.db.counts import Removed, Tally
+from app.db.counts import Removed, RequestCounts
 from app.db.disk_reserve import size_of
 from app.db.endpoints import Endpoints
 from app.db.expiry import count_expired, delete_expired, expired_size, forget_misdated
-from app.db.jobs import Pace
-from app.db.raw import raw
+from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.reclaim import Reclaim
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
 from app.db.storage_limits import StorageLimits
-from app.db.sweeper import Sweeper
 from app.db.writer import Writer
+from app.db.writer_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
 
@@ -51,9 +51,9 @@ class Retention:
         writer: Writer,
         readers: Readers,
         endpoints: Endpoints,
-        tally: Tally,
+        tally: RequestCounts,
         limits: StorageLimits,
-        sweeper: Sweeper,
+        sweeper: Cleanup,
         reclaim: Reclaim,
         publish: Callable[[Event], None],
         clock: Callable[[], int],
@@ -66,7 +66,7 @@ class Retention:
         self._publish, self._clock, self._interval_s = publish, clock, interval_s
         self._clock_check = ClockCheck(writer, readers, running_s)
         self._announced: str | None = None
-        self._rows = Pace(64)
+        self._rows = AdaptiveBatch(64)
         self._lock = asyncio.Lock()
         self._soon = asyncio.Event()
         self._task: asyncio.Task[None] | None = None

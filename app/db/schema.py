@@ -29,7 +29,7 @@ NOBODY = ""
 MIRROR_STATE = {code: state for state, code in MIRROR_CODE.items()}
 
 
-class MigrationRow(Model):
+class MigrationModel(Model):
     """A migration that was applied to this file."""
 
     name = TextField(primary_key=True)
@@ -39,7 +39,7 @@ class MigrationRow(Model):
         table_name = "migration"
 
 
-class AccountRow(Model):
+class AccountModel(Model):
     """The one account of this data folder."""
 
     id = IntegerField(primary_key=True)
@@ -50,7 +50,7 @@ class AccountRow(Model):
         table_name = "account"
 
 
-class EndpointRow(Model):
+class EndpointModel(Model):
     """An endpoint; `removed` hides it while its requests are deleted in small steps.
 
     `position` orders the list, and is NULL until the user reorders it: those without one come last, oldest first.
@@ -76,7 +76,7 @@ class EndpointRow(Model):
         table_name = "endpoint"
 
 
-class StorageUseRow(Model):
+class StorageUseModel(Model):
     """The bytes that an endpoint's requests take, or (owner 0) body parts without a request."""
 
     owner = IntegerField(primary_key=True)
@@ -86,7 +86,7 @@ class StorageUseRow(Model):
         table_name = "storage_use"
 
 
-class CaptureRow(Model):
+class CaptureModel(Model):
     """A captured request without its body."""
 
     seq = IntegerField(primary_key=True)
@@ -117,7 +117,7 @@ class CaptureRow(Model):
         table_name = "capture"
 
 
-class ReplyRow(Model):
+class ResponseTimeModel(Model):
     """When a capture's answer had left. Apart, because adding it to the capture's row would split full pages."""
 
     capture_seq = IntegerField(primary_key=True)
@@ -127,7 +127,7 @@ class ReplyRow(Model):
         table_name = "capture_reply"
 
 
-class StarRow(Model):
+class StarModel(Model):
     """A capture that has a star."""
 
     capture_seq = IntegerField(primary_key=True)
@@ -136,7 +136,7 @@ class StarRow(Model):
         table_name = "capture_star"
 
 
-class NoteRow(Model):
+class NoteModel(Model):
     """What the user wrote about a capture."""
 
     capture_seq = IntegerField(primary_key=True)
@@ -146,7 +146,7 @@ class NoteRow(Model):
         table_name = "capture_note"
 
 
-class BodyRow(Model):
+class BodyModel(Model):
     """One part of a body, see `PARTS_PER_BODY`."""
 
     key = IntegerField(primary_key=True)
@@ -156,7 +156,7 @@ class BodyRow(Model):
         table_name = "capture_body"
 
 
-class LooseBodyRow(Model):
+class BodyPieceModel(Model):
     """Body parts that have no capture: still arriving, or `dropped` and to be deleted in small steps."""
 
     seq = IntegerField(primary_key=True)
@@ -166,12 +166,12 @@ class LooseBodyRow(Model):
         table_name = "loose_body"
 
 
-class DeliveryRow(Model):
+class DeliveryModel(Model):
     """One mirroring of a capture. The answer's body comes last, so that lists never read it."""
 
     seq = IntegerField(primary_key=True)
     id = TextField()
-    capture = ForeignKeyField(CaptureRow, column_name="capture_seq", backref="deliveries")
+    capture = ForeignKeyField(CaptureModel, column_name="capture_seq", backref="deliveries")
     endpoint_id = IntegerField()
     url = TextField()
     state = TextField()
@@ -189,7 +189,7 @@ class DeliveryRow(Model):
         table_name = "delivery"
 
 
-class ClockRow(Model):
+class ClockModel(Model):
     """When the store last saw the time, see `migrations.remember_clock`."""
 
     id = IntegerField(primary_key=True)
@@ -203,7 +203,7 @@ class ClockRow(Model):
         table_name = "clock"
 
 
-class MisdatedRow(Model):
+class MisdatedModel(Model):
     """Requests whose time of arrival is wrong: retention counts their days from `counted_from`."""
 
     id = IntegerField(primary_key=True)
@@ -216,17 +216,17 @@ class MisdatedRow(Model):
 
 
 MODELS: tuple[type[Model], ...] = (
-    MigrationRow,
-    AccountRow,
-    EndpointRow,
-    StorageUseRow,
-    CaptureRow,
-    ReplyRow,
-    StarRow,
-    NoteRow,
-    BodyRow,
-    LooseBodyRow,
-    DeliveryRow,
-    ClockRow,
-    MisdatedRow,
+    MigrationModel,
+    AccountModel,
+    EndpointModel,
+    StorageUseModel,
+    CaptureModel,
+    ResponseTimeModel,
+    StarModel,
+    NoteModel,
+    BodyModel,
+    BodyPieceModel,
+    DeliveryModel,
+    ClockModel,
+    MisdatedModel,
 )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from app.core.errors import StorageLimitError
 from app.core.events import Event, StorageLimitChanged
 from app.core.model import Endpoint, StorageUse, WhenFull
-from app.db.limit import Limit
+from app.db.storage_limit import Limit
 from app.db.storage_use import LOOSE, Freed
 
 BUSY_RETRY_S = 5

@@ -18,29 +18,29 @@ from app.core.providers.catalogue import Identify
 from app.core.settings import Settings
 from app.db.account import Account
 from app.db.activity import Activity
-from app.db.bulk import Inserts
 from app.db.captures import Captures
+from app.db.cleanup import Cleanup
 from app.db.connection import FILE_NAME, damaged, is_damage
-from app.db.counts import Tally
+from app.db.counts import RequestCounts
 from app.db.deliveries import Deliveries
 from app.db.disk_reserve import DiskReserve
 from app.db.endpoints import Endpoints
-from app.db.eviction import Eviction
-from app.db.identifying import Identifier
+from app.db.eviction import StorageEviction
+from app.db.identification import Identifier
+from app.db.insert import Inserts
 from app.db.integrity import IntegrityCheck
-from app.db.jobs import Job
-from app.db.listing import count_all
-from app.db.raw import raw
+from app.db.provider_stats import Senders
+from app.db.queries import count_all
+from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.reclaim import Reclaim
 from app.db.retention import Retention
 from app.db.search.index.index import Index
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
-from app.db.senders import Senders
 from app.db.storage_limits import StorageLimits
 from app.db.storage_use import all_uses
-from app.db.sweeper import Sweeper
 from app.db.writer import Writer
+from app.db.writer_jobs import Job
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class Store:
     ) -> None:
         told = self._publish_and_index
         self._publish = publish
-        self._tally = tally = Tally()
+        self._tally = tally = RequestCounts()
         self.limits = limits = StorageLimits(publish, lambda endpoint_id: tally.of(endpoint_id).stored_bytes)
         self._reserve = DiskReserve(path, disk_reserve)
         self._writer = writer = Writer(
@@ -73,8 +73,8 @@ class Store:
         self._readers = readers = Readers(path)
         self._index = index = Index(path.with_name(INDEX_NAME), readers, self._reserve.has_plenty)
         self._reclaim = reclaim = Reclaim(writer)
-        self._sweeper = sweeper = Sweeper(writer, reclaim, limits.freed)
-        self._eviction = Eviction(
+        self._sweeper = sweeper = Cleanup(writer, reclaim, limits.freed)
+        self._eviction = StorageEviction(
             writer, readers, tally=tally, limits=limits, sweeper=sweeper, publish=told, clock=clock
         )
         self._identifier = identifier = Identifier(writer, readers, identify, publish, self._reserve.has_plenty)
@@ -154,13 +154,13 @@ class Store:
 
         self._writer.put(Job(lambda database: self._reserve.begin(raw(database)), lambda _: None, failed))
 
-    def hurry(self) -> None:
+    def begin_shutdown(self) -> None:
         """Hookline is about to end: wait no longer for a lock that another program holds."""
-        self._writer.hurry()
+        self._writer.begin_shutdown()
 
     async def close(self) -> None:
         """Stop background work, write what waits, close all connections. Twice is harmless."""
-        self.hurry()
+        self.begin_shutdown()
         async with self._closing:
             await self.retention.close()
             await self._eviction.stop()

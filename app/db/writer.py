@@ -17,10 +17,10 @@ from typing import TypeVar
 from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
-from app.db.connection import BUSY_S, Whereabouts, checkpoint, open_writer, trouble, wants_room
+from app.db.connection import BUSY_S, FileIdentity, checkpoint, open_writer, trouble, wants_room
 from app.db.disk_reserve import DiskReserve
-from app.db.jobs import Add, Bulk, Job, Outcome, Pace
-from app.db.raw import raw, savepoint, transaction
+from app.db.raw_sql import raw, savepoint, transaction
+from app.db.writer_jobs import AdaptiveBatch, Add, BatchInsert, Job, JobResult
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -42,7 +42,9 @@ def _nothing(_: object) -> None:
 class Writer:
     """Owns the writing connection. All public methods are called on the loop's thread."""
 
-    def __init__(self, path: Path, bulk: Bulk, on_trouble: Callable[[str | None], None], reserve: DiskReserve) -> None:
+    def __init__(
+        self, path: Path, bulk: BatchInsert, on_trouble: Callable[[str | None], None], reserve: DiskReserve
+    ) -> None:
         self._path, self._bulk, self._on_trouble, self._reserve = path, bulk, on_trouble, reserve
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Add | Job | None] = SimpleQueue()
@@ -58,7 +60,7 @@ class Writer:
         self._hurried = False
         self._database: SqliteDatabase
         self._connection: sqlite3.Connection
-        self._whereabouts: Whereabouts
+        self._whereabouts: FileIdentity
 
     async def start(self) -> None:
         """Open the database; raises what `open_writer` raises."""
@@ -83,7 +85,7 @@ class Writer:
     async def between(
         self,
         step: Callable[[SqliteDatabase, int], T],
-        pace: Pace,
+        pace: AdaptiveBatch,
         after: Callable[[T], None] = _nothing,
         *,
         whole: bool = True,
@@ -108,15 +110,15 @@ class Writer:
             finally:
                 connection.execute(f"PRAGMA busy_timeout = {LOOK_UP_MS}")
 
-        return await self.between(job, Pace(1), whole=False)
+        return await self.between(job, AdaptiveBatch(1), whole=False)
 
-    def hurry(self) -> None:
+    def begin_shutdown(self) -> None:
         """Hookline is about to end: wait no longer for a lock that another program holds."""
         self._hurried = True
 
     async def close(self) -> None:
         """Do what waits, then close the connection on its thread. Twice is harmless."""
-        self.hurry()
+        self.begin_shutdown()
         if not self._closed:
             self._closed = True
             self._queue.put(None)
@@ -145,7 +147,7 @@ class Writer:
             self._database = open_writer(self._path)
             self._connection = raw(self._database)
             self._connection.execute(f"PRAGMA busy_timeout = {LOOK_UP_MS}")
-            self._whereabouts = Whereabouts(self._path)
+            self._whereabouts = FileIdentity(self._path)
         except BaseException as error:  # whatever it is, it belongs to the one who starts us
             self._loop.call_soon_threadsafe(self._opened, error)
             return
@@ -196,7 +198,7 @@ class Writer:
         return transaction(self._connection, lambda: not self._hurried and time.monotonic() < patient_until)
 
     def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
-        outcome = Outcome()
+        outcome = JobResult()
         held: list[Add | Job] = []
         try:
             self._whereabouts.check()
@@ -210,7 +212,7 @@ class Writer:
                 held, adds = [*held, *adds], []
                 outcome = self._write([], jobs)
         except Exception as error:
-            outcome = Outcome()
+            outcome = JobResult()
             told = self._unavailable(error)
             outcome.failures = [*((job, told) for job in jobs), *((add, told) for add in adds)]
         else:
@@ -223,9 +225,9 @@ class Writer:
         self._reserve.tidy(self._connection)
         self._loop.call_soon_threadsafe(self._done, outcome)
 
-    def _write(self, adds: list[Add], jobs: list[Job]) -> Outcome:
+    def _write(self, adds: list[Add], jobs: list[Job]) -> JobResult:
         """All in one transaction; when one fails, each by itself. Trouble of the whole store is raised."""
-        outcome = Outcome()
+        outcome = JobResult()
         try:
             with self._transaction():
                 for job in jobs:
@@ -239,9 +241,9 @@ class Writer:
         outcome.adds, outcome.jobs = adds, jobs
         return outcome
 
-    def _one_by_one(self, adds: list[Add], jobs: list[Job]) -> Outcome:
+    def _one_by_one(self, adds: list[Add], jobs: list[Job]) -> JobResult:
         """The same in one transaction, but what fails is undone and told alone."""
-        outcome = Outcome()
+        outcome = JobResult()
         with self._transaction():
             for job in jobs:
                 try:
@@ -266,7 +268,7 @@ class Writer:
     def _step(self, job: Job) -> None:
         """One step of background work. Nobody is promised that it is on disk, so its commit does not wait for that;
         the next group's does, for both."""
-        outcome = Outcome()
+        outcome = JobResult()
         try:
             self._whereabouts.check()
             self._connection.execute("PRAGMA synchronous = NORMAL")
@@ -351,7 +353,7 @@ class Writer:
         else:
             self._ready.set_exception(error)
 
-    def _done(self, outcome: Outcome) -> None:
+    def _done(self, outcome: JobResult) -> None:
         for job in outcome.jobs:
             try:
                 job.after(job.result)

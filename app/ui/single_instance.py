@@ -11,7 +11,7 @@ from time import monotonic
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from app.core.wishes import LINE_MAX, Asked, Heard, decode_asked, decode_heard, encode
+from app.core.launch_request import LINE_MAX, LaunchReply, LaunchRequest, decode_asked, decode_heard, encode
 
 CONNECT_MS = 1_000
 ANSWER_MS = 3_000
@@ -25,7 +25,7 @@ def socket_name(folder: Path) -> str:
     return "hookline-" + hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:24]
 
 
-def ask(folder: Path, asked: Asked) -> Heard | None:
+def ask(folder: Path, asked: LaunchRequest) -> LaunchReply | None:
     """Put this to the window that has `folder` open; its answer, None when there is none.
 
     Needs no QApplication, so that a start that only hands over is a short one.
@@ -55,13 +55,13 @@ def _is_own(address: str) -> bool:
 
 
 class SingleInstance(QObject):
-    """Answers later starts; `asked` carries the `Asked` of each. Only the holder of the data folder makes one."""
+    """Answers later starts; `asked` carries each `LaunchRequest`. Only the holder of the data folder makes one."""
 
     asked = Signal(object)
 
     def __init__(self, folder: Path, version: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._answer = encode(Heard(version))
+        self._answer = encode(LaunchReply(version))
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         name = socket_name(folder)

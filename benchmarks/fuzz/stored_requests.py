@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.db.bulk import decode_headers
+from app.db.insert import decode_headers
 from app.db.schema import PARTS_PER_BODY
 
 _COLUMNS = "seq, id, method, target, http_version, headers, size, sha256, source_address, source_port, complete"

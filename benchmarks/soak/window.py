@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QObject
 
 from app.cli.options import WindowOptions
-from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
-from app.windowed import Ready, run_window
+from app.gui import Ready, run_window
+from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from benchmarks.window import Heartbeat
 
 PAUSE_S, KEY_S, BEAT_S = 0.7, 0.08, 1.0

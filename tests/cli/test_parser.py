@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 import app
-from app.cli.main import ApiAddress, CliDoors, main
+from app.cli.main import ApiAddress, CliServices, main
 from app.cli.options import SelftestOptions, ServeOptions, WindowOptions, default_folder
+from app.core.launch_request import LaunchAction
 from app.core.links import BrokenLink, EndpointLink, RequestLink
-from app.core.wishes import Wish
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,8 +28,8 @@ class Asked:
         self.window: WindowOptions | None = None
         self.selftest: SelftestOptions | None = None
 
-    def doors(self) -> CliDoors:
-        return CliDoors(serve=self._serve, window=self._window, open_api=self._open, selftest=self._selftest)
+    def services(self) -> CliServices:
+        return CliServices(serve=self._serve, window=self._window, open_api=self._open, selftest=self._selftest)
 
     def _serve(self, options: ServeOptions) -> int:
         self.serve = options
@@ -51,14 +51,14 @@ def closed(*_: object) -> NoReturn:
     raise AssertionError("no door is to be opened")
 
 
-CLOSED = CliDoors(serve=closed, window=closed, open_api=closed, selftest=closed)
+CLOSED = CliServices(serve=closed, window=closed, open_api=closed, selftest=closed)
 
 
 def test_serve_hands_on_all_it_was_given(tmp_path: Path) -> None:
     asked = Asked()
     given = "serve --port 9000 --host 0.0.0.0 --api-port 9001 --base-url https://hooks.example.com --tail"
     more = ["--endpoint", "Orders", "--endpoint", "Pay", "--set-aside-damaged", "--data-dir", str(tmp_path)]
-    assert main([*given.split(), *more], asked.doors()) == 0
+    assert main([*given.split(), *more], asked.services()) == 0
     assert asked.serve == ServeOptions(
         data_dir=tmp_path,
         port=9000,
@@ -84,21 +84,21 @@ def test_an_endpoint_that_cannot_be_made_is_refused_before_anything_starts(
 
 def test_an_endpoints_name_is_found_again_as_it_is_kept(tmp_path: Path) -> None:
     asked = Asked()
-    assert main(["serve", "--endpoint", " Good ", "--data-dir", str(tmp_path)], asked.doors()) == 0
+    assert main(["serve", "--endpoint", " Good ", "--data-dir", str(tmp_path)], asked.services()) == 0
     assert asked.serve is not None
     assert asked.serve.endpoints == ("Good",)
 
 
 def test_what_is_not_given_leaves_the_settings_in_force(tmp_path: Path) -> None:
     asked = Asked()
-    assert main(["serve", "--port", "0", "--data-dir", str(tmp_path)], asked.doors()) == 0
+    assert main(["serve", "--port", "0", "--data-dir", str(tmp_path)], asked.services()) == 0
     assert asked.serve is not None
     assert asked.serve.overrides() == {"port": 0}
 
 
 def test_without_a_command_the_window_opens(tmp_path: Path) -> None:
     asked = Asked()
-    assert main(["--port", "9000", "--data-dir", str(tmp_path)], asked.doors()) == 0
+    assert main(["--port", "9000", "--data-dir", str(tmp_path)], asked.services()) == 0
     assert asked.window == WindowOptions(data_dir=tmp_path, port=9000)
     assert asked.window.headless() == ServeOptions(data_dir=tmp_path, port=9000)
 
@@ -116,16 +116,16 @@ LINK = f"hookline://request/{ID}"
         (["--", LINK], {"link": RequestLink(id=ID)}, RequestLink(id=ID)),
         (["hookline:x"], {"link": BrokenLink(text="hookline:x")}, BrokenLink(text="hookline:x")),
         (["HOOKLINE:endpoint/my-hooks/"], {"link": EndpointLink(slug="my-hooks")}, EndpointLink(slug="my-hooks")),
-        (["--new-endpoint"], {"new_endpoint": True}, Wish.NEW_ENDPOINT),
-        (["--minimized"], {"minimized": True}, Wish.STAY),
-        ([], {}, Wish.SHOW),
+        (["--new-endpoint"], {"new_endpoint": True}, LaunchAction.NEW_ENDPOINT),
+        (["--minimized"], {"minimized": True}, LaunchAction.STAY),
+        ([], {}, LaunchAction.SHOW),
     ],
 )
 def test_how_the_window_starts(
-    tmp_path: Path, arguments: list[str], given: dict[str, Any], wish: Wish | RequestLink | BrokenLink
+    tmp_path: Path, arguments: list[str], given: dict[str, Any], wish: LaunchAction | RequestLink | BrokenLink
 ) -> None:
     asked = Asked()
-    assert main(["--data-dir", str(tmp_path), *arguments], asked.doors()) == 0
+    assert main(["--data-dir", str(tmp_path), *arguments], asked.services()) == 0
     assert asked.window == WindowOptions(data_dir=tmp_path, **given)
     assert asked.window.wish == wish
     assert asked.window.headless() == ServeOptions(data_dir=tmp_path, port=given.get("port"))
@@ -134,7 +134,7 @@ def test_how_the_window_starts(
 def test_a_link_that_is_no_word_of_its_own_is_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     asked = Asked()
-    assert main(["--data-dir", "hookline:folder", "serve", "--endpoint", LINK], asked.doors()) == 0
+    assert main(["--data-dir", "hookline:folder", "serve", "--endpoint", LINK], asked.services()) == 0
     assert asked.serve == ServeOptions(data_dir=tmp_path / "hookline:folder", endpoints=(LINK,))
 
 
@@ -143,7 +143,7 @@ def test_the_data_folder_may_stand_before_the_command_and_is_made_absolute(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     asked = Asked()
-    assert main(["--data-dir", "here", "serve"], asked.doors()) == 0
+    assert main(["--data-dir", "here", "serve"], asked.services()) == 0
     assert asked.serve is not None
     assert asked.serve.data_dir == tmp_path / "here"
 
@@ -152,7 +152,7 @@ def test_the_environment_names_the_data_folder(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("HOOKLINE_DATA_DIR", str(tmp_path / "chosen"))
     assert default_folder() == tmp_path / "chosen"
     asked = Asked()
-    main(["serve"], asked.doors())
+    main(["serve"], asked.services())
     assert asked.serve is not None
     assert asked.serve.data_dir == tmp_path / "chosen"
 
@@ -167,7 +167,7 @@ def test_without_a_home_it_says_what_to_set(
     told = "hookline: Your home folder is not known. Set HOME, or name a data folder by HOOKLINE_DATA_DIR.\n"
     assert capsys.readouterr().err == told
     asked = Asked()
-    assert main(["--data-dir", str(tmp_path), "serve"], asked.doors()) == 0
+    assert main(["--data-dir", str(tmp_path), "serve"], asked.services()) == 0
 
 
 def without_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,7 +285,7 @@ def test_every_command_can_be_found_from_the_parser() -> None:
 
 def test_the_selftest_is_told_how_to_run_and_its_code_is_handed_on() -> None:
     asked = Asked()
-    assert main(["selftest", "--json", "--headless", "--time-limit", "5"], asked.doors()) == 1
+    assert main(["selftest", "--json", "--headless", "--time-limit", "5"], asked.services()) == 1
     assert asked.selftest == SelftestOptions(as_json=True, headless=True, time_limit_s=5.0)
 
 
@@ -310,7 +310,7 @@ def test_the_window_can_be_asked_for_again_with_the_same_folder_and_settings(tmp
         "https://hooks.example.com",
     ]
     first, second = Asked(), Asked()
-    assert main([*given, "--minimized"], first.doors()) == 0
+    assert main([*given, "--minimized"], first.services()) == 0
     assert first.window is not None
-    assert main(first.window.arguments(), second.doors()) == 0
+    assert main(first.window.arguments(), second.services()) == 0
     assert second.window == msgspec.structs.replace(first.window, minimized=False)

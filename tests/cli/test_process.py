@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.main import main
-from app.cli.ports import CliDoors
+from app.cli.services import CliServices
 from tests.cli.conftest import ROOT, Program, Run, command
 from tests.cli.sending import post
 
@@ -140,7 +140,7 @@ def test_a_note_that_cannot_be_read_is_no_hindrance(run: Run, folder: Path, text
 def test_a_folder_held_by_a_program_that_tells_no_address_ends_with_3(
     serve: Callable[..., Program], run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.cli.reach.PATIENCE_S", 0.2)  # it would wait for an address that never comes
+    monkeypatch.setattr("app.cli.connect.PATIENCE_S", 0.2)  # it would wait for an address that never comes
     serve()
     (folder / "runtime.json").unlink()
     done = run("endpoint", "list")
@@ -187,6 +187,6 @@ def test_an_error_that_is_a_bug_is_not_hidden(tmp_path: Path) -> None:
     def unused(_: Path) -> object:
         raise AssertionError
 
-    doors = CliDoors(serve=broken, window=broken, open_api=unused, selftest=broken)  # type: ignore[arg-type]
+    services = CliServices(serve=broken, window=broken, open_api=unused, selftest=broken)  # type: ignore[arg-type]
     with pytest.raises(ZeroDivisionError):
-        main(["serve", "--data-dir", str(tmp_path)], doors)
+        main(["serve", "--data-dir", str(tmp_path)], services)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cli.cells import cell_count, cut_to_cells
 from app.cli.output import Output
 from app.cli.table import ROWS_MEASURED, Column, Table
+from app.cli.text_width import cell_count, cut_to_cells
 
 COLUMNS = (
     Column("ID"),

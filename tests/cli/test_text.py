@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.cli.tail import format_tail
 from app.cli.text import KEPT, visible, when_text
-from app.core.wording import size_text
+from app.core.text import size_text
 from tests.factories import capture
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.core.wording import ago_text, day_text, day_time, full_time, to_midnight_ms
+from app.core.text import ago_text, day_text, day_time, full_time, to_midnight_ms
 
 
 def us(*parts: int) -> int:

@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 from app.core.clock import now_us
 from app.core.errors import HooklineError
 from app.core.ids import new_slug, uuid7
+from app.core.launch_request import (
+    LINE_MAX,
+    LaunchAction,
+    LaunchReply,
+    LaunchRequest,
+    decode_asked,
+    decode_heard,
+    encode,
+)
 from app.core.links import BrokenLink, EndpointLink, RequestLink, link_to_endpoint, link_to_request, parse_link, text_of
-from app.core.wishes import LINE_MAX, Asked, Heard, Wish, decode_asked, decode_heard, encode
 
 ID = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b"
 
@@ -20,7 +28,9 @@ links = st.one_of(
     ),
     st.from_regex(r"[a-z0-9]{3,64}", fullmatch=True).map(lambda slug: EndpointLink(slug=slug)),
 )
-asked = st.builds(Asked, st.text("0123456789.ab", min_size=1, max_size=40), st.sampled_from(list(Wish)) | links)
+asked = st.builds(
+    LaunchRequest, st.text("0123456789.ab", min_size=1, max_size=40), st.sampled_from(list(LaunchAction)) | links
+)
 
 
 @given(links)
@@ -103,7 +113,7 @@ def test_any_text_is_a_link_or_told_to_be_none_on_one_line(text: str) -> None:
 
 
 @given(asked)
-def test_a_wish_is_read_as_it_was_sent(wish: Asked) -> None:
+def test_a_wish_is_read_as_it_was_sent(wish: LaunchRequest) -> None:
     line = encode(wish)
     assert len(line) <= LINE_MAX
     assert line.index(b"\n") == len(line) - 1
@@ -131,12 +141,12 @@ def test_nonsense_is_no_answer(line: bytes) -> None:
 
 
 def test_the_wish_of_a_later_version_at_least_shows_the_window() -> None:
-    assert decode_asked(b'{"version":"9.1","wish":"dance","tempo":3}') == Asked("9.1", Wish.SHOW)
-    assert decode_heard(encode(Heard("9.1"))) == Heard("9.1")
+    assert decode_asked(b'{"version":"9.1","wish":"dance","tempo":3}') == LaunchRequest("9.1", LaunchAction.SHOW)
+    assert decode_heard(encode(LaunchReply("9.1"))) == LaunchReply("9.1")
 
 
 def test_a_broken_link_is_handed_on_so_that_the_window_can_tell() -> None:
     broken = BrokenLink(text="hookline:" + "\N{PILE OF POO}" * 200)
-    line = encode(Asked("1.0", broken))
+    line = encode(LaunchRequest("1.0", broken))
     assert len(line) <= LINE_MAX
-    assert decode_asked(line) == Asked("1.0", broken)
+    assert decode_asked(line) == LaunchRequest("1.0", broken)

@@ -6,8 +6,8 @@ from datetime import timedelta, timezone
 
 import pytest
 
-from app.core.targets import below_slug, query_pairs, type_hint
-from app.core.wording import ago_text, ms_text, time_text
+from app.core.target_text import below_slug, query_pairs, type_hint
+from app.core.text import ago_text, ms_text, time_text
 
 SECOND = 1_000_000
 

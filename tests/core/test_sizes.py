@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.core.model import StorageUse
 from app.core.settings import TOTAL_LIMIT_MIN, Settings, check, first_storage_limit
 from app.core.sizes import GIB, LARGEST, MIB, TIB, exact_size, parse_size
-from app.core.wording import limit_text, use_text
+from app.core.text import limit_text, use_text
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from typing import Any
 
 from app.core.events import Event
 from app.core.model import Capture, Counts, Headers
-from app.db.bulk import encode_headers
+from app.db.insert import encode_headers
 from app.db.search.candidate import Candidate
 from app.db.search.index import entries
-from app.db.search.index.index_file import Entry
-from app.db.search.index.terms import Columns
+from app.db.search.index.index_file import IndexEntry
+from app.db.search.index.terms import ColumnValues
 from app.db.store import Store
 from tests import factories
 
@@ -113,7 +113,9 @@ def candidate(target: str, headers: Headers, body: bytes, content_type: str = ""
     )
 
 
-def entry(seq: int, target: str, headers: Headers, body: bytes, content_type: str = "") -> Entry:
+def entry(seq: int, target: str, headers: Headers, body: bytes, content_type: str = "") -> IndexEntry:
     """The same as the index takes it."""
-    columns = Columns(method="POST", status=200, source="127.0.0.1", complete=True, provider="somebody", event=None)
+    columns = ColumnValues(
+        method="POST", status=200, source="127.0.0.1", complete=True, provider="somebody", event=None
+    )
     return entries.entry(seq, seq, len(body), candidate(target, headers, body, content_type), columns)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.clearing import Clearing, Hidden, Mark
+from app.core.deletion import Clearing, Hidden, Mark
 from app.core.events import Event, RequestsRemoved
 from app.core.model import Endpoint
 from app.core.search.parse import parse

@@ -10,7 +10,7 @@ import pytest
 
 from app.core.events import Event, RequestsDescribed, RequestsIdentified
 from app.core.model import PART_SIZE, Endpoint, Headers
-from app.core.providers.catalogue import Sender
+from app.core.providers.catalogue import ProviderMatch
 from app.db import gist_backlog
 from app.db.migrations import add_gist
 from app.db.store import Store
@@ -20,10 +20,10 @@ from tests.db.helpers import add, add_many, eventually, of_kind, query, write
 BY_US: Headers = (("X-Us", "order.paid"),)
 
 
-def identify(headers: Headers, content_type: str, body: bytes) -> Sender | None:
+def identify(headers: Headers, content_type: str, body: bytes) -> ProviderMatch | None:
     """Knows one service, whose requests are told by a header."""
     event = dict(headers).get("X-Us")
-    return None if event is None else Sender(provider="us", event=event, delivery_id=body[:3].decode())
+    return None if event is None else ProviderMatch(provider="us", event=event, delivery_id=body[:3].decode())
 
 
 async def opened(folder: Path, events: list[Event]) -> tuple[Store, Endpoint]:

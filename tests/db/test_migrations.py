@@ -15,7 +15,7 @@ from app.core.model import PART_SIZE
 from app.db import migrations
 from app.db.connection import open_writer
 from app.db.migrations import MIGRATIONS
-from app.db.raw import raw
+from app.db.raw_sql import raw
 from app.db.schema import MODELS, PARTS_PER_BODY
 from app.db.store import Store
 from tests import factories

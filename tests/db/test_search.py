@@ -16,7 +16,7 @@ import pytest
 from app.core.clock import now_us
 from app.core.model import PART_SIZE, Capture, Endpoint, MirrorState, PageKey, Summary
 from app.core.search.parse import parse
-from app.db.search.index.index_file import Contents
+from app.db.search.index.index_file import IndexContents
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import add, add_many, eventually, files
@@ -340,12 +340,12 @@ async def test_the_index_loses_nothing(
             paged += page
             before = PageKey(received_at=page[-1].received_at, id=page[-1].id)
         with monkeypatch.context() as patch:
-            patch.setattr("app.db.search.steps.FEW", 2)
-            patch.setattr("app.db.search.rare.FEW", 3)
+            patch.setattr("app.db.search.scan.FEW", 2)
+            patch.setattr("app.db.search.sparse_marks.FEW", 3)
             by_many = await search(store, text, endpoint_id, limit=1000)
         with monkeypatch.context() as patch:
-            patch.setattr(store._index, "contents", Contents())
-            patch.setattr("app.db.search.rare.MOST", 0)
+            patch.setattr(store._index, "contents", IndexContents())
+            patch.setattr("app.db.search.sparse_marks.MOST", 0)
             by_scan = await search(store, text, endpoint_id, limit=1000)
         assert [one.id for one in by_scan] == sorted((one.id for one in by_scan), reverse=True), text
         assert by_index == by_many == paged == by_scan, text
@@ -435,8 +435,8 @@ async def test_searches_while_the_index_follows(store: Store, endpoint: Endpoint
 async def test_a_long_search_tells_how_far_it_is(
     store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.db.search.meter.EVERY_S", 0.0)
-    monkeypatch.setattr("app.db.search.searching.MOST_ROWS", 20)
+    monkeypatch.setattr("app.db.search.scan_progress.EVERY_S", 0.0)
+    monkeypatch.setattr("app.db.search.search.MOST_ROWS", 20)
     other = await store.endpoints.create(factories.draft())
     await add_many(store, endpoint.id, 30, body=b"needle")
     await add_many(store, other.id, 50)

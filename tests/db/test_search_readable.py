@@ -16,12 +16,12 @@ import pytest
 
 from app.core.model import PART_SIZE, Endpoint, Headers
 from app.core.search.parse import parse
-from app.db.search.checks import meets
-from app.db.search.index import runs
-from app.db.search.index.asking import wanted
-from app.db.search.index.grams import ALWAYS, INDEXED
+from app.db.search.index import trigram_stats
 from app.db.search.index.index_file import IndexFile
+from app.db.search.index.trigrams import ALWAYS, INDEXED
 from app.db.search.long_body import WINDOW
+from app.db.search.planner import wanted
+from app.db.search.row_filter import meets
 from app.db.store import Store
 from tests.db.helpers import add, candidate, entry
 from tests.db.test_search import search
@@ -114,7 +114,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexFile]:
     """All samples, numbered as they stand, and as many that hold nothing of it."""
     path = tmp_path_factory.mktemp("index") / "search.db"
     with pytest.MonkeyPatch.context() as patch, closing(IndexFile(path, "store", 99)) as made:
-        patch.setattr(runs, "SAMPLED", 4)
+        patch.setattr(trigram_stats, "SAMPLED", 4)
         others = [entry(len(NAMES) + number, "/", (), b"nothing here") for number in range(30)]
         made.add([*(entry(at, *SAMPLES[name]) for at, name in enumerate(NAMES)), *others], 90, ())
         yield made

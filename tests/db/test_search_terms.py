@@ -14,10 +14,10 @@ import pytest
 from app.core.model import Headers
 from app.core.search.parse import parse
 from app.db.search.index import group
-from app.db.search.index.asking import wanted
 from app.db.search.index.index_file import GROUP, IndexFile
-from app.db.search.index.leaves import MOST_KEPT, MOST_VISITED, leaves
-from app.db.search.index.terms import Columns, terms_of, text_of
+from app.db.search.index.json_leaves import MOST_KEPT, MOST_VISITED, leaves
+from app.db.search.index.terms import ColumnValues, terms_of, text_of
+from app.db.search.planner import wanted
 from tests.db.helpers import entry
 
 TEN = range(10)
@@ -177,7 +177,7 @@ def test_items_of_a_list_share_a_path() -> None:
 
 
 def test_words_are_whole_and_of_letters() -> None:
-    columns = Columns(method="POST", status=200, source="", complete=True, provider=None, event=None)
+    columns = ColumnValues(method="POST", status=200, source="", complete=True, provider=None, event=None)
     text = "order.created/abc4242 größe in_0a9f user12 user123 订单 x"
     written = terms_of(columns, "/", (), leaves(None), text).split()
     words = {word for word in written if any(sign.isalpha() and ord(sign) < 0xF0000 for sign in word)}
@@ -188,7 +188,7 @@ def test_words_are_whole_and_of_letters() -> None:
 
 def test_long_texts_of_senders_are_not_kept_in_memory() -> None:
     """What many requests have is remembered, so that their terms are made quicker: only what is short."""
-    columns = Columns(method="POST", status=200, source="127.0.0.1", complete=True, provider="", event=None)
+    columns = ColumnValues(method="POST", status=200, source="127.0.0.1", complete=True, provider="", event=None)
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
@@ -203,7 +203,7 @@ def test_long_texts_of_senders_are_not_kept_in_memory() -> None:
 
 
 def test_a_long_header_has_the_terms_of_its_name() -> None:
-    columns = Columns(method="POST", status=200, source="127.0.0.1", complete=True, provider="", event=None)
+    columns = ColumnValues(method="POST", status=200, source="127.0.0.1", complete=True, provider="", event=None)
     made = terms_of(columns, "/catch/x", (("X-Long", "v" * 60_000), ("X-Short", "v")), leaves(None), "")
     told = {text_of(one) for one in made.split()}
     assert {"x-long", "x-short", "x-short=v"} <= told

@@ -18,8 +18,8 @@ import pytest
 from app import __version__
 from app.core.clock import now_us
 from app.core.ids import new_slug, uuid7
+from app.core.launch_request import LaunchRequest
 from app.core.links import link_to_endpoint, link_to_request
-from app.core.wishes import Asked
 from app.ui.single_instance import ask
 from tests.e2e.program import Program, environment, hookline
 from tests.e2e.senders import post
@@ -95,7 +95,7 @@ def test_later_starts_are_done_by_the_window_that_runs(tmp_path: Path) -> None:
         assert hookline(tmp_path, "hookline:" + "\N{PILE OF POO}" * 600, **OFFSCREEN).returncode == 0
         assert "names a request" in first.tells("said")["said"]
         assert hookline(tmp_path, "--minimized", **OFFSCREEN).returncode == 0
-        heard = ask(tmp_path, Asked("99.0"))
+        heard = ask(tmp_path, LaunchRequest("99.0"))
         assert heard is not None
         assert heard.version == __version__
         told = first.tells("said")

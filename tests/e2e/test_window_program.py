@@ -71,7 +71,7 @@ import sys
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QEvent
 from app.cli.options import WindowOptions
-from app.windowed import run_window
+from app.gui import run_window
 
 def ready(told):
     told.window.desktop.take_close = lambda: True
@@ -95,7 +95,7 @@ import asyncio, os, signal, sys
 from pathlib import Path
 from app.cli.options import WindowOptions
 from app.core.model import EndpointDraft
-from app.windowed import run_window
+from app.gui import run_window
 
 async def delete(told):
     endpoints = told.window.doors.endpoints

@@ -12,17 +12,17 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from app import updated
 from app.cli.options import WindowOptions
-from app.ui.widgets.choice import Choice
-from app.windowed import Ready, run_window
+from app.gui import Ready, run_window
+from app.system import updates
+from app.ui.widgets.choice import ChoiceDialog
 
 
 def main() -> int:
     """The window's exit code."""
     path, folder, *rest = sys.argv[1:]
     sys.frozen, sys.executable = True, path  # type: ignore[attr-defined]
-    updated.LOOK_S = 0.05
+    updates.LOOK_S = 0.05
 
     def ready(told: Ready) -> None:
         def show() -> None:
@@ -40,7 +40,7 @@ def main() -> int:
 
     def answer() -> None:
         for dialog in QApplication.topLevelWidgets():
-            if isinstance(dialog, Choice) and dialog.isVisible():
+            if isinstance(dialog, ChoiceDialog) and dialog.isVisible():
                 print(json.dumps({"title": dialog.title.text(), "text": dialog.text.text()}), flush=True)
                 dialog.buttons[0].click()
 

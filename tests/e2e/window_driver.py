@@ -14,8 +14,8 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.cli.options import WindowOptions
-from app.ui.widgets.choice import Choice
-from app.windowed import Ready, run_window
+from app.gui import Ready, run_window
+from app.ui.widgets.choice import ChoiceDialog
 
 
 class Driver:
@@ -29,11 +29,11 @@ class Driver:
 
     def _look(self) -> None:
         for dialog in QApplication.topLevelWidgets():
-            if isinstance(dialog, Choice) and dialog.isVisible():
+            if isinstance(dialog, ChoiceDialog) and dialog.isVisible():
                 self._answer(dialog)
                 return
 
-    def _answer(self, dialog: Choice) -> None:
+    def _answer(self, dialog: ChoiceDialog) -> None:
         print(json.dumps({"title": dialog.title.text(), "text": dialog.text.text()}), flush=True)
         if self._picture:
             dialog.grab().save(self._picture)

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.cli.options import WindowOptions
-from app.ui.forms.endpoint_dialog import EndpointDialog
+from app.gui import Ready, run_window
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
-from app.windowed import Ready, run_window
 from tests import factories
 from tests.e2e.senders import post
 

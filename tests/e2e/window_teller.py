@@ -18,9 +18,9 @@ from PySide6.QtWidgets import QApplication
 
 from app.cli.options import WindowOptions
 from app.core.links import parse_link
-from app.ui.forms.endpoint_dialog import EndpointDialog
-from app.ui.widgets.choice import Choice
-from app.windowed import Ready, run_window
+from app.gui import Ready, run_window
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.widgets.choice import ChoiceDialog
 
 
 def say(**told: Any) -> None:
@@ -37,7 +37,7 @@ def click(links: list[str]) -> None:
 def quit_when_asked() -> None:
     """Tell a question of the start, and take the first way out."""
     for dialog in QApplication.topLevelWidgets():
-        if isinstance(dialog, Choice) and dialog.isVisible():
+        if isinstance(dialog, ChoiceDialog) and dialog.isVisible():
             say(asked=dialog.title.text(), text=dialog.text.text())
             dialog.buttons[0].click()
             return

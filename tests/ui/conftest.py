@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from app.ui.deleting import pending_delete
 from app.ui.loop import QtEventLoop
+from app.ui.undo import pending_delete
 
 
 @pytest.fixture

@@ -10,20 +10,20 @@ from typing import Any
 
 from PySide6.QtWidgets import QApplication
 
-from app.autostart_entry import Start
-from app.autostart_linux import DesktopEntry
 from app.core.about import Component, Fact, report_text
 from app.core.errors import InvalidFieldsError
 from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan
 from app.core.providers.service import ProviderMark
-from app.core.sent_test import SentTest
+from app.core.repositories import Services
 from app.core.settings import Settings, check
+from app.core.test_result import SentTest
 from app.db.store import Store
 from app.server.refused import RefusedLog
-from app.ui.main_window import MainWindow
+from app.system.autostart.entry import Start
+from app.system.autostart.linux import DesktopEntry
 from app.ui.messages import Messages
-from app.ui.ports import Doors
+from app.ui.shell.main_window import MainWindow
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from tests import factories
@@ -69,7 +69,7 @@ class Desk:
         self.messages = Messages()
         self.tasks = Tasks(self.messages)
         self.theme = Theme()
-        self.doors = Doors(
+        self.services = Services(
             endpoints=self.store.endpoints,
             captures=self.store.captures,
             activity=self.store.activity,
@@ -121,10 +121,10 @@ class Desk:
     def window(self, on_close: Callable[[], None] = lambda: None, **more: Any) -> MainWindow:
         """A window not yet shown, put together as the program does it."""
         with self.theme.undressed():
-            return MainWindow(self.doors, self.theme, self.tasks, on_close, **more)
+            return MainWindow(self.services, self.theme, self.tasks, on_close, **more)
 
-    def with_doors(self, **changed: object) -> Doors:
-        return replace(self.doors, **changed)  # type: ignore[arg-type]
+    def with_services(self, **changed: object) -> Services:
+        return replace(self.services, **changed)  # type: ignore[arg-type]
 
 
 @asynccontextmanager

@@ -5,14 +5,14 @@ from __future__ import annotations
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import Endpoint
-from app.ui.forms.endpoint_dialog import EndpointDialog
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from tests.ui.desk import Desk
 
 
 def open_dialog(desk: Desk, window: QWidget, endpoint: Endpoint | None = None) -> EndpointDialog:
     """The form of a new endpoint, or of this one."""
     window.resize(900, 700)
-    dialog = EndpointDialog(desk.doors, desk.theme, desk.tasks, window, endpoint)
+    dialog = EndpointDialog(desk.services, desk.theme, desk.tasks, window, endpoint)
     dialog.open()
     return dialog
 

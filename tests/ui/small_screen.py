@@ -16,15 +16,15 @@ from PySide6.QtWidgets import QApplication, QDialog, QFrame, QPushButton, QWidge
 
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
-from app.ui.detail.body_pane import BodyPane
-from app.ui.detail.parts_dialog import PartsDialog
-from app.ui.detail.source import BodySource
-from app.ui.forms.endpoint_dialog import EndpointDialog
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from app.ui.loop import QtEventLoop
-from app.ui.main_window import MainWindow
-from app.ui.search.saved import NameDialog
+from app.ui.request.body.body_pane import BodyPane
+from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.parts_dialog import PartsDialog
+from app.ui.requests.filter.saved import NameDialog
 from app.ui.settings.dialog import SettingsDialog
-from app.ui.widgets.choice import Choice, Way
+from app.ui.shell.main_window import MainWindow
+from app.ui.widgets.choice import ChoiceDialog, Way
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle, until
@@ -59,15 +59,15 @@ class Look:
 
 
 async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
-    doors, theme, tasks = desk.doors, desk.theme, desk.tasks
-    about = AboutDialog(doors, theme, tasks, window)
+    services, theme, tasks = desk.services, desk.theme, desk.tasks
+    about = AboutDialog(services, theme, tasks, window)
     dialogs: dict[str, QDialog] = {
-        "form of an endpoint": EndpointDialog(doors, theme, tasks, window, desk.store.endpoints.all()[0]),
-        "settings": SettingsDialog(doors, theme, tasks, window, window.desktop),
+        "form of an endpoint": EndpointDialog(services, theme, tasks, window, desk.store.endpoints.all()[0]),
+        "settings": SettingsDialog(services, theme, tasks, window, window.desktop),
         "about": about,
-        "licences": LicencesDialog(doors.about, theme, tasks, about),
+        "licences": LicencesDialog(services.about, theme, tasks, about),
         "question": Question("Delete all requests? " * 4, LONG, "Delete 4,200 requests", theme, window),
-        "choice": Choice("Hookline cannot start", LONG, (Way("Quit"), Way("Try again", "primary")), theme, None),
+        "choice": ChoiceDialog("Hookline cannot start", LONG, (Way("Quit"), Way("Try again", "primary")), theme, None),
         "name": NameDialog("method:POST status:500", set(), theme, window),
         "parts": PartsDialog(_multipart(), partial(_pane, desk), theme, tasks, window),
     }
@@ -89,7 +89,7 @@ async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
 
 async def show_form(desk: Desk, window: MainWindow, look: Look) -> None:
     """It grows with More, and scrolls to each of its fields."""
-    dialog = EndpointDialog(desk.doors, desk.theme, desk.tasks, window)
+    dialog = EndpointDialog(desk.services, desk.theme, desk.tasks, window)
     dialog.open()
     await settle()
     look.at(dialog, "form")

@@ -13,11 +13,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.autostart import Portable
-from app.autostart_entry import Start
-from app.autostart_linux import DesktopEntry
 from app.core.about import Component, Fact
 from app.core.errors import HooklineError
+from app.system.autostart.autostart import Portable
+from app.system.autostart.entry import Start
+from app.system.autostart.linux import DesktopEntry
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
 from app.ui.settings.dialog import SettingsDialog
@@ -37,7 +37,7 @@ def window(qapp: QApplication, qtbot: QtBot) -> QWidget:
 
 
 def open_about(desk: Desk, window: QWidget) -> AboutDialog:
-    dialog = AboutDialog(desk.doors, desk.theme, desk.tasks, window)
+    dialog = AboutDialog(desk.services, desk.theme, desk.tasks, window)
     dialog.open()
     return dialog
 
@@ -84,7 +84,7 @@ class TestAbout:
 
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
-                desk.doors = desk.with_doors(about=Broken())
+                desk.services = desk.with_services(about=Broken())
                 dialog = open_about(desk, window)
                 dialog.copy_button.click()
                 await until(dialog.said.text)
@@ -123,7 +123,7 @@ class TestAbout:
     def test_a_long_path_cuts_nothing_off(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
-                desk.doors = desk.with_doors(data_folder=tmp_path / ("long-" * 40))
+                desk.services = desk.with_services(data_folder=tmp_path / ("long-" * 40))
                 dialog = open_about(desk, window)
                 await settle()
                 assert dialog.width() < 600
@@ -238,9 +238,9 @@ class TestStartAtSignIn:
     def test_the_switch_writes_the_entry_and_is_read_afresh(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
-                entry = desk.doors.autostart
+                entry = desk.services.autostart
                 for on in (True, False):
-                    dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+                    dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
                     dialog.open()
                     start = dialog.window_section.start
                     await until(start.switch.isEnabled)
@@ -257,7 +257,7 @@ class TestStartAtSignIn:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
                 (tmp_path / "autostart").write_text("in the way")
-                dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+                dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
                 dialog.open()
                 start = dialog.window_section.start
                 await until(start.switch.isEnabled)
@@ -279,8 +279,8 @@ class TestStartAtSignIn:
     def test_where_it_cannot_be_the_reason_stands_beside_it(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
-                desk.doors = desk.with_doors(autostart=Portable(tmp_path / "hookline.portable"))
-                dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+                desk.services = desk.with_services(autostart=Portable(tmp_path / "hookline.portable"))
+                dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
                 dialog.open()
                 start = dialog.window_section.start
                 await until(lambda: "portable mode" in start.text.text())
@@ -295,7 +295,7 @@ class TestStartAtSignIn:
             async with open_desk(tmp_path) as desk:
                 other = "/home/ann/Downloads/" + "very-long-name-" * 12 + "hookline"
                 DesktopEntry(tmp_path / "autostart", Start([other])).set(True)
-                dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+                dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
                 dialog.open()
                 start = dialog.window_section.start
                 await until(start.switch.isEnabled)

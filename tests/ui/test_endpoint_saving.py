@@ -142,7 +142,7 @@ class TestSaving:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
                 error = InvalidFieldsError([FieldError(field="reply.status", message="Not today.")])
-                desk.doors = desk.with_doors(endpoints=Refusing(desk.store.endpoints, error))
+                desk.services = desk.with_services(endpoints=Refusing(desk.store.endpoints, error))
                 dialog = open_dialog(desk, window)
                 QTest.keyClicks(dialog.form.name, "Kept text")
                 dialog.submit()
@@ -165,7 +165,7 @@ class TestSaving:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
                 error = StorageUnavailableError("The disk is full.")
-                desk.doors = desk.with_doors(endpoints=Refusing(desk.store.endpoints, error))
+                desk.services = desk.with_services(endpoints=Refusing(desk.store.endpoints, error))
                 dialog = open_dialog(desk, window)
                 QTest.keyClicks(dialog.form.name, "Kept text")
                 dialog.submit()
@@ -185,7 +185,7 @@ class TestSaving:
             async with open_desk(tmp_path) as desk:
                 error = StorageUnavailableError("The disk is full.")
                 closed = asyncio.Event()
-                desk.doors = desk.with_doors(endpoints=Refusing(desk.store.endpoints, error, closed))
+                desk.services = desk.with_services(endpoints=Refusing(desk.store.endpoints, error, closed))
                 dialog = open_dialog(desk, window)
                 QTest.keyClicks(dialog.form.name, "x")
                 dialog.submit()

@@ -16,12 +16,12 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import Application
 from app.core.model import Endpoint
-from app.doors import doors_of
-from app.ui.detail.detail_pane import BODY, HEADERS
-from app.ui.forms.endpoint_dialog import EndpointDialog
-from app.ui.frame.sidebar import REFUSED
-from app.ui.main_window import MainWindow
+from app.services import services_of
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from app.ui.messages import Messages
+from app.ui.request.request_pane import BODY, HEADERS
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import REFUSED
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.question import Question
@@ -61,7 +61,7 @@ async def desk_on(folder: Path) -> AsyncIterator[Desk]:
     assert isinstance(app, QApplication)
     theme.apply(app)
     with theme.undressed():
-        window = MainWindow(doors_of(application), theme, tasks, on_close=lambda: None)
+        window = MainWindow(services_of(application), theme, tasks, on_close=lambda: None)
     window.show()
     await until(window.isActiveWindow)
     try:

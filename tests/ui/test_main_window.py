@@ -16,9 +16,9 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 from app.core.events import DatabaseDamaged, FileTrouble, StorageTrouble
 from app.core.model import Plan, Refusal
-from app.ui.frame.rows import SidebarRow
-from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
-from app.ui.main_window import MainWindow
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
+from app.ui.shell.sidebar_rows import SidebarRow
 from tests.ui.desk import open_desk, shown
 from tests.ui.waiting import settle, until
 

@@ -219,7 +219,7 @@ class TestInTheSettings:
 
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
-                dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+                dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
                 dialog.open()
                 field = attrgetter(place)(dialog)
                 type_into(field, typed)
@@ -239,7 +239,7 @@ class TestInTheSettings:
     def test_a_number_put_right_is_saved(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
-                dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+                dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
                 dialog.open()
                 for typed in ("5000", "500"):
                     type_into(dialog.network.body_limit, typed)

@@ -13,9 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.core.model import Plan, Refusal
-from app.ui.frame.sidebar import REFUSED
-from app.ui.main_window import MainWindow
 from app.ui.refused.model import ENDPOINT, SOURCE, TARGET, TITLES
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import REFUSED
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
 

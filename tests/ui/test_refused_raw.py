@@ -11,8 +11,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.model import REFUSED_RAW_MAX, Refusal
-from app.ui.detail.detail_pane import HEADERS
-from app.ui.frame.sidebar import REFUSED
+from app.ui.request.request_pane import HEADERS
+from app.ui.shell.sidebar import REFUSED
 from tests.ui.desk import Desk, shown
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import settle, until

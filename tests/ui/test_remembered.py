@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QSettings
 
-from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
-from app.ui.main_window import MainWindow
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle, until
 

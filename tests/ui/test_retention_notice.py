@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.core.clock import DAY_US, now_us
-from app.ui.forms.endpoint_dialog import EndpointDialog
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from tests.db.helpers import last_seen
 from tests.ui.desk import Desk, shown
@@ -65,7 +65,7 @@ def test_settings_say_why_it_waits_and_resume(run: Scene, qtbot: QtBot, tmp_path
     async def scene() -> None:
         async with shown(tmp_path) as (desk, window):
             endpoint_id = await waiting(desk)
-            dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+            dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
             dialog.open()
             row, button = dialog.storage.size_row, dialog.storage.run_button
             await until(lambda: button.text() == "Resume deleting")
@@ -83,7 +83,7 @@ def test_settings_say_why_it_waits_and_resume(run: Scene, qtbot: QtBot, tmp_path
 def test_run_now_does_not_trust_a_clock_that_nobody_was_asked_about(run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
     async def scene() -> None:
         async with shown(tmp_path) as (desk, window):
-            dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+            dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
             dialog.open()
             await until(lambda: "on disk" in dialog.storage.size_row.title.text())
             endpoint_id = await waiting(desk)
@@ -100,7 +100,7 @@ def test_the_form_promises_no_deletion_while_it_waits(run: Scene, qtbot: QtBot, 
     async def scene() -> None:
         async with shown(tmp_path) as (desk, window):
             await waiting(desk)
-            dialog = EndpointDialog(desk.doors, desk.theme, desk.tasks, window)
+            dialog = EndpointDialog(desk.services, desk.theme, desk.tasks, window)
             dialog.open()
             texts = dialog.form.fields["retention_days"].findChildren(type(dialog.problem))
             assert any("deleted once the clock is trusted" in text.text() for text in texts if text.isVisible())

@@ -38,7 +38,7 @@ def window(qapp: QApplication, qtbot: QtBot) -> QWidget:
 
 
 def open_settings(desk: Desk, window: QWidget) -> SettingsDialog:
-    dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+    dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
     dialog.open()
     return dialog
 
@@ -86,7 +86,7 @@ class TestSettings:
                 async def refuse(_: Settings) -> None:
                     raise PortInUseError("127.0.0.1", 9000, "node (pid 42)")
 
-                desk.doors = desk.with_doors(apply_settings=refuse)
+                desk.services = desk.with_services(apply_settings=refuse)
                 dialog = open_settings(desk, window)
                 dialog.network.port.set_value(9000)
                 dialog.save_button.click()

@@ -13,10 +13,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import Plan
-from app.ui.frame.endpoint_filter import OFFERED_ABOVE
-from app.ui.frame.endpoint_row import EndpointRow
-from app.ui.frame.sidebar import ALL_REQUESTS, REFUSED
-from app.ui.main_window import MainWindow
+from app.ui.shell.endpoint_filter import OFFERED_ABOVE
+from app.ui.shell.endpoint_row import EndpointRow
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED
 from app.ui.widgets.question import Question
 from app.ui.widgets.switch import Switch
 from tests.ui.desk import Desk, shown
@@ -150,7 +150,7 @@ class TestKeys:
                     assert window.focusWidget() is window.sidebar.row(heir)
                     press(window, "Space")
                     await settle()
-                    assert all(endpoint.active for endpoint in window.doors.endpoints.all())
+                    assert all(endpoint.active for endpoint in window.services.endpoints.all())
 
         run(scene())
 

@@ -15,8 +15,8 @@ from PySide6.QtNetwork import QLocalSocket
 from pytestqt.qtbot import QtBot
 
 from app import __version__
+from app.core.launch_request import LINE_MAX, LaunchAction, LaunchRequest, encode
 from app.core.links import EndpointLink, RequestLink
-from app.core.wishes import LINE_MAX, Asked, Wish, encode
 from app.db.folder import hold_folder
 from app.ui.single_instance import SingleInstance, ask, socket_name
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 ASK = """
 import sys
 from pathlib import Path
-from app.core.wishes import decode_asked
+from app.core.launch_request import decode_asked
 from app.ui.single_instance import ask
 heard = ask(Path(sys.argv[1]), decode_asked(sys.argv[2].encode()))
 sys.exit("nobody answers" if heard is None else print(heard.version))
@@ -33,17 +33,17 @@ sys.exit("nobody answers" if heard is None else print(heard.version))
 REQUEST = RequestLink(id="019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b")
 
 
-def asking(folder: Path, asked: Asked) -> subprocess.Popen[str]:
+def asking(folder: Path, asked: LaunchRequest) -> subprocess.Popen[str]:
     """Another process that asks; it prints the version that answers."""
     command = [sys.executable, "-c", ASK, str(folder), encode(asked).decode()]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @contextmanager
-def running(folder: Path, version: str = "1.0") -> Iterator[tuple[SingleInstance, list[Asked]]]:
+def running(folder: Path, version: str = "1.0") -> Iterator[tuple[SingleInstance, list[LaunchRequest]]]:
     """A first start, and what it was asked."""
     instance = SingleInstance(folder, version)
-    heard: list[Asked] = []
+    heard: list[LaunchRequest] = []
     instance.asked.connect(heard.append)
     try:
         yield instance, heard
@@ -52,7 +52,7 @@ def running(folder: Path, version: str = "1.0") -> Iterator[tuple[SingleInstance
 
 
 def test_nobody_answers_for_a_folder_without_a_window(qtbot: QtBot, tmp_path: Path) -> None:
-    assert ask(tmp_path, Asked("1.0")) is None
+    assert ask(tmp_path, LaunchRequest("1.0")) is None
 
 
 def test_a_start_waits_for_the_window_of_one_that_is_still_starting(qtbot: QtBot, tmp_path: Path) -> None:
@@ -79,16 +79,16 @@ def test_any_folder_has_a_socket_of_its_own(tmp_path: Path) -> None:
     assert len({socket_name(folder) for folder in odd}) == len(odd)
 
 
-@pytest.mark.parametrize("wish", [*Wish, REQUEST, EndpointLink(slug="my-hooks")])
+@pytest.mark.parametrize("wish", [*LaunchAction, REQUEST, EndpointLink(slug="my-hooks")])
 def test_another_process_is_heard_by_the_window_of_its_folder_only(
-    qtbot: QtBot, tmp_path: Path, wish: Wish | RequestLink | EndpointLink
+    qtbot: QtBot, tmp_path: Path, wish: LaunchAction | RequestLink | EndpointLink
 ) -> None:
     with running(tmp_path / "a", "1.0") as (_, heard), running(tmp_path / "b") as (_, other):
-        process = asking(tmp_path / "a", Asked("2.0", wish))
+        process = asking(tmp_path / "a", LaunchRequest("2.0", wish))
         qtbot.waitUntil(lambda: process.poll() is not None, timeout=10_000)
         out, err = process.communicate()
         assert (out, err) == ("1.0\n", "")
-        assert heard == [Asked("2.0", wish)]
+        assert heard == [LaunchRequest("2.0", wish)]
         assert other == []
 
 
@@ -104,13 +104,13 @@ def test_nonsense_is_hung_up_on_and_the_next_is_heard(qtbot: QtBot, tmp_path: Pa
             socket.write(said)
         assert socket.readAll().isEmpty()
         assert heard == []
-        process = asking(tmp_path, Asked("1.0"))
+        process = asking(tmp_path, LaunchRequest("1.0"))
         qtbot.waitUntil(lambda: process.poll() is not None, timeout=10_000)
         assert process.communicate()[0] == "1.0\n"
 
 
 def test_a_line_in_pieces_is_heard_and_what_follows_it_is_not(qtbot: QtBot, tmp_path: Path) -> None:
-    line = encode(Asked("1.0", REQUEST))
+    line = encode(LaunchRequest("1.0", REQUEST))
     with running(tmp_path) as (_, heard):
         socket = QLocalSocket()
         socket.connectToServer(socket_name(tmp_path))
@@ -119,8 +119,8 @@ def test_a_line_in_pieces_is_heard_and_what_follows_it_is_not(qtbot: QtBot, tmp_
         qtbot.wait(50)
         assert heard == []
         with qtbot.waitSignal(socket.disconnected, timeout=10_000):
-            socket.write(line[10:] + encode(Asked("1.0", Wish.NEW_ENDPOINT)))
-        assert heard == [Asked("1.0", REQUEST)]
+            socket.write(line[10:] + encode(LaunchRequest("1.0", LaunchAction.NEW_ENDPOINT)))
+        assert heard == [LaunchRequest("1.0", REQUEST)]
 
 
 def test_who_says_nothing_is_hung_up_on(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ def test_who_says_nothing_is_hung_up_on(qtbot: QtBot, tmp_path: Path, monkeypatc
 def test_a_socket_of_another_user_is_told_nothing(qtbot: QtBot, tmp_path: Path) -> None:
     with running(tmp_path) as (_, heard):
         os.chown(QDir(QDir.tempPath()).filePath(socket_name(tmp_path)), 12_345, 12_345)
-        process = asking(tmp_path, Asked("1.0", REQUEST))
+        process = asking(tmp_path, LaunchRequest("1.0", REQUEST))
         qtbot.waitUntil(lambda: process.poll() is not None, timeout=10_000)
         assert process.communicate() == ("", "nobody answers\n")
         assert heard == []
@@ -149,11 +149,11 @@ def test_a_socket_left_by_a_killed_program_is_no_hindrance(qtbot: QtBot, tmp_pat
         "kept = SingleInstance(Path(sys.argv[1]), '1.0'); os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", leave, str(tmp_path)], check=False)
-    assert ask(tmp_path, Asked("1.0")) is None
+    assert ask(tmp_path, LaunchRequest("1.0")) is None
     with running(tmp_path) as (instance, heard):
-        process = asking(tmp_path, Asked("1.0"))
+        process = asking(tmp_path, LaunchRequest("1.0"))
         with qtbot.waitSignal(instance.asked, timeout=10_000):
             pass
         qtbot.waitUntil(lambda: process.poll() is not None, timeout=10_000)
         assert process.communicate()[0] == "1.0\n"
-        assert heard == [Asked("1.0")]
+        assert heard == [LaunchRequest("1.0")]

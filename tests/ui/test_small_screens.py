@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.model import Plan, StorageUse
 from app.ui.dashboard.stats import Stats
-from app.ui.ledger import Ledger
+from app.ui.session_stats import SessionStats
 from app.ui.theme.metrics import SPACE_5
 from app.ui.theme.theme import Theme
 from app.ui.widgets import fit_screen
@@ -151,7 +151,7 @@ def test_the_numbers_of_a_day_fit_the_dashboard_of_a_small_window(qapp: QApplica
     theme.apply(qapp)
     stats = Stats(theme)
     qtbot.addWidget(stats)
-    ledger = Ledger()
+    ledger = SessionStats()
     ledger.stored = ledger.mirrored = 9_999
     ledger.failed = ledger.refused = 999
     stats.show_ledger(ledger)

@@ -16,9 +16,9 @@ from app.core.errors import StorageLimitError
 from app.core.model import Endpoint
 from app.core.settings import Settings
 from app.core.sizes import GIB, MIB
-from app.ui.forms.endpoint_dialog import EndpointDialog
-from app.ui.main_window import MainWindow
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
+from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.question import Question
 from tests import factories
 from tests.ui.desk import Desk, open_desk, shown
@@ -98,7 +98,7 @@ class TestSettings:
             async with open_desk(tmp_path) as desk:
                 await desk.apply(Settings())
                 await fill(desk, await desk.endpoint(), 3)
-                dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+                dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
                 dialog.open()
                 storage = dialog.storage.limit
                 assert storage.limit.text() == "20 GiB"
@@ -163,7 +163,7 @@ class TestWindow:
                 stats = window.dashboard.stats
                 await until(lambda: stats._size_note.text() == "of 1 MiB · full, not capturing")
                 assert stats._size.property("alarm") == "danger"
-                again = MainWindow(desk.doors, desk.theme, desk.tasks, lambda: None)  # as after a restart
+                again = MainWindow(desk.services, desk.theme, desk.tasks, lambda: None)  # as after a restart
                 assert [told.text for told in desk.messages.waiting()] == [message.text]
                 again.stop()
                 await desk.store.captures.clear(made.id)
@@ -195,7 +195,7 @@ class TestQuestion:
             async with open_desk(tmp_path) as desk:
                 made = await desk.endpoint()
                 await fill(desk, made)
-                dialog = EndpointDialog(desk.doors, desk.theme, desk.tasks, window, made)
+                dialog = EndpointDialog(desk.services, desk.theme, desk.tasks, window, made)
                 dialog.open()
                 dialog.form.more_button.setChecked(True)
                 QTest.keyClicks(dialog.form.storage.limit, "1 MiB")

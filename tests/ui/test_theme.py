@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.model import METHODS
+from app.core.resources import resource
 from app.ui.theme.icons import NAMES, app_icon, mark
-from app.ui.theme.resources import resource
 from app.ui.theme.stylesheet import style_sheet
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import DARK, LIGHT, Tokens, contrast, mix

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, 
 from pytestqt.qtbot import QtBot
 
 from app.core.model import Plan, Refusal
-from app.ui.frame.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
-from app.ui.main_window import MainWindow
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from app.ui.theme.theme import Theme
 from app.ui.widgets.toast import Toast
 from tests.ui.desk import shown

@@ -16,9 +16,9 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from app.core.model import Plan
-from app.ui.forms.endpoint_dialog import EndpointDialog
-from app.ui.main_window import MainWindow
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
+from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.endpoint_form import open_dialog
@@ -86,7 +86,7 @@ async def window_with_new_form(folder: Path) -> AsyncIterator[tuple[MainWindow, 
 
 
 async def open_settings(desk: Desk, window: QWidget) -> SettingsDialog:
-    dialog = SettingsDialog(desk.doors, desk.theme, desk.tasks, window)
+    dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
     dialog.open()
     await settle()
     return dialog
@@ -284,7 +284,7 @@ def test_closing_while_it_is_saved_asks_nothing(run: Scene, window: QWidget, tmp
                 await go_on.wait()
                 await desk.apply(settings)
 
-            desk.doors = desk.with_doors(apply_settings=apply)
+            desk.services = desk.with_services(apply_settings=apply)
             dialog = await open_settings(desk, window)
             QTest.keyClicks(dialog.network.base_url, "https://x.example")
             dialog.save()

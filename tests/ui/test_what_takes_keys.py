@@ -11,8 +11,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from app.ui.main_window import MainWindow
-from app.ui.requests.endpoint_page import EndpointPage
+from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
 

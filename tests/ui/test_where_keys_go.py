@@ -12,9 +12,9 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from app.ui.frame.sidebar import ALL_REQUESTS, REFUSED
-from app.ui.main_window import MainWindow
-from app.ui.requests.endpoint_page import EndpointPage
+from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED
 from app.ui.widgets.action_button import ActionButton
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until

@@ -19,7 +19,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import MethodBadge, Pill, count_text
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.copy_field import CopyField
-from app.ui.widgets.fields import ChoiceField, Field
+from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
 from app.ui.widgets.meter import Meter
 from app.ui.widgets.question import Question, ask
@@ -191,7 +191,7 @@ class TestCopyField:
 class TestField:
     def test_the_error_stands_beside_the_control(self, qtbot: QtBot) -> None:
         edit = QLineEdit()
-        shown = Field("Name", edit, help_text="Any name.")
+        shown = LabeledField("Name", edit, help_text="Any name.")
         qtbot.addWidget(shown)
         shown.set_error("Name is required.")
         assert shown.error() == "Name is required."
@@ -295,6 +295,6 @@ def test_no_label_of_the_kit_guesses_markup(theme: Theme, qtbot: QtBot) -> None:
     qtbot.addWidget(window)
     CopyField(MARKUP, theme, window)
     Question(MARKUP, MARKUP, "OK", theme, window)
-    Field(MARKUP, QLineEdit(), window, help_text=MARKUP)
+    LabeledField(MARKUP, QLineEdit(), window, help_text=MARKUP)
     wrong = [shown.text() for shown in window.findChildren(QLabel) if shown.textFormat() != Qt.TextFormat.PlainText]
     assert wrong == []

@@ -13,11 +13,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit
 
 from app.core.model import Plan
-from app.ui.forms.endpoint_dialog import EndpointDialog
-from app.ui.frame.actions import FIRST_NAME, EndpointMenu
-from app.ui.frame.endpoint_row import EndpointRow
-from app.ui.frame.sidebar import DASHBOARD
-from app.ui.main_window import MainWindow
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.shell.endpoint_actions import FIRST_NAME, EndpointMenu
+from app.ui.shell.endpoint_row import EndpointRow
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import DASHBOARD
 from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.question import Question
 from tests.ui.desk import shown

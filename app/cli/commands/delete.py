@@ -10,8 +10,8 @@ from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
 from app.cli.request_id import ID_HELP, request_ids
 from app.cli.slug import slug_given
-from app.core.clearing import Mark
-from app.core.wording import count_of
+from app.core.deletion import Mark
+from app.core.text import count_of
 
 _KEPT = {
     ("starred",): "starred requests",

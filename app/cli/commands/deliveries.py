@@ -14,7 +14,7 @@ from app.cli.slug import slug_given
 from app.cli.table import Column, Table
 from app.cli.text import when_text
 from app.cli.views import DeliveryView
-from app.core.wording import ms_text
+from app.core.text import ms_text
 
 HELP = "list what became of mirroring, the latest first"
 DETAILS = f"{HELP}. STATUS is what the target answered, ERROR why it did not take the request."

@@ -16,7 +16,7 @@ from app.cli.table import Column, Table
 from app.cli.text import when_text
 from app.cli.views import AuthView, EndpointFields, EndpointReplyView, EndpointView
 from app.core.rules import NAME_MAX
-from app.core.wording import count_of, ms_text, size_text, use_text
+from app.core.text import count_of, ms_text, size_text, use_text
 
 HELP = "list, make and change endpoints"
 NAME_HELP = f"a label, 1 to {NAME_MAX} characters"

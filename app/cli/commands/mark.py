@@ -10,7 +10,7 @@ from app.cli.errors import CliError, Exit
 from app.cli.request_id import ID_HELP, request_ids
 from app.cli.views import RequestMarks, RequestView
 from app.core.rules import NOTE_MAX
-from app.core.wording import count_of
+from app.core.text import count_of
 
 HELP = "mark captured requests: read or unread, a star, a note"
 DETAILS = f"{HELP}. Starred or not, they are kept for their endpoint's days."

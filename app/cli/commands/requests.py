@@ -18,8 +18,8 @@ from app.core.ids import id_beginning
 from app.core.rules import slug_error
 from app.core.search.parse import parse
 from app.core.search.query import QueryError
-from app.core.targets import below_slug
-from app.core.wording import size_text
+from app.core.target_text import below_slug
+from app.core.text import size_text
 
 HELP = "list or search what was captured, newest first"
 DETAILS = (

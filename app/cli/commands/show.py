@@ -17,7 +17,7 @@ from app.core.clock import parse_rfc3339
 from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.model import Capture
 from app.core.raw_request import head_bytes, trailer_bytes
-from app.core.wording import ms_text, size_text, time_text
+from app.core.text import ms_text, size_text, time_text
 
 HELP = "show one captured request, or a part of it"
 EXAMPLES = (

@@ -10,7 +10,7 @@ from app.cli.call import Call
 from app.cli.commands.plan import endpoints_text
 from app.cli.errors import Exit
 from app.cli.views import StoredView
-from app.core.wording import size_text, use_text
+from app.core.text import size_text, use_text
 
 HELP = "show whether Hookline runs, where it captures, and what is stored"
 EXAMPLES = (("Learn where a running Hookline captures", "hookline status --json | jq -r .capture_url"),)

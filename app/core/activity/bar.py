@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.core.model import Record
-from app.core.wording import count_of
+from app.core.text import count_of
 
 
 class Bar(Record, frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from app.core.bodies.lines import Line
-from app.core.wording import count_of
+from app.core.text import count_of
 
 _CLOSERS = ("}", "]", ")", "</")
 _ITEMS = {"{": "key", "[": "item"}

@@ -35,7 +35,7 @@ class Formatter(Protocol):
         ...
 
     @property
-    def hungry(self) -> bool:
+    def needs_input(self) -> bool:
         """Whether it can say nothing more before more text is fed."""
         ...
 

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple, Protocol
 
-from app.core.bodies.charset import Charset
-from app.core.bodies.code_view import CodeFormatter
+from app.core.bodies.decoding.charset import Charset
+from app.core.bodies.formats.code import CodeFormatter
+from app.core.bodies.formats.json import JsonFormatter
+from app.core.bodies.formats.json_skip import STRING_REST, JsonSkip, JsonState
+from app.core.bodies.formats.markup import MarkupFormatter
+from app.core.bodies.formats.ndjson import NdjsonFormatter
+from app.core.bodies.formats.text import TextFormatter
+from app.core.bodies.formats.xml import formatter as xml_formatter
+from app.core.bodies.formats.xml_skip import XmlSkip
 from app.core.bodies.formatter import Formatter
-from app.core.bodies.json_skip import STRING_REST, JsonSkip, JsonState
-from app.core.bodies.json_view import JsonFormatter
-from app.core.bodies.markup_view import MarkupFormatter
-from app.core.bodies.ndjson_view import NdjsonFormatter
-from app.core.bodies.text_view import TextFormatter
-from app.core.bodies.xml_skip import XmlSkip
-from app.core.bodies.xml_view import formatter as xml_formatter
 
 BEFORE = 32 * 1024
 """Bytes shown before the requested place."""

@@ -32,14 +32,14 @@ _NAMES_OTHER = _words(
 )
 
 
-class Moment(NamedTuple):
+class UnixTime(NamedTuple):
     """`us` are microseconds of UTC."""
 
     us: int
     unit: str
 
 
-def unix_time(text: str, name: str = "", *, quoted: bool = False) -> Moment | None:
+def unix_time(text: str, name: str = "", *, quoted: bool = False) -> UnixTime | None:
     """None if a number of this name is unlikely to be a time; `quoted`: it was sent as a string."""
     match = _NUMBER.fullmatch(text)
     if match is None:
@@ -55,10 +55,10 @@ def unix_time(text: str, name: str = "", *, quoted: bool = False) -> Moment | No
             return None
         if bare_seconds and not _LIKELY_S[0] * 1_000_000 <= us < _LIKELY_S[1] * 1_000_000:
             return None
-    return Moment(us + int(f"{fraction[1:]:0<6}"[:6]) if fraction else us, unit)
+    return UnixTime(us + int(f"{fraction[1:]:0<6}"[:6]) if fraction else us, unit)
 
 
-def told(moment: Moment, zone: tzinfo | None = None) -> str:
+def told(moment: UnixTime, zone: tzinfo | None = None) -> str:
     """Three lines: the unit, the time in `zone` (default: the local one) and in UTC."""
     utc = EPOCH + timedelta(microseconds=moment.us)
     local = utc.astimezone(zone)

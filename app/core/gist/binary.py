@@ -6,11 +6,11 @@ import re
 
 import msgspec
 
-from app.core.bodies.protobuf_wire import END, START, VARINT, ShortError, WireError, head, varint
+from app.core.bodies.formats.protobuf_wire import END, START, VARINT, ShortError, WireError, head, varint
 from app.core.gist.pictures import picture_gist
 from app.core.gist.words import joined, names
-from app.core.targets import type_hint
-from app.core.wording import count_of, size_text
+from app.core.target_text import type_hint
+from app.core.text import count_of, size_text
 
 ENTRIES_MAX = 4
 FIELDS_READ = 64

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from urllib.parse import unquote, unquote_plus
 
-from app.core.bodies.multipart import as_text
+from app.core.bodies.formats.multipart_reader import as_text
 from app.core.gist.words import NAMES_MAX, joined, names
-from app.core.wording import count_of
+from app.core.text import count_of
 
 SCAN = 64 * 1024
 PARTS_READ = 8

@@ -9,14 +9,14 @@ import logging
 import re
 from functools import lru_cache
 
-from app.core.bodies.charset import detect, media_type
-from app.core.bodies.decoding import Unpacker, codings, refusal
+from app.core.bodies.decoding.charset import detect, media_type
+from app.core.bodies.decoding.decompressor import Decompressor, codings, refusal
 from app.core.gist import binary, forms, markup, tables, text
 from app.core.gist.json_gist import NOT_JSON, json_gist, object_gist
 from app.core.gist.words import finished, joined, names
 from app.core.model import Headers
-from app.core.targets import below_slug, type_hint
-from app.core.wording import size_text
+from app.core.target_text import below_slug, type_hint
+from app.core.text import size_text
 
 log = logging.getLogger(__name__)
 
@@ -120,11 +120,11 @@ def _unpacked(names_of_codings: tuple[str, ...], data: bytes) -> tuple[bytes, bo
     """The beginning of a packed body, and whether that is all of it; empty if it cannot be unpacked."""
     if refusal(names_of_codings):
         return b"", False
-    unpacker, plain = Unpacker(names_of_codings), bytearray()
+    unpacker, plain = Decompressor(names_of_codings), bytearray()
     unpacker.feed(data)
-    while len(plain) < UNPACKED_MAX and not unpacker.hungry:
+    while len(plain) < UNPACKED_MAX and not unpacker.needs_input:
         plain += unpacker.take(UNPACKED_MAX - len(plain))
-    return bytes(plain), unpacker.hungry and unpacker.finish() is None
+    return bytes(plain), unpacker.needs_input and unpacker.finish() is None
 
 
 def _by_type(kind: str, content_type: str, data: bytes, size: int, *, whole: bool) -> str | None:

@@ -24,7 +24,7 @@ from app.core.gist.words import (
     names,
     shortened,
 )
-from app.core.wording import count_of
+from app.core.text import count_of
 
 SCAN = 64 * 1024
 """Bytes that are scanned of a body that is cut or broken."""

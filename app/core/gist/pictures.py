@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.bodies import image_kind
+from app.core.bodies.formats import image_type
 
 _NAMES = {"jpeg": "JPEG", "webp": "WebP"}
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -14,7 +14,7 @@ _BARE = frozenset({0x01, *range(0xD0, 0xD9)})
 
 def picture_gist(data: bytes) -> str | None:
     """`PNG 640×400`, `JPEG` if `data` does not include the size; None if it is not a picture."""
-    kind = image_kind.kind(data)
+    kind = image_type.kind(data)
     if kind is None:
         return None
     size = pixels(kind, data)

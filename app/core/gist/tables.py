@@ -6,7 +6,7 @@ import csv
 
 from app.core.gist.json_gist import keys_of
 from app.core.gist.words import joined, names
-from app.core.wording import count_of
+from app.core.text import count_of
 
 LINE_MAX = 8 * 1024
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from email.header import decode_header, make_header
 
-from app.core.bodies import jwt
+from app.core.bodies.formats import jwt
 from app.core.gist.words import first_words, joined, names
 
 SCAN = 16 * 1024

@@ -13,10 +13,10 @@ from app.core.providers.service import (
     BESIDE,
     BODY,
     HEADER,
+    Provider,
     ProviderMark,
     RequestKind,
-    Service,
-    Source,
+    ValueSource,
     read_folder,
     source,
 )
@@ -30,7 +30,7 @@ SPELLINGS_MAX, SPELLING_MAX = 4096, 64
 """How many spellings of headers are remembered, and how long one may be."""
 
 
-class Sender(Record, frozen=True):
+class ProviderMatch(Record, frozen=True):
     """Who sent a request: the service's id in the catalogue, and what the request tells of itself."""
 
     provider: str
@@ -38,11 +38,11 @@ class Sender(Record, frozen=True):
     delivery_id: str | None = None
 
 
-Identify = Callable[[Headers, str, bytes], Sender | None]
+Identify = Callable[[Headers, str, bytes], ProviderMatch | None]
 """Headers, content type, the beginning of the body: who sent it, None when nobody known did."""
 
 
-def nobody(headers: Headers, content_type: str, body: bytes) -> Sender | None:
+def nobody(headers: Headers, content_type: str, body: bytes) -> ProviderMatch | None:
     """An `Identify` that knows no service."""
     return None
 
@@ -70,7 +70,7 @@ class _Rule:
         "without_body",
     )
 
-    def __init__(self, service: Service, kind: RequestKind) -> None:
+    def __init__(self, service: Provider, kind: RequestKind) -> None:
         self.provider = service.id
         named = [name.lower() for name in kind.headers]
         self.texts = [(name.lower(), text) for name, text in kind.header_values.items()]
@@ -121,10 +121,12 @@ class _Rule:
             return False
         return not self.form or contents.has_fields(self.form)
 
-    def sender(self, headers: Mapping[str, str], contents: Contents) -> Sender:
+    def sender(self, headers: Mapping[str, str], contents: Contents) -> ProviderMatch:
         """What a request that fits tells of itself."""
         event = _first(self.event, headers, contents)
-        return Sender(provider=self.provider, event=event, delivery_id=_first(self.delivery_id, headers, contents))
+        return ProviderMatch(
+            provider=self.provider, event=event, delivery_id=_first(self.delivery_id, headers, contents)
+        )
 
 
 _Ranked = list[tuple[int, _Rule]]
@@ -151,7 +153,7 @@ class _ByValue:
 class Catalogue:
     """All services. `names` gives a service's name for people by its id, `marks` its mark."""
 
-    def __init__(self, services: Sequence[Service]) -> None:
+    def __init__(self, services: Sequence[Provider]) -> None:
         self.names: Mapping[str, str] = {service.id: service.name for service in services}
         self.marks: Mapping[str, ProviderMark] = {service.id: service.mark for service in services}
         pairs = [(service, kind) for service in services for kind in service.requests]
@@ -172,7 +174,7 @@ class Catalogue:
         }
         self._spelled: dict[str, _Ranked | _ByValue | None] = {}
 
-    def identify(self, headers: Headers, content_type: str, body: bytes) -> Sender | None:
+    def identify(self, headers: Headers, content_type: str, body: bytes) -> ProviderMatch | None:
         """Who sent this; of several that fit, the one with most conditions. Never raises, whatever was sent."""
         spelled = self._spelled
         found: _Ranked | None = None
@@ -193,7 +195,7 @@ class Catalogue:
                     return rule.sender(values, contents)
         return None if kind is None or not body else self._by_contents(headers, kind, contents)
 
-    def _by_contents(self, headers: Headers, kind: str, contents: Contents) -> Sender | None:
+    def _by_contents(self, headers: Headers, kind: str, contents: Contents) -> ProviderMatch | None:
         for rule in self._open_to(kind, contents):
             if rule.fits_body(contents):
                 return rule.sender(_by_lower_case(headers), contents)
@@ -244,7 +246,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(fnmatch.translate(text), re.IGNORECASE)
 
 
-def _first(sources: Sequence[Source], headers: Mapping[str, str], contents: Contents) -> str | None:
+def _first(sources: Sequence[ValueSource], headers: Mapping[str, str], contents: Contents) -> str | None:
     for each in sources:
         text: str | None
         if each.kind == HEADER:

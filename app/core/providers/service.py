@@ -21,7 +21,7 @@ class CatalogueError(ValueError):
     """A file of the catalogue is wrong; the text names the file and the key."""
 
 
-class Source(Record, frozen=True):
+class ValueSource(Record, frozen=True):
     """Where a value stands: a header's name in lower case, or a path of keys into the body or a form.
 
     Of kind `BESIDE` the value is itself a key: the first of the body that is not the path's.
@@ -62,7 +62,7 @@ class ProviderMark(Record, frozen=True):
     colour: str
 
 
-class Service(Record, frozen=True):
+class Provider(Record, frozen=True):
     """A service; `general` ones are formats that many services use, asked only after all others.
 
     On its `colour` white letters are legible. `monogram` is needed where that of its name is another service's.
@@ -89,7 +89,7 @@ def monogram_of(name: str) -> str:
     return "".join(letters[:MONOGRAM_MAX]) if len(letters) > 1 else name[:MONOGRAM_MAX]
 
 
-def read_folder(folder: Path) -> list[Service]:
+def read_folder(folder: Path) -> list[Provider]:
     """All services of a folder of TOML files, by id, which is the file's name. CatalogueError when one is wrong."""
     files = sorted(folder.glob("*.toml"))
     if not files:
@@ -97,11 +97,11 @@ def read_folder(folder: Path) -> list[Service]:
     return [read_service(file.name, file.read_text("utf-8")) for file in files]
 
 
-def read_service(file: str, text: str) -> Service:
+def read_service(file: str, text: str) -> Provider:
     """The service of one file. CatalogueError when it is wrong."""
     try:
         fields = tomllib.loads(text)
-        service = msgspec.convert({**fields, "id": file.removesuffix(".toml")}, Service)
+        service = msgspec.convert({**fields, "id": file.removesuffix(".toml")}, Provider)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise CatalogueError(f"{file}: {error}") from error
     if not _COLOUR.fullmatch(service.colour):
@@ -116,12 +116,12 @@ def read_service(file: str, text: str) -> Service:
     return service
 
 
-def source(text: str) -> Source:
+def source(text: str) -> ValueSource:
     """`header:X-Event`, `body:data.type` and the like as a record; ValueError for anything else."""
     kind, colon, path = text.partition(":")
     if not colon or not path or kind not in (HEADER, BODY, FORM, BESIDE):
         raise ValueError(f"{text!r} is none of header:NAME, body:PATH, form:FIELD and beside:KEY")
-    return Source(kind=kind, path=(path.lower(),) if kind == HEADER else tuple(path.split(".")))
+    return ValueSource(kind=kind, path=(path.lower(),) if kind == HEADER else tuple(path.split(".")))
 
 
 def _wrong(request: RequestKind) -> str | None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from app.core.model import Record
 from app.core.search.filters import FILTERS
+from app.core.search.format import quoted
 from app.core.search.tokens import QUOTE
-from app.core.search.writing import quoted
 
 MOST = 20
 

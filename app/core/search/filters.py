@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 from app.core.model import METHODS, MirrorState, Record
+from app.core.search.addresses import read_network
 from app.core.search.json_path import read_json
-from app.core.search.moments import read_moment
 from app.core.search.numbers import read_size, read_status
 from app.core.search.query import Choice, Condition, Contains, HeaderTest, Network, Operator, QueryError
+from app.core.search.times import read_moment
 from app.core.search.tokens import Text
-from app.core.search.values import read_network
 
 
 class Kind(Record, frozen=True):

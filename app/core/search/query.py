@@ -48,7 +48,7 @@ class JsonTest(Record, frozen=True):
     value: str = ""
 
 
-class Moment(Record, frozen=True):
+class TimePoint(Record, frozen=True):
     """A point in time: `at` microseconds of UTC, or, when None, `ago` microseconds before the search."""
 
     at: int | None
@@ -65,7 +65,7 @@ class Network(Record, frozen=True):
     network: str
 
 
-Condition = Choice | Contains | Range | HeaderTest | JsonTest | Moment | Network
+Condition = Choice | Contains | Range | HeaderTest | JsonTest | TimePoint | Network
 
 
 class Word(Record, frozen=True):

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from app.core.bodies.charset import media_type
-from app.core.bodies.form_view import NAMED
+from app.core.bodies.decoding.charset import media_type
+from app.core.bodies.formats.form import NAMED
 
 Written = Literal["json", "percent", "form", "mail"]
 """JSON's escapes, percent-encoding, the same with plus signs for spaces, quoted-printable."""

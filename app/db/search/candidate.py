@@ -8,11 +8,11 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from app.core.bodies.decoding import codings
+from app.core.bodies.decoding.decompressor import codings
 from app.core.model import PART_SIZE, Headers
-from app.db.bulk import decode_headers
+from app.db.insert import decode_headers
 from app.db.search.long_body import ReadPart, holds
-from app.db.search.text import BODY_LIMIT, BodyText, body_text, plain_body, readable_texts_of, sent_text
+from app.db.search.text import BODY_LIMIT, DecodedBody, body_text, plain_body, readable_texts_of, sent_text
 
 NO_JSON = object()
 _decoder = json.JSONDecoder(parse_float=Decimal)
@@ -73,10 +73,10 @@ class Candidate:
         return self.readable_texts()
 
     @cached_property
-    def _body(self) -> BodyText:
+    def _body(self) -> DecodedBody:
         """The beginning of it."""
         if not self._data:
-            return BodyText("")
+            return DecodedBody("")
         return body_text(self.content_type, plain_body(self.headers, self._data))
 
     @cached_property

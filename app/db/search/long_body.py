@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from app.core.bodies.charset import detect
-from app.core.bodies.decoding import Unpacker, codings, refusal
+from app.core.bodies.decoding.charset import detect
+from app.core.bodies.decoding.decompressor import Decompressor, codings, refusal
 from app.core.model import PART_SIZE, Headers
 from app.core.search.readable.readable_text import ReadableText
 
@@ -47,7 +47,7 @@ def _plain(headers: Headers, read: ReadPart) -> Iterator[bytes]:
     if not names or refusal(names):
         yield from _cut(_parts(read))
         return
-    unpacker, left = Unpacker(names), UNPACKED_MOST
+    unpacker, left = Decompressor(names), UNPACKED_MOST
     for part in _parts(read):
         for packed in _cut((part,)):
             unpacker.feed(packed)

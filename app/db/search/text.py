@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from app.core.bodies.charset import detect
-from app.core.bodies.decoding import Unpacker, codings, refusal
+from app.core.bodies.decoding.charset import detect
+from app.core.bodies.decoding.decompressor import Decompressor, codings, refusal
 from app.core.model import PART_SIZE, Headers
 from app.core.search.readable.header_values import readable_headers
 from app.core.search.readable.percent import readable_targets
@@ -20,7 +20,7 @@ def plain_body(headers: Headers, data: bytes) -> bytes:
     names = codings(headers)
     if not names or refusal(names):
         return data[:BODY_LIMIT]
-    unpacker = Unpacker(names)
+    unpacker = Decompressor(names)
     unpacker.feed(data)
     pieces, left = [], BODY_LIMIT
     while left and (piece := unpacker.take(left)):
@@ -29,20 +29,20 @@ def plain_body(headers: Headers, data: bytes) -> bytes:
     return b"".join(pieces) if pieces else data[:BODY_LIMIT]
 
 
-class BodyText(NamedTuple):
+class DecodedBody(NamedTuple):
     """A body as text, whatever it is, and the charset that it was read in, as Python calls it."""
 
     text: str
     codec: str = "utf-8"
 
 
-def body_text(content_type: str, plain: bytes) -> BodyText:
+def body_text(content_type: str, plain: bytes) -> DecodedBody:
     """Of a body without its content coding, or of its beginning."""
     try:
-        return BodyText(plain.decode())
+        return DecodedBody(plain.decode())
     except UnicodeDecodeError:
         charset = detect(content_type, plain, whole=False)
-        return BodyText(charset.decoder().decode(plain[charset.skip :], final=True), charset.name)
+        return DecodedBody(charset.decoder().decode(plain[charset.skip :], final=True), charset.name)
 
 
 def sent_text(target: str, headers: Headers, body: str) -> str:
@@ -54,7 +54,7 @@ def sent_text(target: str, headers: Headers, body: str) -> str:
 
 
 def readable_texts_of(
-    target: str, headers: Headers, content_type: str, body: BodyText, *, only_changed: bool = False
+    target: str, headers: Headers, content_type: str, body: DecodedBody, *, only_changed: bool = False
 ) -> list[str]:
     """The same as it reads where that differs, each text to be looked at for itself. With `only_changed`, of the body
     only what is not among its text as sent, but for a few characters around it."""

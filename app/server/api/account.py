@@ -6,17 +6,17 @@ from aiohttp import web
 
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
-from app.server.api.ports import ApiDoors
+from app.server.api.ports import ApiServices
 from app.server.api.problems import decoded
 from app.server.api.routes import Route, answer
-from app.server.api.shapes import AccountOut, AccountPatch, Held
+from app.server.api.schemas import AccountOut, AccountPatch, EndpointUsage
 
 
 class AccountCalls:
     """Handlers of `/account`."""
 
-    def __init__(self, doors: ApiDoors) -> None:
-        self._doors = doors
+    def __init__(self, services: ApiServices) -> None:
+        self._services = services
 
     def routes(self) -> list[Route]:
         """The calls of this file."""
@@ -24,16 +24,16 @@ class AccountCalls:
 
     async def read(self, request: web.Request) -> web.Response:
         """The plan, and the endpoints it allows."""
-        plan = self._doors.account.plan
-        return answer(AccountOut(plan=plan, endpoints=endpoints_held(self._doors, plan)))
+        plan = self._services.account.plan
+        return answer(AccountOut(plan=plan, endpoints=endpoints_held(self._services, plan)))
 
     async def change(self, request: web.Request) -> web.Response:
         """Change the plan; 409 while more endpoints exist than it allows."""
         patch = decoded(await request.read(), AccountPatch)
-        await self._doors.account.set_plan(patch.plan)
+        await self._services.account.set_plan(patch.plan)
         return await self.read(request)
 
 
-def endpoints_held(doors: ApiDoors, plan: Plan) -> Held:
+def endpoints_held(services: ApiServices, plan: Plan) -> EndpointUsage:
     """How many endpoints there are, and how many the plan allows."""
-    return Held(held=len(doors.endpoints.all()), limit=FREE_ENDPOINTS if plan is Plan.FREE else None)
+    return EndpointUsage(held=len(services.endpoints.all()), limit=FREE_ENDPOINTS if plan is Plan.FREE else None)

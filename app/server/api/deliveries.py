@@ -6,10 +6,10 @@ from aiohttp import web
 
 from app.core.model import MirrorState
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of, wrong_cursor
-from app.server.api.ports import ApiDoors
+from app.server.api.ports import ApiServices
 from app.server.api.problems import parameter_problem
 from app.server.api.routes import Page, Route, answer, endpoint_named, stored_request
-from app.server.api.shaping import delivery_out
+from app.server.api.serializers import delivery_out
 
 STATES = tuple(state.value for state in MirrorState if state is not MirrorState.NONE)
 
@@ -17,8 +17,8 @@ STATES = tuple(state.value for state in MirrorState if state is not MirrorState.
 class DeliveryCalls:
     """Handlers of `/deliveries`."""
 
-    def __init__(self, doors: ApiDoors) -> None:
-        self._doors = doors
+    def __init__(self, services: ApiServices) -> None:
+        self._services = services
 
     def routes(self) -> list[Route]:
         """The calls of this file."""
@@ -36,8 +36,8 @@ class DeliveryCalls:
 
     async def _of_request(self, request: web.Request, capture_id: str) -> web.Response:
         limit, last = limit_of(request), cursor_of(request, str)
-        capture, slug = await stored_request(self._doors, capture_id)
-        rows = await self._doors.deliveries.of_capture(capture.id)
+        capture, slug = await stored_request(self._services, capture_id)
+        rows = await self._services.deliveries.of_capture(capture.id)
         ids = [row.id for row in rows]
         if last is not None and last not in ids:
             raise wrong_cursor()
@@ -47,9 +47,9 @@ class DeliveryCalls:
 
     async def _latest(self, request: web.Request) -> web.Response:
         limit, before, state = limit_of(request), cursor_of(request, int), _state_of(request)
-        endpoints, slug = self._doors.endpoints, request.query.get("endpoint")
+        endpoints, slug = self._services.endpoints, request.query.get("endpoint")
         endpoint_id = None if slug is None else endpoint_named(endpoints, slug).id
-        rows = await self._doors.deliveries.page(endpoint_id, state, before=before, limit=limit + 1)
+        rows = await self._services.deliveries.page(endpoint_id, state, before=before, limit=limit + 1)
         following = cursor_text(rows[limit - 1][0]) if len(rows) > limit else None
         found = ((row, endpoints.by_id(row.endpoint_id)) for _, row in rows[:limit])
         return answer(Page(tuple(delivery_out(row, one.slug) for row, one in found if one is not None), following))

@@ -13,11 +13,11 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
-from app.server.api.ports import ApiDoors
+from app.server.api.ports import ApiServices
 from app.server.api.problems import decoded
 from app.server.api.routes import Page, Route, answer, done, endpoint_named
-from app.server.api.shapes import EndpointIn, EndpointOut, EndpointPatch
-from app.server.api.shaping import endpoint_out, merged
+from app.server.api.schemas import EndpointIn, EndpointOut, EndpointPatch
+from app.server.api.serializers import endpoint_out, merged
 
 
 class _After(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -30,8 +30,8 @@ class _After(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
 class EndpointCalls:
     """Handlers of `/endpoints`."""
 
-    def __init__(self, doors: ApiDoors) -> None:
-        self._doors = doors
+    def __init__(self, services: ApiServices) -> None:
+        self._services = services
         self._changing = asyncio.Lock()
 
     def routes(self) -> list[Route]:
@@ -47,7 +47,7 @@ class EndpointCalls:
     async def list(self, request: web.Request) -> web.Response:
         """In the user's order, new ones last."""
         limit, cursor = limit_of(request), cursor_of(request, _After)
-        held = list(enumerate(self._doors.endpoints.all(), 1))
+        held = list(enumerate(self._services.endpoints.all(), 1))
         begin = 0
         if cursor is not None:
             # It is after the same endpoint wherever that was moved to; after its old place when it was deleted.
@@ -58,7 +58,7 @@ class EndpointCalls:
 
     async def create(self, request: web.Request) -> web.Response:
         """201 with the endpoint; 409 beyond the plan, 422 for fields that break a rule."""
-        endpoint = await self._doors.endpoints.create(decoded(await request.read(), EndpointIn))
+        endpoint = await self._services.endpoints.create(decoded(await request.read(), EndpointIn))
         return answer(self._out(endpoint), 201, location=f"/endpoints/{endpoint.slug}")
 
     async def read(self, request: web.Request) -> web.Response:
@@ -72,27 +72,27 @@ class EndpointCalls:
             endpoint, position = self._named(request), patch.position
             fields = msgspec.structs.replace(patch, position=UNSET)
             if position is not UNSET:  # before anything is changed
-                wrong = position_error(position, len(self._doors.endpoints.all()))
+                wrong = position_error(position, len(self._services.endpoints.all()))
                 if wrong is not None:
                     raise InvalidFieldsError([FieldError(field="position", message=wrong)])
             if position is UNSET or fields != EndpointPatch():
-                endpoint = await self._doors.endpoints.update(endpoint.id, merged(endpoint.draft(), fields))
+                endpoint = await self._services.endpoints.update(endpoint.id, merged(endpoint.draft(), fields))
             if position is not UNSET:
-                await self._doors.endpoints.move(endpoint.id, position)
+                await self._services.endpoints.move(endpoint.id, position)
         return answer(self._out(endpoint))
 
     async def delete(self, request: web.Request) -> web.Response:
         """The endpoint and all its requests."""
-        await self._doors.endpoints.delete(self._named(request).id)
+        await self._services.endpoints.delete(self._named(request).id)
         return done()
 
     def _named(self, request: web.Request) -> Endpoint:
-        return endpoint_named(self._doors.endpoints, request.match_info["slug"])
+        return endpoint_named(self._services.endpoints, request.match_info["slug"])
 
     def _out(self, endpoint: Endpoint, position: int | None = None) -> EndpointOut:
-        doors = self._doors
+        services = self._services
         if position is None:
-            ids = [one.id for one in doors.endpoints.all()]
+            ids = [one.id for one in services.endpoints.all()]
             position = ids.index(endpoint.id) + 1 if endpoint.id in ids else len(ids)  # deleted just now
-        counts, use = doors.captures.counts(endpoint.id), doors.limits.use_of(endpoint.id)
-        return endpoint_out(endpoint, doors.endpoint_url(endpoint), position, counts, use)
+        counts, use = services.captures.counts(endpoint.id), services.limits.use_of(endpoint.id)
+        return endpoint_out(endpoint, services.endpoint_url(endpoint), position, counts, use)

@@ -6,7 +6,7 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterator
 
-from app.core.bodies.decoding import Unpacker
+from app.core.bodies.decoding.decompressor import Decompressor
 from app.core.model import PART_SIZE, Headers
 
 _GZIP, _RAW = 16 + zlib.MAX_WBITS, -zlib.MAX_WBITS
@@ -95,7 +95,7 @@ class Other:
 
     def __init__(self, coding: str) -> None:
         self._name = _OTHERS[coding]
-        self._unpacker = Unpacker((coding,))
+        self._unpacker = Decompressor((coding,))
 
     def push(self, data: bytes) -> None:
         """Take `data`; all that is inside must be pulled before more is pushed."""

@@ -10,7 +10,7 @@ from typing import TypeVar, get_args
 import msgspec
 from aiohttp import web
 
-from app.core.clearing import Mark
+from app.core.deletion import Mark
 from app.core.ids import BEGINNING_MIN, id_beginning
 from app.core.search.parse import parse
 from app.core.search.query import Query, QueryError

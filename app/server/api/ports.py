@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Seq
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.core.clearing import Mark
 from app.core.clock_problem import ClockProblem
+from app.core.deletion import Mark
 from app.core.model import (
     Capture,
     Counts,
@@ -132,7 +132,7 @@ class LimitsDoor(Protocol):
 
 
 @dataclass(frozen=True)
-class ApiDoors:
+class ApiServices:
     """Everything handed to the API. The callables are asked at each request, so that changed settings show at once."""
 
     endpoints: EndpointsDoor

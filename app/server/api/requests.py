@@ -19,18 +19,18 @@ from app.server.api.parameters import (
     marks_of,
     query_of,
 )
-from app.server.api.ports import ApiDoors
+from app.server.api.ports import ApiServices
 from app.server.api.problems import decoded, parameter_problem
 from app.server.api.routes import Page, Route, answer, done, endpoint_named, stored_request
-from app.server.api.shapes import RequestPatch
-from app.server.api.shaping import request_out, summary_out
+from app.server.api.schemas import RequestPatch
+from app.server.api.serializers import request_out, summary_out
 
 
 class RequestCalls:
     """Handlers of `/requests` and `/endpoints/{slug}/requests`."""
 
-    def __init__(self, doors: ApiDoors) -> None:
-        self._doors = doors
+    def __init__(self, services: ApiServices) -> None:
+        self._services = services
 
     def routes(self) -> list[Route]:
         """The calls of this file."""
@@ -46,36 +46,38 @@ class RequestCalls:
     async def list(self, request: web.Request) -> web.Response:
         """Summaries, newest first, of all endpoints or one; with `q` those that the search finds, with `id` those whose
         ids begin so."""
-        doors, limit, before = self._doors, limit_of(request), cursor_of(request, PageKey)
+        services, limit, before = self._services, limit_of(request), cursor_of(request, PageKey)
         query, beginning = query_of(request), beginning_of(request)
         slug = request.query.get("endpoint")
-        endpoint_id = None if slug is None else endpoint_named(doors.endpoints, slug).id
+        endpoint_id = None if slug is None else endpoint_named(services.endpoints, slug).id
         if query is None:
-            rows = await doors.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=beginning)
+            rows = await services.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=beginning)
         elif beginning is not None:
             raise parameter_problem("id", "id and q do not go together. Leave one of them out.")
         else:
-            async with aclosing(doors.captures.search(query, endpoint_id, before=before, limit=limit + 1)) as batches:
+            async with aclosing(
+                services.captures.search(query, endpoint_id, before=before, limit=limit + 1)
+            ) as batches:
                 rows = [row async for batch in batches for row in batch]
         shown = rows[:limit]
         following = None
         if len(rows) > limit:
             following = cursor_text(PageKey(received_at=shown[-1].received_at, id=shown[-1].id))
-        found = ((row, doors.endpoints.by_id(row.endpoint_id)) for row in shown)
+        found = ((row, services.endpoints.by_id(row.endpoint_id)) for row in shown)
         items = tuple(summary_out(row, endpoint.slug) for row, endpoint in found if endpoint is not None)
         return answer(Page(items, following))
 
     async def read(self, request: web.Request) -> web.Response:
         """One request in full, with its deliveries, without its body."""
-        capture, slug = await stored_request(self._doors, request.match_info["id"])
-        deliveries = await self._doors.deliveries.of_capture(capture.id)
+        capture, slug = await stored_request(self._services, request.match_info["id"])
+        deliveries = await self._services.deliveries.of_capture(capture.id)
         return answer(request_out(capture, slug, deliveries))
 
     async def change(self, request: web.Request) -> web.Response:
         """The marks given are put on the request or taken from it, all others stay."""
         patch = decoded(await request.read(), RequestPatch)
-        capture, _ = await stored_request(self._doors, request.match_info["id"])
-        captures = self._doors.captures
+        capture, _ = await stored_request(self._services, request.match_info["id"])
+        captures = self._services.captures
         if patch.note is not UNSET:  # first, as it alone may be refused
             await captures.set_note(capture.id, patch.note or "")
         if patch.starred is not UNSET:
@@ -87,18 +89,18 @@ class RequestCalls:
     async def body(self, request: web.Request) -> web.StreamResponse:
         """The body's bytes as they were sent; with `decoded=true`, without their content coding."""
         decode = flag_of(request, "decoded")
-        capture, _ = await stored_request(self._doors, request.match_info["id"])
-        return await send_body(request, capture, self._doors.captures, decode=decode)
+        capture, _ = await stored_request(self._services, request.match_info["id"])
+        return await send_body(request, capture, self._services.captures, decode=decode)
 
     async def delete(self, request: web.Request) -> web.Response:
         """One request with its body and deliveries."""
-        capture, _ = await stored_request(self._doors, request.match_info["id"])
-        await self._doors.captures.delete([capture.id])
+        capture, _ = await stored_request(self._services, request.match_info["id"])
+        await self._services.captures.delete([capture.id])
         return done()
 
     async def clear(self, request: web.Request) -> web.Response:
         """All requests of an endpoint, but those with a mark that `keep` names."""
         keep = marks_of(request)
-        endpoint = endpoint_named(self._doors.endpoints, request.match_info["slug"])
-        await self._doors.captures.clear(endpoint.id, keep)
+        endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
+        await self._services.captures.clear(endpoint.id, keep)
         return done()

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from app.core.model import Capture, Endpoint
 from app.server.api.parameters import check_names
-from app.server.api.ports import ApiDoors, EndpointsDoor
+from app.server.api.ports import ApiServices, EndpointsDoor
 from app.server.api.problems import Problem
 
 PREFIX = "/api/v1"
@@ -73,10 +73,10 @@ def endpoint_named(endpoints: EndpointsDoor, slug: str) -> Endpoint:
     return endpoint
 
 
-async def stored_request(doors: ApiDoors, capture_id: str) -> tuple[Capture, str]:
+async def stored_request(services: ApiServices, capture_id: str) -> tuple[Capture, str]:
     """The request and its endpoint's slug, or a 404 problem."""
-    capture = await doors.captures.get(capture_id)
-    endpoint = doors.endpoints.by_id(capture.endpoint_id) if capture is not None else None
+    capture = await services.captures.get(capture_id)
+    endpoint = services.endpoints.by_id(capture.endpoint_id) if capture is not None else None
     if capture is None or endpoint is None:
         raise Problem(404, "not-found", f"There is no request {capture_id!r}.")
     return capture, endpoint.slug

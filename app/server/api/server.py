@@ -9,15 +9,15 @@ from aiohttp import web
 
 from app.core.errors import HooklineError, PortInUseError
 from app.server.api.account import AccountCalls
+from app.server.api.auth import guard, problems
 from app.server.api.deliveries import DeliveryCalls
 from app.server.api.endpoints import EndpointCalls
-from app.server.api.guard import guard, problems
-from app.server.api.ports import ApiDoors
+from app.server.api.ports import ApiServices
 from app.server.api.protocol import ApiProtocol, name_server
 from app.server.api.requests import RequestCalls
 from app.server.api.routes import register
 from app.server.api.settings import SettingsCalls
-from app.server.api.state import StateCalls
+from app.server.api.status import StateCalls
 from app.server.capture.port_holder import find_holder
 from app.server.listening import stop_listening
 
@@ -29,8 +29,8 @@ _BACKLOG = 128
 class ApiServer:
     """Serves `/api/v1` to those who bear `token`."""
 
-    def __init__(self, doors: ApiDoors, token: str) -> None:
-        self._doors = doors
+    def __init__(self, services: ApiServices, token: str) -> None:
+        self._services = services
         self._token = token
         self._running: tuple[web.AppRunner, asyncio.Server] | None = None
 
@@ -73,5 +73,5 @@ class ApiServer:
         app = web.Application(middlewares=[problems, guard(self._token)], client_max_size=BODY_MAX)
         app.on_response_prepare.append(name_server)
         for calls in (StateCalls, AccountCalls, SettingsCalls, EndpointCalls, RequestCalls, DeliveryCalls):
-            register(app, calls(self._doors).routes())
+            register(app, calls(self._services).routes())
         return app

@@ -11,10 +11,10 @@ from msgspec import UNSET, UnsetType
 
 from app.core.model import Record
 from app.core.settings import Settings, scriptable
-from app.server.api.ports import ApiDoors
+from app.server.api.ports import ApiServices
 from app.server.api.problems import decoded
 from app.server.api.routes import Route, answer
-from app.server.api.shaping import merged
+from app.server.api.serializers import merged
 
 # Without the bounds: `check` tells of broken ones in words that name the setting.
 _TYPES: dict[str, Any] = get_type_hints(Settings)
@@ -27,8 +27,8 @@ SettingsPatch = msgspec.defstruct(
 class SettingsCalls:
     """Handlers of `/settings`."""
 
-    def __init__(self, doors: ApiDoors) -> None:
-        self._doors = doors
+    def __init__(self, services: ApiServices) -> None:
+        self._services = services
         self._changing = asyncio.Lock()
 
     def routes(self) -> list[Route]:
@@ -43,9 +43,9 @@ class SettingsCalls:
         """The settings given are changed and saved, all others stay; 409 when a port is taken."""
         patch = decoded(await request.read(), SettingsPatch)
         async with self._changing:
-            await self._doors.apply_settings(merged(self._doors.settings(), patch))
+            await self._services.apply_settings(merged(self._services.settings(), patch))
         return answer(self._out())
 
     def _out(self) -> msgspec.Struct:
-        settings = self._doors.settings()
+        settings = self._services.settings()
         return SettingsOut(**{key: getattr(settings, key) for key in scriptable()})

@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from typing import Protocol
 
-from app.server.capture.heap import trim
+from app.server.capture.memory_trim import trim
 
 PIECE_LEAST = 1_024
 """A body with fewer bytes in memory is left alone."""

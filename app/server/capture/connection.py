@@ -18,10 +18,10 @@ from aiohttp.base_protocol import BaseProtocol
 from aiohttp.streams import StreamReader
 
 from app.server.capture.body_memory import READ_MOST
-from app.server.capture.doors import Answerer, Host
-from app.server.capture.eviction import Stage, Waiting
+from app.server.capture.connection_eviction import EvictionStage, Waiting
 from app.server.capture.head import MalformedError
 from app.server.capture.incoming import Break, Incoming
+from app.server.capture.interfaces import ConnectionOwner, RequestHandler
 from app.server.capture.reader import RequestReader, UnknownMethodError
 
 HEADER_BYTES = 450
@@ -31,7 +31,7 @@ HEADER_BYTES = 450
 class Connection(BaseProtocol):
     """The protocol object that asyncio feeds. One task serves its requests, in order."""
 
-    def __init__(self, host: Host, answerer: Answerer, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, host: ConnectionOwner, answerer: RequestHandler, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self._reader = RequestReader(self, loop, host.limits.head_bytes)
         self._host = host
@@ -64,7 +64,7 @@ class Connection(BaseProtocol):
         peer = transport.get_extra_info("peername")
         if peer:
             self.peer = (peer[0], peer[1])
-        if self._host.joined(self):
+        if self._host.register(self):
             self._deadline = self._loop.time() + self._host.limits.head_s
             self.task = self._loop.create_task(self._serve(), name=f"capture connection {self.peer[0]}:{self.peer[1]}")
             self.task.add_done_callback(self._leave)
@@ -193,16 +193,16 @@ class Connection(BaseProtocol):
         """What is waited for from the sender, and since when."""
         deadline, request = self._deadline, self._request
         if self._nap is not None and self.transport is not None:
-            return Stage.DELAYED, self._napping_since
+            return EvictionStage.DELAYED, self._napping_since
         if deadline == math.inf or self.transport is None:
             return None
         if self._draining:
-            return Stage.ANSWERED, deadline
+            return EvictionStage.ANSWERED, deadline
         if self._paused or self.transport.is_closing():
-            return Stage.UNREAD, deadline
+            return EvictionStage.UNREAD, deadline
         if request is not None:
-            return None if request.payload.is_eof() else (Stage.BODY, self._slow_since)
-        return (Stage.HEAD if self._reader.head or not self._served else Stage.IDLE), deadline
+            return None if request.payload.is_eof() else (EvictionStage.BODY, self._slow_since)
+        return (EvictionStage.HEAD if self._reader.head or not self._served else EvictionStage.IDLE), deadline
 
     def close_idle(self) -> None:
         """Close a connection that has no request in hand."""
@@ -309,7 +309,7 @@ class Connection(BaseProtocol):
             # Connection, parser and payload refer to each other: what came would stay until garbage is looked for.
             self._request, self._backlog = None, b""
             self._reader.close()
-            self._host.left(self)
+            self._host.unregister(self)
 
     def _take_head(self, data: bytes) -> None:
         reader = self._reader

@@ -13,17 +13,17 @@ from app.core.errors import NotFoundError, StorageLimitError, StorageUnavailable
 from app.core.gist.gist import gist, is_counted
 from app.core.ids import uuid7
 from app.core.model import REFUSED_RAW_MAX, Capture, Endpoint, Headers, MirrorState, Refusal
-from app.core.providers.catalogue import Identify, Sender
+from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.providers.contents import kind_of
-from app.server.capture import admission, answers
-from app.server.capture.admission import Admission, Denial, Plan, denial
-from app.server.capture.answers import Answer
+from app.server.capture import admission, responses
+from app.server.capture.admission import Admission, CapturePlan, Rejection, rejection
 from app.server.capture.body import Body, BodyBuffer, BodyTooLargeError, whole
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.head import REQUEST_LINE, MalformedError
 from app.server.capture.incoming import Break, Incoming
 from app.server.capture.reader import UnknownMethodError
+from app.server.capture.responses import Response
 from app.server.ports import CaptureSink, EndpointLookup
 from app.server.refused import RefusedLog
 
@@ -39,13 +39,13 @@ RETRY_AFTER = (("Retry-After", "10"),)
 SKIPPED_MAX = 256 * 1024
 """Bytes of a refused request's body that are read and thrown away, so that its connection can be kept."""
 
-_BROKEN_OFF = answers.of_error(
+_BROKEN_OFF = responses.of_error(
     400, "bad_request", reason="The connection ended before the request's body was complete."
 )
-_TIMEOUT = answers.of_error(408, "request_timeout")
-_FAILED = answers.of_error(500, "internal_error")
-_CROWDED = answers.of_error(503, "too_many_connections", RETRY_AFTER)
-_STOPPING = answers.of_error(503, "stopping", RETRY_AFTER)
+_TIMEOUT = responses.of_error(408, "request_timeout")
+_FAILED = responses.of_error(500, "internal_error")
+_CROWDED = responses.of_error(503, "too_many_connections", RETRY_AFTER)
+_STOPPING = responses.of_error(503, "stopping", RETRY_AFTER)
 _BROKEN = {
     Break.GONE: _BROKEN_OFF,
     Break.IDLE: _TIMEOUT,
@@ -82,7 +82,7 @@ class Handler:
         try:
             limit = self._body_limit()
             decision = self._admission.decide(request, limit)
-            if isinstance(decision, Plan):
+            if isinstance(decision, CapturePlan):
                 denied = await self._capture(connection, request, decision, limit)
             else:
                 denied = decision
@@ -106,10 +106,10 @@ class Handler:
 
     def slow(self, connection: Connection, head: bytes) -> None:
         """Answer a sender that did not finish its request's head in time."""
-        denied = Denial(_TIMEOUT, "The request's head was not complete in time.")
+        denied = Rejection(_TIMEOUT, "The request's head was not complete in time.")
         self.turn_away(connection, denied, head)
 
-    def turn_away(self, connection: Connection, denied: Denial, came: bytes = b"", *, listed: bool = True) -> None:
+    def turn_away(self, connection: Connection, denied: Rejection, came: bytes = b"", *, listed: bool = True) -> None:
         """Answer a connection that has no request in hand but what `came` of one, and hang up."""
         connection.send(denied.answer.compose("", _CLOSE, False))
         connection.hang_up()
@@ -119,7 +119,9 @@ class Handler:
 
     # -- one admitted request -------------------------------------------------------------------------------------
 
-    async def _capture(self, connection: Connection, request: Incoming, plan: Plan, limit: int) -> Denial | None:
+    async def _capture(
+        self, connection: Connection, request: Incoming, plan: CapturePlan, limit: int
+    ) -> Rejection | None:
         """Store the request and answer it; a refusal if that is not to be, with nothing left behind."""
         seq = self._captures.new_seq()
         buffer = None
@@ -155,7 +157,7 @@ class Handler:
             return admission.over_storage_limit(error)
         except StorageUnavailableError as error:
             await self._drop(buffer, seq)
-            return denial(f"The request could not be stored. {error}", 503, "storage_unavailable", RETRY_AFTER)
+            return rejection(f"The request could not be stored. {error}", 503, "storage_unavailable", RETRY_AFTER)
         except NotFoundError:  # the endpoint was deleted while the body came in
             await self._drop(buffer, seq)
             return admission.not_found()
@@ -170,7 +172,7 @@ class Handler:
         message, payload = request.message, request.payload
         waits = message.version >= (1, 1) and message.headers.get(EXPECT, "").lower() == "100-continue"
         if waits and not payload.total_bytes and not payload.is_eof():
-            connection.send(answers.CONTINUE)
+            connection.send(responses.CONTINUE)
 
     async def _drop(self, buffer: BodyBuffer | None, seq: int) -> None:
         try:
@@ -180,7 +182,7 @@ class Handler:
             log.debug("parts of request %d stay until the store works again", seq)
 
     async def _reply(
-        self, connection: Connection, request: Incoming, plan: Plan, capture: Capture, answer: Answer
+        self, connection: Connection, request: Incoming, plan: CapturePlan, capture: Capture, answer: Response
     ) -> None:
         delay_ms = plan.endpoint.reply.delay_ms
         if delay_ms and answer is plan.answer:
@@ -190,14 +192,14 @@ class Handler:
 
     # -- answers --------------------------------------------------------------------------------------------------
 
-    def _send(self, connection: Connection, request: Incoming, answer: Answer, capture_id: str = "") -> bool:
+    def _send(self, connection: Connection, request: Incoming, answer: Response, capture_id: str = "") -> bool:
         message = request.message
         kept = _KEEP if message.version >= (1, 1) else _KEEP_OLD
         line = _CLOSE if connection.closing else kept
         request.answered = True
         return connection.send(answer.compose(capture_id, line, message.method == "HEAD"))
 
-    async def _refuse(self, connection: Connection, request: Incoming, denied: Denial) -> None:
+    async def _refuse(self, connection: Connection, request: Incoming, denied: Rejection) -> None:
         message = request.message
         if denied.answer.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or not _may_be_skipped(request):
             connection.closing = True
@@ -208,7 +210,7 @@ class Handler:
             pass
 
 
-def _refusal(connection: Connection, at: int, denied: Denial, method: str, target: str) -> Refusal:
+def _refusal(connection: Connection, at: int, denied: Rejection, method: str, target: str) -> Refusal:
     address, port = connection.peer
     return Refusal(
         at=at,
@@ -230,7 +232,7 @@ def _may_be_skipped(request: Incoming) -> bool:
     return not message.chunked and request.length <= SKIPPED_MAX and EXPECT not in message.headers
 
 
-def _broken(request: Incoming) -> Answer:
+def _broken(request: Incoming) -> Response:
     if request.fault is not None:
         return admission.malformed(request.fault).answer
     assert request.broken is not None
@@ -284,7 +286,7 @@ def _record(
     )
 
 
-def _sender(identify: Identify, headers: Headers, content_type: str, body: Body) -> tuple[Sender | None, bool]:
+def _sender(identify: Identify, headers: Headers, content_type: str, body: Body) -> tuple[ProviderMatch | None, bool]:
     """Who sent it, and whether that and its gist are the last word: of a long body, more of it may have to be read."""
     if body.size <= AT_ONCE:
         return identify(headers, content_type, body.tail), True

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from app.core.errors import HooklineError, PortInUseError
 from app.core.providers.catalogue import Identify, nobody
-from app.server.capture.admission import denial
+from app.server.capture.admission import rejection
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
-from app.server.capture.eviction import Eviction, Stage, sender_of
+from app.server.capture.connection_eviction import ConnectionEviction, EvictionStage, sender_of
 from app.server.capture.handler import RETRY_AFTER, Handler
 from app.server.capture.incoming import Break
 from app.server.capture.limits import Limits, affordable
@@ -62,7 +62,7 @@ class CaptureServer:
         self._most = affordable(limits.connections)
         self._connections: dict[Connection, str] = {}
         self._held: dict[str, int] = {}
-        self._eviction = Eviction(self._connections, self._held, self._most // 2)
+        self._eviction = ConnectionEviction(self._connections, self._held, self._most // 2)
         self._turned_away: dict[Connection, None] = {}
         self._heads = 0
         self._crowd_next_at = 0.0
@@ -125,7 +125,7 @@ class CaptureServer:
 
     # -- what a connection calls ----------------------------------------------------------------------------------
 
-    def joined(self, connection: Connection) -> bool:
+    def register(self, connection: Connection) -> bool:
         """Count a new connection in; turn it away when no other makes room, or when it came as the server stopped."""
         sender = sender_of(connection.peer[0])
         if not self._stopping and (len(self._connections) < self._most or self._make_room(sender)):
@@ -154,7 +154,7 @@ class CaptureServer:
             if not self._give_up(longest, wait[0], "The heads of unfinished requests are too long together."):
                 return
 
-    def left(self, connection: Connection) -> None:
+    def unregister(self, connection: Connection) -> None:
         """Count a closed connection out."""
         self._head_gone(connection)
         self._forget(connection)
@@ -172,22 +172,22 @@ class CaptureServer:
         stage, chosen = found
         return self._give_up(chosen, stage, f"All {self._most} connections are in use.")
 
-    def _give_up(self, chosen: Connection, stage: Stage, reason: str) -> bool:
+    def _give_up(self, chosen: Connection, stage: EvictionStage, reason: str) -> bool:
         """End a connection that waits for its sender; False when too many are being ended."""
-        spare = stage is Stage.IDLE or self._spare()
-        if stage is Stage.BODY and not spare:
+        spare = stage is EvictionStage.IDLE or self._spare()
+        if stage is EvictionStage.BODY and not spare:
             return False
         self._forget(chosen)
         self._head_gone(chosen)
-        if stage is Stage.HEAD and spare:
+        if stage is EvictionStage.HEAD and spare:
             self._turn_away(chosen, reason)
             return True
         self._turned_away[chosen] = None
-        if stage is Stage.BODY:
+        if stage is EvictionStage.BODY:
             chosen.break_off(Break.CROWDED)
-        elif stage is Stage.IDLE:
+        elif stage is EvictionStage.IDLE:
             chosen.close_idle()
-        elif stage is Stage.DELAYED:
+        elif stage is EvictionStage.DELAYED:
             chosen.finish_up()
         else:
             _abort(chosen)
@@ -199,7 +199,7 @@ class CaptureServer:
             return True
         for connection in self._turned_away:
             wait = connection.waits_for()
-            if wait is not None and wait[0] is not Stage.BODY:
+            if wait is not None and wait[0] is not EvictionStage.BODY:
                 del self._turned_away[connection]
                 _abort(connection)
                 return True
@@ -223,7 +223,7 @@ class CaptureServer:
         now = asyncio.get_running_loop().time()
         listed = now >= self._crowd_next_at
         reason = f"{why} {self._crowd_untold} turned away since told last, new or slow."
-        denied = denial(reason, 503, "too_many_connections", RETRY_AFTER)
+        denied = rejection(reason, 503, "too_many_connections", RETRY_AFTER)
         self._handler.turn_away(connection, denied, connection.head, listed=listed)
         if listed:
             self._crowd_untold = 0

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from app.core.events import Bus, Captured
 from app.core.model import MirrorState
-from app.server.forward.late_sender import LateSender
+from app.server.forward.lazy_sender import LateSender
 from app.server.forward.ports import CaptureReader, DeliveryQueue, EndpointDirectory
 from app.server.forward.worker import Worker
 

@@ -12,9 +12,9 @@ from app.core.clock import now_us
 from app.core.forward_target import leaves_path, sub_path
 from app.core.model import Capture, Delivery
 from app.server.forward.failure import failure_text
-from app.server.forward.outcome import Answer, concluded
 from app.server.forward.ports import CaptureReader
 from app.server.forward.request import StoredBody, build_request
+from app.server.forward.response import TargetResponse, concluded
 from app.server.forward.tls import trust
 
 # A target may close an idle connection at any moment; one reused just then would lose a request that must not be
@@ -23,7 +23,7 @@ _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 _SHOWN_MAX = 200
 
 
-class Sender:
+class DeliverySender:
     """Owns the connections to the targets, one for each delivery.
 
     It drives httpx's transport, not its client: nothing is added, no redirect followed, no cookie kept, no environment
@@ -49,7 +49,7 @@ class Sender:
         """
         capture = await self._captures.get(delivery.capture_id)
         transport = await self._open(delivery.url)
-        answer, error = Answer(), None
+        answer, error = TargetResponse(), None
         started_at, started = now_us(), time.perf_counter()
         try:
             if capture is None:
@@ -69,7 +69,7 @@ class Sender:
         return concluded(delivery, answer, error, started_at, ms), bytes(answer.body)
 
     async def _exchange(
-        self, transport: httpx.AsyncHTTPTransport, capture: Capture, url: str, timeout_ms: int, answer: Answer
+        self, transport: httpx.AsyncHTTPTransport, capture: Capture, url: str, timeout_ms: int, answer: TargetResponse
     ) -> None:
         body = StoredBody(self._captures, capture)
         request = build_request(capture, url, self._instance_id, body, timeout_ms / 1000)

@@ -7,9 +7,9 @@ import logging
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import Delivery
-from app.server.forward.late_sender import LateSender
-from app.server.forward.outcome import failed_by_us
+from app.server.forward.lazy_sender import LateSender
 from app.server.forward.ports import DeliveryQueue, EndpointDirectory
+from app.server.forward.response import failed_by_us
 
 log = logging.getLogger(__name__)
 

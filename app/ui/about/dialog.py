@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWi
 from shiboken6 import isValid
 
 from app.core.errors import HooklineError
+from app.core.repositories import Services
 from app.ui.about.facts import versions, window_facts
 from app.ui.about.licences import LicencesDialog
-from app.ui.ports import Doors
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.icons import mark
@@ -32,14 +32,14 @@ WIDTH, MARK = 560, 52
 class AboutDialog(Dialog):
     """`LicencesDialog` opens above it."""
 
-    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget | None) -> None:
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None) -> None:
         super().__init__("About Hookline", theme, parent)
-        self._doors, self._tasks = doors, tasks
+        self._services, self._tasks = services, tasks
         self._collecting = False
         self.title.hide()  # the name beside the mark says it
-        self.folder = FolderField(doors.data_folder, theme, self)
-        self.base_url = CopyField(doors.about.base_url, theme, self, what="URL")
-        self.runs = ElidedLabel(doors.about.runs, "", self, Qt.TextElideMode.ElideMiddle)
+        self.folder = FolderField(services.data_folder, theme, self)
+        self.base_url = CopyField(services.about.base_url, theme, self, what="URL")
+        self.runs = ElidedLabel(services.about.runs, "", self, Qt.TextElideMode.ElideMiddle)
         self.built_on = label(" · ".join(f"{name} {version}" for name, version in self._versions()), "", self)
         self.licences_button = Button("Licences", theme, self)
         self.copy_button = Button("Copy diagnostics", theme, self, icon="copy")
@@ -80,12 +80,12 @@ class AboutDialog(Dialog):
     @Slot()
     def show_licences(self) -> None:
         """Open the list of the software inside."""
-        LicencesDialog(self._doors.about, self.theme, self._tasks, self).open()
+        LicencesDialog(self._services.about, self.theme, self._tasks, self).open()
 
     async def _copy_diagnostics(self) -> None:
         said, kind = "Copied. No secrets are in it.", "success"
         try:
-            text = await self._doors.about.diagnostics(window_facts())
+            text = await self._services.about.diagnostics(window_facts())
             QGuiApplication.clipboard().setText(text)
         except HooklineError as error:
             said, kind = str(error), "error"
@@ -101,7 +101,7 @@ class AboutDialog(Dialog):
         self.copy_button.setAccessibleDescription(text)
 
     def _versions(self) -> list[tuple[str, str]]:
-        python, *others = self._doors.about.versions()
+        python, *others = self._services.about.versions()
         return [python, *versions(), *others]
 
     def _lay_out(self) -> None:
@@ -128,7 +128,7 @@ class AboutDialog(Dialog):
         name = QHBoxLayout()
         name.setSpacing(metrics.SPACE_2)
         name.addWidget(label("Hookline", "display", self), 0, Qt.AlignmentFlag.AlignBaseline)
-        self.version = label(f"Version {self._doors.version}", "muted", self)
+        self.version = label(f"Version {self._services.version}", "muted", self)
         name.addWidget(self.version, 1, Qt.AlignmentFlag.AlignBaseline)
         words = QVBoxLayout()
         words.setSpacing(6)

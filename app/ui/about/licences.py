@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPlainTex
 from shiboken6 import isValid
 
 from app.core.about import Component
-from app.ui.ports import AboutPort
+from app.core.repositories import AboutService
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -28,7 +28,7 @@ COMPONENT = Qt.ItemDataRole.UserRole
 class LicencesDialog(Dialog):
     """The list fills once the licences are read."""
 
-    def __init__(self, about: AboutPort, theme: Theme, tasks: Tasks, parent: QWidget | None) -> None:
+    def __init__(self, about: AboutService, theme: Theme, tasks: Tasks, parent: QWidget | None) -> None:
         super().__init__("Licences", theme, parent)
         self._about = about
         self.list = QListWidget(self)

@@ -6,8 +6,8 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
+from app.core.repositories import Services
 from app.ui.about.dialog import AboutDialog
-from app.ui.ports import Doors
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 
@@ -15,9 +15,9 @@ from app.ui.theme.theme import Theme
 class AboutOpener(QObject):
     """`action` opens the dialog; macOS takes it into the application's menu by its role."""
 
-    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, window: QWidget) -> None:
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
         super().__init__(window)
-        self._doors, self._theme, self._tasks, self._window = doors, theme, tasks, window
+        self._services, self._theme, self._tasks, self._window = services, theme, tasks, window
         self._dialog: AboutDialog | None = None
         self.action = QAction("About Hookline", self)
         self.action.setMenuRole(QAction.MenuRole.AboutRole)
@@ -27,7 +27,7 @@ class AboutOpener(QObject):
     def open(self) -> None:
         """Open it, once."""
         if self._dialog is None:
-            self._dialog = AboutDialog(self._doors, self._theme, self._tasks, self._window)
+            self._dialog = AboutDialog(self._services, self._theme, self._tasks, self._window)
             self._dialog.finished.connect(self._closed)
             self._dialog.open()
 

@@ -18,10 +18,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from app.ui.commands.entry import Entry, Found, find
-from app.ui.commands.field import PaletteField
-from app.ui.commands.recent import Recent
-from app.ui.commands.rows import ROW, FoundList, FoundModel
+from app.ui.commands.palette_entry import PaletteEntry, PaletteMatch, find
+from app.ui.commands.palette_field import PaletteField
+from app.ui.commands.palette_recent import Recent
+from app.ui.commands.palette_rows import ROW, FoundList, FoundModel
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
@@ -41,14 +41,14 @@ class Palette(QWidget):
 
     def __init__(self, recent: Recent, theme: Theme, window: QWidget) -> None:
         super().__init__(window)
-        self.entries: Callable[[], Sequence[Entry]] = tuple
+        self.entries: Callable[[], Sequence[PaletteEntry]] = tuple
         """What there is, asked at each opening."""
-        self.typed: Callable[[str], Sequence[Entry]] = _none
+        self.typed: Callable[[str], Sequence[PaletteEntry]] = _none
         """What can be done with a text itself; before all that is found."""
-        self.words: Callable[[str], Sequence[Entry]] = _none
+        self.words: Callable[[str], Sequence[PaletteEntry]] = _none
         """A search for a text's words; after all that is found, so that a text never leads nowhere."""
         self._recent, self._theme = recent, theme
-        self._known: Sequence[Entry] = ()
+        self._known: Sequence[PaletteEntry] = ()
         self._lately: Sequence[str] = ()
         self._before: QWidget | None = None
         self.panel = QFrame(self)
@@ -149,7 +149,11 @@ class Palette(QWidget):
     @Slot()
     def _search(self) -> None:
         text = self.field.text()
-        found = [*map(Found, self.typed(text)), *find(self._known, text, self._lately), *map(Found, self.words(text))]
+        found = [
+            *map(PaletteMatch, self.typed(text)),
+            *find(self._known, text, self._lately),
+            *map(PaletteMatch, self.words(text)),
+        ]
         self.model.show(found)
         self.rows.setCurrentIndex(self.model.index(0))
         self.rows.scrollToTop()
@@ -233,5 +237,5 @@ class Palette(QWidget):
         self.update()
 
 
-def _none(text: str) -> Sequence[Entry]:
+def _none(text: str) -> Sequence[PaletteEntry]:
     return ()

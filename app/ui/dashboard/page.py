@@ -9,14 +9,14 @@ from shiboken6 import isValid
 
 from app.core.clock import now_us
 from app.core.model import Endpoint
+from app.core.repositories import Services
 from app.core.rules import FREE_ENDPOINTS
-from app.core.wording import ago
+from app.core.text import ago
 from app.ui.dashboard.painting import Facts
 from app.ui.dashboard.rows import EndpointRows
 from app.ui.dashboard.stats import Stats
-from app.ui.frame.actions import FIRST_NAME, EndpointActions
-from app.ui.news import News
-from app.ui.ports import Doors
+from app.ui.qt_events import QtEvents
+from app.ui.shell.endpoint_actions import FIRST_NAME, EndpointActions
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -37,16 +37,16 @@ class DashboardPage(QWidget):
 
     def __init__(
         self,
-        doors: Doors,
+        services: Services,
         theme: Theme,
         tasks: Tasks,
-        news: News,
+        news: QtEvents,
         *,
         actions: EndpointActions,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._doors, self._theme, self._tasks, self._news, self._actions = doors, theme, tasks, news, actions
+        self._services, self._theme, self._tasks, self._news, self._actions = services, theme, tasks, news, actions
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.rows = EndpointRows(self._facts, theme, self)
@@ -65,11 +65,11 @@ class DashboardPage(QWidget):
     @Slot()
     def refresh(self) -> None:
         """Show endpoints, plan and figures as they are now."""
-        endpoints = self._doors.endpoints.all()
+        endpoints = self._services.endpoints.all()
         self.rows.show_endpoints(endpoints)
         self._body.setCurrentIndex(1 if endpoints else 0)
         self.filter.setVisible(len(endpoints) > FREE_ENDPOINTS)
-        self.stats.show_plan(len(endpoints), self._doors.account.plan)
+        self.stats.show_plan(len(endpoints), self._services.account.plan)
         self.new_button.set_refusal(self._actions.refusal())
         self.new_button.setVisible(bool(endpoints))
         self._refresh_place()
@@ -143,16 +143,16 @@ class DashboardPage(QWidget):
 
     def _facts(self, endpoint: Endpoint) -> Facts:
         now = now_us()
-        counts = self._doors.captures.counts(endpoint.id)
+        counts = self._services.captures.counts(endpoint.id)
         last = counts.last_received_at
         return Facts(
             endpoint=endpoint,
-            url=self._doors.capture_url(endpoint),
+            url=self._services.capture_url(endpoint),
             counts=counts,
             outcome=self._news.ledger.last_outcome(endpoint.id),
             activity=tuple(self._news.ledger.activity(endpoint.id, now)),
             last=ago(last, now) if last is not None else "none yet",
-            use=self._doors.limits.use_of(endpoint.id),
+            use=self._services.limits.use_of(endpoint.id),
         )
 
     @Slot()
@@ -165,13 +165,13 @@ class DashboardPage(QWidget):
     def _refresh_counts(self) -> None:
         self.rows.refresh()
         self.stats.show_ledger(self._news.ledger)
-        counts = self._doors.captures.counts
-        kept = sum(counts(endpoint.id).total for endpoint in self._doors.endpoints.all())
-        self.stats.show_kept(kept, self._doors.limits.use())
+        counts = self._services.captures.counts
+        kept = sum(counts(endpoint.id).total for endpoint in self._services.endpoints.all())
+        self.stats.show_kept(kept, self._services.limits.use())
 
     def _refresh_place(self) -> None:
-        place = self._doors.listening()
-        base = self._doors.settings().base_url
+        place = self._services.listening()
+        base = self._services.settings().base_url
         here = f"Capturing at {base or f'http://{place}'}" if place else "Not capturing: the port is closed"
         self._place.setText(here)
 
@@ -187,6 +187,6 @@ class DashboardPage(QWidget):
             self._tasks.start(self._show_size(), "measure the store")
 
     async def _show_size(self) -> None:
-        size = await self._doors.retention.size()
+        size = await self._services.retention.size()
         if isValid(self):
-            self.stats.show_size(size, waiting=self._doors.retention.problem is not None)
+            self.stats.show_size(size, waiting=self._services.retention.problem is not None)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
 
 from app.core.model import Counts, Endpoint, MirrorState, StorageUse
-from app.core.wording import count_of
+from app.core.text import count_of
 from app.ui.dashboard.columns import Columns
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme

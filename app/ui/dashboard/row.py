@@ -14,7 +14,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.wording import count_of, exact_time, use_text
+from app.core.text import count_of, exact_time, use_text
 from app.ui.dashboard.columns import Columns
 from app.ui.dashboard.painting import HEIGHT, OUTCOMES, Facts, UrlLine, full_text, paint_facts
 from app.ui.theme import metrics

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from app.core.model import Plan, StorageSize, StorageUse
 from app.core.rules import FREE_ENDPOINTS
 from app.core.sizes import exact_size
-from app.core.wording import count_of, size_text, use_text
-from app.ui.ledger import Ledger
+from app.core.text import count_of, size_text, use_text
+from app.ui.session_stats import SessionStats
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card, line
@@ -49,7 +49,7 @@ class Stats(QWidget):
         row.addWidget(self._figure_card("Storage", self._size, self._size_note, self._size_meter), 5)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def show_ledger(self, ledger: Ledger) -> None:
+    def show_ledger(self, ledger: SessionStats) -> None:
         """The five counts; failures and refusals take their colour once there are any."""
         for key, _, _, _ in _CELLS:
             number: int = getattr(ledger, key)

@@ -7,20 +7,20 @@ from functools import cache
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPixmap
 
-from app.ui.desktop import digits
-from app.ui.theme.resources import resource
+from app.core.resources import resource
+from app.ui.desktop import badge_digits
 from app.ui.theme.tokens import LIGHT
 
-DIGITS: dict[int, tuple[digits.Glyphs, int]] = {
-    16: (digits.SMALL, 1),
-    20: (digits.SMALL, 1),
-    22: (digits.LARGE, 1),
-    24: (digits.LARGE, 1),
-    32: (digits.SMALL, 2),
-    40: (digits.SMALL, 2),
-    44: (digits.LARGE, 2),
-    48: (digits.LARGE, 2),
-    64: (digits.SMALL, 4),
+DIGITS: dict[int, tuple[badge_digits.Glyphs, int]] = {
+    16: (badge_digits.SMALL, 1),
+    20: (badge_digits.SMALL, 1),
+    22: (badge_digits.LARGE, 1),
+    24: (badge_digits.LARGE, 1),
+    32: (badge_digits.SMALL, 2),
+    40: (badge_digits.SMALL, 2),
+    44: (badge_digits.LARGE, 2),
+    48: (badge_digits.LARGE, 2),
+    64: (badge_digits.SMALL, 4),
 }
 """Each size in pixels that trays ask for, on screens of scale 1 and 2: its digits, and how much they are enlarged."""
 MOST = 99
@@ -68,7 +68,7 @@ def _mark(size: int, mask: bool) -> QImage:
 
 def _badge(painter: QPainter, size: int, text: str, mask: bool) -> None:
     glyphs, scale = DIGITS[size]
-    wide, high = digits.width(text, glyphs) * scale, digits.height(glyphs) * scale
+    wide, high = badge_digits.width(text, glyphs) * scale, badge_digits.height(glyphs) * scale
     box_high = high + 2 * scale
     box_wide = min(size, max(wide + 4 * scale, box_high))
     box = QRect(size - box_wide, size - box_high, box_wide, box_high)
@@ -76,7 +76,7 @@ def _badge(painter: QPainter, size: int, text: str, mask: bool) -> None:
     place = QPoint(box.left() + (box_wide - wide) // 2, box.top() + scale)
     if mask:
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Clear)
-    digits.draw(painter, place, text, glyphs=glyphs, scale=scale, colour=QColor("white"))
+    badge_digits.draw(painter, place, text, glyphs=glyphs, scale=scale, colour=QColor("white"))
     painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
 
 

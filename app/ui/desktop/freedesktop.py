@@ -16,8 +16,8 @@ from PySide6.QtCore import Q_ARG, Q_RETURN_ARG, SLOT, QMetaObject, QObject, Sign
 from PySide6.QtDBus import QDBusConnection, QDBusInterface, QDBusMessage
 from PySide6.QtGui import QGuiApplication
 
-from app.ui.desktop.wording import Notice
-from app.ui.theme.resources import resource
+from app.core.resources import resource
+from app.ui.desktop.text import Notice
 
 log = logging.getLogger(__name__)
 

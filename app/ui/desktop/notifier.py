@@ -8,15 +8,15 @@ from typing import Protocol
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 from PySide6.QtGui import QGuiApplication
 
+from app.ui.desktop.text import Notice
 from app.ui.desktop.tray import Tray
-from app.ui.desktop.wording import Notice
 from app.ui.tasks import Tasks
 
 NONE_HERE = "This system shows no notifications: there is no tray to show them beside."
 NONE_ON_LINUX = "This desktop shows no notifications: no service for them answers, and there is no tray."
 
 
-class Service(Protocol):
+class NotificationService(Protocol):
     """A notification service. Both calls answer False when there is none."""
 
     @property
@@ -34,7 +34,7 @@ class Notifier(QObject):
     dismissed = Signal(object)
     looked = Signal()
 
-    def __init__(self, tray: Tray, tasks: Tasks, service: Service | None, parent: QObject) -> None:
+    def __init__(self, tray: Tray, tasks: Tasks, service: NotificationService | None, parent: QObject) -> None:
         super().__init__(parent)
         self._tray, self._tasks, self._service = tray, tasks, service
         self._by_tray: Notice | None = None
@@ -68,7 +68,7 @@ class Notifier(QObject):
         if self._by_tray is not None:
             self.clicked.emit(self._by_tray)
 
-    async def _look(self, service: Service) -> None:
+    async def _look(self, service: NotificationService) -> None:
         self._answers = await service.look()
         self.looked.emit()
 
@@ -80,7 +80,7 @@ class Notifier(QObject):
             self._tray.tell(notice.title, notice.text)
 
 
-def system_service(parent: QObject) -> Service | None:
+def system_service(parent: QObject) -> NotificationService | None:
     """The desktop's own service, on Linux with a display; elsewhere the tray's messages are the system's own."""
     if not sys.platform.startswith("linux") or QGuiApplication.platformName() not in ("xcb", "wayland"):
         return None

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Endpoint, Refusal
 from app.core.refused_curl import curl_of_refused
+from app.core.repositories import Services
 from app.core.rules import create_refusal, slug_error
 from app.core.target_slug import slug_of
 from app.ui.commands.command import Command
-from app.ui.ports import Doors
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
 
@@ -27,9 +27,9 @@ class RefusedCommands(QObject):
     create_wanted = Signal(str)
     said = Signal(str)
 
-    def __init__(self, doors: Doors, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, services: Services, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._doors, self._theme, self._window = doors, theme, parent
+        self._services, self._theme, self._window = services, theme, parent
         self.chosen: Callable[[], Sequence[Refusal]] = tuple
         self.show_raw = self._command("Show as received\tEnter", self.raw_wanted.emit, "text")
         self.copy_target = self._command("Copy target", self._copy_target, "copy")
@@ -42,7 +42,7 @@ class RefusedCommands(QObject):
     def endpoint_of(self, refusal: Refusal) -> Endpoint | None:
         """The endpoint that has the slug of the request now, if any."""
         slug = slug_of(refusal.target)
-        return self._doors.endpoints.by_slug(slug) if slug else None
+        return self._services.endpoints.by_slug(slug) if slug else None
 
     def menu(self, chosen: Sequence[Refusal]) -> QMenu:
         """It deletes itself when closed."""
@@ -76,7 +76,7 @@ class RefusedCommands(QObject):
         self.copy_curl.setEnabled(self._curl_of(refusal) is not None)
         self.open.setEnabled(self.endpoint_of(refusal) is not None)
         slug = self._free_slug(refusal)
-        full = create_refusal(self._doors.account.plan, len(self._doors.endpoints.all()))
+        full = create_refusal(self._services.account.plan, len(self._services.endpoints.all()))
         self.create.setVisible(slug is not None)
         self.create.setEnabled(full is None)
         self.create.setToolTip(plain_tooltip(full or ""))
@@ -96,13 +96,13 @@ class RefusedCommands(QObject):
     def _free_slug(self, refusal: Refusal) -> str | None:
         """The slug in its target, if valid and unused."""
         slug = slug_of(refusal.target)
-        usable = slug and slug_error(slug) is None and self._doors.endpoints.by_slug(slug) is None
+        usable = slug and slug_error(slug) is None and self._services.endpoints.by_slug(slug) is None
         return slug if usable else None
 
     def _curl_of(self, refusal: Refusal) -> str | None:
-        place = self._doors.listening()
-        base = self._doors.settings().base_url or (f"http://{place}" if place else None)
-        return curl_of_refused(refusal, self._doors.refused.raw(refusal.id), base.rstrip("/")) if base else None
+        place = self._services.listening()
+        base = self._services.settings().base_url or (f"http://{place}" if place else None)
+        return curl_of_refused(refusal, self._services.refused.raw(refusal.id), base.rstrip("/")) if base else None
 
     @Slot()
     def _copy_target(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Slot
 
 from app.core.model import Endpoint, Refusal
-from app.core.wording import clock_time, exact_time
+from app.core.text import clock_time, exact_time
 from app.ui.widgets.labels import plain_tooltip
 
 TIME, STATUS, METHOD, TARGET, ENDPOINT, REASON, SOURCE = range(7)

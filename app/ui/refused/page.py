@@ -20,9 +20,9 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.model import Refusal
-from app.core.wording import count_of, exact_time
-from app.ui.news import News
-from app.ui.ports import Doors
+from app.core.repositories import Services
+from app.core.text import count_of, exact_time
+from app.ui.qt_events import QtEvents
 from app.ui.refused.commands import RefusedCommands
 from app.ui.refused.model import (
     ENDPOINT,
@@ -63,13 +63,15 @@ class RefusedPage(QWidget):
     create_wanted = Signal(str)
     said = Signal(str)
 
-    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, news: News, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, services: Services, theme: Theme, tasks: Tasks, news: QtEvents, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._refused, self._news = doors.refused, news
+        self._refused, self._news = services.refused, news
         self._chosen: Refusal | None = None
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.commands = RefusedCommands(doors, theme, self)
+        self.commands = RefusedCommands(services, theme, self)
         self.model = RefusedModel(self.commands.endpoint_of, self)
         self.table = self._make_table(theme)
         text = (

@@ -6,9 +6,9 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.model import REFUSED_RAW_MAX, Refusal
-from app.core.wording import size_text
-from app.ui.detail.body_pane import BodyPane
-from app.ui.detail.source import BodySource
+from app.core.text import size_text
+from app.ui.request.body.body_pane import BodyPane
+from app.ui.request.body.body_source import BodySource
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

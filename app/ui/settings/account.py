@@ -6,9 +6,9 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import Plan
+from app.core.repositories import Services
 from app.core.rules import FREE_ENDPOINTS, plan_refusal
-from app.core.wording import count_of
-from app.ui.ports import Doors
+from app.core.text import count_of
 from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.widgets.fields import ChoiceField
 
@@ -20,14 +20,14 @@ class AccountSection(SettingsSection):
 
     changed = Signal()
 
-    def __init__(self, doors: Doors, parent: QWidget) -> None:
+    def __init__(self, services: Services, parent: QWidget) -> None:
         super().__init__("Account", parent)
-        self._doors = doors
+        self._services = services
         self._refused: str | None = None
         self.choice = ChoiceField([f"Free: up to {FREE_ENDPOINTS} endpoints", "Pro: unlimited endpoints"], self)
         self.rows["plan"] = SettingsRow("Plan", "", self.choice, self)
         self.column.addWidget(self.rows["plan"])
-        self.choice.setCurrentIndex(_PLANS.index(doors.account.plan))
+        self.choice.setCurrentIndex(_PLANS.index(services.account.plan))
         self.choice.currentIndexChanged.connect(self._chosen)
         self.refresh()
 
@@ -37,11 +37,11 @@ class AccountSection(SettingsSection):
 
     def has_changes(self) -> bool:
         """Whether another plan is chosen than the one in force."""
-        return self.value() is not self._doors.account.plan
+        return self.value() is not self._services.account.plan
 
     def problems(self) -> dict[str, str | None]:
         """Why the account cannot change to the chosen plan."""
-        held = len(self._doors.endpoints.all())
+        held = len(self._services.endpoints.all())
         return {"plan": self._refused or (plan_refusal(self.value(), held) if self.has_changes() else None)}
 
     def refuse(self, message: str) -> None:
@@ -50,7 +50,7 @@ class AccountSection(SettingsSection):
 
     def refresh(self) -> None:
         """Show how many endpoints there are, and whether the choice is yet to be saved."""
-        text = f"{count_of(len(self._doors.endpoints.all()), 'endpoint')} in use."
+        text = f"{count_of(len(self._services.endpoints.all()), 'endpoint')} in use."
         self.rows["plan"].text.setText(f"{text} The plan changes when you save." if self.has_changes() else text)
 
     @Slot()

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
+from app.core.repositories import Services
 from app.core.settings import meta
-from app.ui.desktop.presence import Desktop
-from app.ui.ports import Doors
+from app.ui.desktop.desktop_integration import Desktop
 from app.ui.settings.section import SettingsRow
 from app.ui.tasks import Tasks
 from app.ui.widgets.fields import ChoiceField
@@ -21,13 +21,13 @@ _CHOICES: tuple[tuple[Literal["quit", "tray"], str], ...] = (("quit", "Quit"), (
 class ClosingRow(SettingsRow):
     """Takes effect at once; disabled, saying why, while there is no tray."""
 
-    def __init__(self, doors: Doors, tasks: Tasks, desktop: Desktop, parent: QWidget) -> None:
+    def __init__(self, services: Services, tasks: Tasks, desktop: Desktop, parent: QWidget) -> None:
         self.choice = ChoiceField([text for _, text in _CHOICES], parent)
         declared = meta("on_close")
         super().__init__(declared.title or "", "", self.choice, parent)
-        self._doors, self._tasks, self._desktop = doors, tasks, desktop
+        self._services, self._tasks, self._desktop = services, tasks, desktop
         self._text = declared.description or ""
-        self.choice.setCurrentIndex([key for key, _ in _CHOICES].index(doors.settings().on_close))
+        self.choice.setCurrentIndex([key for key, _ in _CHOICES].index(services.settings().on_close))
         self.choice.currentIndexChanged.connect(self._chosen)
         desktop.tray_changed.connect(self._refresh)
         self._refresh()
@@ -44,4 +44,4 @@ class ClosingRow(SettingsRow):
         self._tasks.start(self._save(_CHOICES[place][0]), "save what closing does")
 
     async def _save(self, choice: Literal["quit", "tray"]) -> None:
-        await self._doors.apply_settings(replace(self._doors.settings(), on_close=choice))
+        await self._services.apply_settings(replace(self._services.settings(), on_close=choice))

@@ -9,16 +9,16 @@ from shiboken6 import isValid
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
 from app.core.model import Plan
+from app.core.repositories import Services
 from app.core.settings import Settings, check
 from app.ui.about.dialog import AboutDialog
-from app.ui.desktop.presence import Desktop
-from app.ui.limit_question import may_limit
-from app.ui.ports import Doors
+from app.ui.desktop.desktop_integration import Desktop
 from app.ui.settings.account import AccountSection
 from app.ui.settings.changes import changes_text
+from app.ui.settings.limit_question import may_limit
 from app.ui.settings.network import NetworkSection
 from app.ui.settings.section import SettingsRow, SettingsSection
-from app.ui.settings.storage import StorageSection
+from app.ui.settings.storage import StorageSettings
 from app.ui.settings.window import WindowSection
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -36,19 +36,19 @@ class SettingsDialog(EditDialog):
     unsaved = "Your changes to the settings have not been saved."
 
     def __init__(
-        self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget | None, desktop: Desktop | None = None
+        self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None, desktop: Desktop | None = None
     ) -> None:
         super().__init__("Settings", theme, parent)
-        self._doors, self._tasks = doors, tasks
+        self._services, self._tasks = services, tasks
         self._busy = False
         self._focused: QWidget | None = None
         """What had the keyboard when a save began: fields that are disabled meanwhile lose it."""
-        self.window_section = WindowSection(doors, theme, tasks, self, desktop=desktop)
-        self.network = NetworkSection(doors.settings(), self)
-        self.account = AccountSection(doors, self)
-        self.storage = StorageSection(doors, theme, tasks, self)
+        self.window_section = WindowSection(services, theme, tasks, self, desktop=desktop)
+        self.network = NetworkSection(services.settings(), self)
+        self.account = AccountSection(services, self)
+        self.storage = StorageSettings(services, theme, tasks, self)
         self.said = label("", "error", self, wrap=True)
-        self.about_button = Button(f"About Hookline {doors.version}", theme, self, kind="link")
+        self.about_button = Button(f"About Hookline {services.version}", theme, self, kind="link")
         self.close_button = Button("Close", theme, self)
         self.save_button = Button("Save", theme, self, kind="primary")
         self._lay_out()
@@ -66,7 +66,7 @@ class SettingsDialog(EditDialog):
 
     def wanted(self) -> Settings:
         """The settings in force with what the fields say."""
-        return self.storage.value(self.network.value(self._doors.settings()))
+        return self.storage.value(self.network.value(self._services.settings()))
 
     def has_changes(self) -> bool:
         """Whether something is chosen or typed that is not in force, right or wrong."""
@@ -92,7 +92,7 @@ class SettingsDialog(EditDialog):
     @Slot()
     def show_about(self) -> None:
         """Open the About dialog above this one."""
-        AboutDialog(self._doors, self.theme, self._tasks, self).open()
+        AboutDialog(self._services, self.theme, self._tasks, self).open()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter in a field saves, as in the form of an endpoint; Esc closes."""
@@ -102,15 +102,15 @@ class SettingsDialog(EditDialog):
             super().keyPressEvent(event)
 
     async def _save(self, wanted: Settings, plan: Plan) -> None:
-        old, old_plan = self._doors.settings(), self._doors.account.plan
+        old, old_plan = self._services.settings(), self._services.account.plan
         try:
-            use = self._doors.limits.use()
+            use = self._services.limits.use()
             if not await may_limit(self, self.theme, use, wanted.storage_limit, wanted.when_full):
                 return
             if wanted != old:
-                await self._doors.apply_settings(wanted)
+                await self._services.apply_settings(wanted)
             if plan is not old_plan:
-                await self._doors.account.set_plan(plan)
+                await self._services.account.set_plan(plan)
         except HooklineError as error:
             if not isValid(self):
                 raise
@@ -118,7 +118,7 @@ class SettingsDialog(EditDialog):
         else:
             if isValid(self):
                 self._say(changes_text(old, wanted, old_plan, plan), "success")
-                self.storage.limit.show_use(self._doors.limits.use())
+                self.storage.limit.show_use(self._services.limits.use())
         finally:
             if isValid(self):
                 self._busy = False
@@ -146,7 +146,7 @@ class SettingsDialog(EditDialog):
 
     def _differs(self) -> bool:
         return (
-            self.wanted() != self._doors.settings()
+            self.wanted() != self._services.settings()
             or self.account.has_changes()
             or any(any(section.problems().values()) for section in (self.network, self.storage))
         )

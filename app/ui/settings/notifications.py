@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
-from app.ui.desktop.presence import Desktop
+from app.ui.desktop.desktop_integration import Desktop
 from app.ui.settings.section import SettingsRow
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from app.core.errors import HooklineError
-from app.ui.ports import AutostartPort
+from app.core.repositories import AutostartService
 from app.ui.settings.section import SettingsRow
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -25,7 +25,7 @@ COMMAND_SHOWN = 48
 class StartRow(SettingsRow):
     """Disabled until the system has answered, and where it cannot be switched."""
 
-    def __init__(self, autostart: AutostartPort, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+    def __init__(self, autostart: AutostartService, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         self.switch = Switch(TITLE, theme, parent)
         super().__init__(TITLE, TEXT, self.switch, parent, width=0)
         self._autostart, self._tasks = autostart, tasks

@@ -11,14 +11,14 @@ from shiboken6 import isValid
 from app.core.clock import now_us
 from app.core.clock_problem import ClockProblem
 from app.core.model import PurgeReport, StorageSize
+from app.core.repositories import Services
 from app.core.settings import Settings
 from app.core.sizes import MIB
-from app.core.wording import count_of, size_text, until
-from app.ui.ports import Doors
-from app.ui.retention_notice import RESUME
+from app.core.text import count_of, size_text, until
 from app.ui.settings.numbers import mib_field, whole_mib
 from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.settings.storage_limit import StorageLimitRows
+from app.ui.shell.retention_notice import RESUME
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -29,31 +29,31 @@ REFRESH_MS = 10_000
 RUN = "Clean up now"
 
 
-class StorageSection(SettingsSection):
+class StorageSettings(SettingsSection):
     """Figures refresh while the dialog is open; `changed` follows each edit of a field."""
 
     changed = Signal()
 
-    def __init__(self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__("Storage", parent)
-        self._doors, self._tasks = doors, tasks
+        self._services, self._tasks = services, tasks
         self.run_button = Button(RUN, theme, self)
         self.run_button.clicked.connect(self.run_now)
         self.size_row = SettingsRow("Measuring…", "", self.run_button, self, width=0)
-        self.limit = StorageLimitRows(doors.settings(), theme, self)
+        self.limit = StorageLimitRows(services.settings(), theme, self)
         self.limit.changed.connect(self.changed)
         self.column.addWidget(self.size_row)
         self.reserve = mib_field("disk_reserve", self, step=16)
-        self.reserve.set_value(whole_mib(doors.settings().disk_reserve))
+        self.reserve.set_value(whole_mib(services.settings().disk_reserve))
         self.reserve.changed.connect(self.changed)
         self.add_declared("disk_reserve", self.reserve, f"{self.reserve.range_text()}.")
-        self.folder = FolderField(doors.data_folder, theme, self)
+        self.folder = FolderField(services.data_folder, theme, self)
         place = QVBoxLayout()
         place.setSpacing(6)
         place.addWidget(label("Data folder", "strong", self))
         place.addWidget(self.folder)
         self.column.addLayout(place)
-        self.limit.show_use(doors.limits.use())
+        self.limit.show_use(services.limits.use())
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)
         self._timer.timeout.connect(self._measure)
@@ -81,7 +81,7 @@ class StorageSection(SettingsSection):
         self._tasks.start(self._show_size(), "measure the store")
 
     async def _run(self, resume: bool) -> None:
-        retention = self._doors.retention
+        retention = self._services.retention
         try:
             if resume:
                 await retention.resume()
@@ -92,10 +92,10 @@ class StorageSection(SettingsSection):
         await self._show_size()
 
     async def _show_size(self) -> None:
-        size = await self._doors.retention.size()
+        size = await self._services.retention.size()
         if isValid(self):
-            self.limit.show_use(self._doors.limits.use())
-            retention = self._doors.retention
+            self.limit.show_use(self._services.limits.use())
+            retention = self._services.retention
             self.run_button.setText(RUN if retention.problem is None else RESUME)
             self.size_row.title.setText(f"{size_text(size.file_bytes)} on disk")
             words = storage_text(

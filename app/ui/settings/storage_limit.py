@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.core.model import StorageUse, WhenFull
 from app.core.settings import TOTAL_LIMIT_MIN, Settings
 from app.core.sizes import exact_size
-from app.core.wording import limit_text, use_text
+from app.core.text import limit_text, use_text
 from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.theme.theme import Theme
 from app.ui.widgets.fields import ChoiceField

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
+from app.core.repositories import Services
 from app.core.settings import Settings
-from app.ui.desktop.presence import Desktop
-from app.ui.ports import Doors
+from app.ui.desktop.desktop_integration import Desktop
 from app.ui.settings.closing import ClosingRow
 from app.ui.settings.notifications import NotificationsRow
 from app.ui.settings.section import SettingsSection
@@ -24,18 +24,18 @@ class WindowSection(SettingsSection):
     """The theme, the start at sign-in, and, given a `desktop`, what is done there."""
 
     def __init__(
-        self, doors: Doors, theme: Theme, tasks: Tasks, parent: QWidget, *, desktop: Desktop | None = None
+        self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget, *, desktop: Desktop | None = None
     ) -> None:
         super().__init__("Window", parent)
-        self._doors, self._theme, self._tasks = doors, theme, tasks
+        self._services, self._theme, self._tasks = services, theme, tasks
         self.choice = ChoiceField([text for _, text in _CHOICES], self)
-        self.choice.setCurrentIndex([key for key, _ in _CHOICES].index(doors.settings().theme))
+        self.choice.setCurrentIndex([key for key, _ in _CHOICES].index(services.settings().theme))
         self.choice.currentIndexChanged.connect(self._chosen)
         self.add_declared("theme", self.choice)
-        self.start = StartRow(doors.autostart, theme, tasks, self)
+        self.start = StartRow(services.autostart, theme, tasks, self)
         self.column.addWidget(self.start)
         if desktop is not None:
-            self.closing = ClosingRow(doors, tasks, desktop, self)
+            self.closing = ClosingRow(services, tasks, desktop, self)
             self.notifications = NotificationsRow(theme, desktop, self)
             self.column.addWidget(self.closing)
             self.column.addWidget(self.notifications)
@@ -44,8 +44,8 @@ class WindowSection(SettingsSection):
     def _chosen(self, place: int) -> None:
         choice = _CHOICES[place][0]
         self._theme.set_choice(choice)
-        wanted: Settings = replace(self._doors.settings(), theme=choice)
+        wanted: Settings = replace(self._services.settings(), theme=choice)
         self._tasks.start(self._save(wanted), "save the theme")
 
     async def _save(self, wanted: Settings) -> None:
-        await self._doors.apply_settings(wanted)
+        await self._services.apply_settings(wanted)

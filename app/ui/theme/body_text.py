@@ -14,7 +14,7 @@ _LINE = 19 / 13
 SIZE_KEY, WRAP_KEY = "body/size", "body/wrap"
 
 
-class BodyText(QObject):
+class BodyTextStyle(QObject):
     """Shared by all windows."""
 
     changed = Signal()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QIcon, QPixmap
 
+from app.core.resources import resource
 from app.ui.theme.glyphs import GlyphEngine, characters
-from app.ui.theme.resources import resource
 from app.ui.theme.tokens import Tokens
 
 NAMES = {

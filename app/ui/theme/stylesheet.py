@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from string import Template
 
+from app.core.resources import resource
 from app.ui.theme import fonts, metrics
-from app.ui.theme.resources import resource
 from app.ui.theme.sheet_controls import CONTROLS
 from app.ui.theme.sheet_frame import FRAME
 from app.ui.theme.sheet_views import VIEWS

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
-from app.ui.theme.body_text import BodyText
+from app.ui.theme.body_text import BodyTextStyle
 from app.ui.theme.fonts import ui_font
 from app.ui.theme.icons import themed_icon
 from app.ui.theme.stylesheet import style_sheet
@@ -29,7 +29,7 @@ class Theme(QObject):
         self._choice: Choice = "system"
         self._tokens = LIGHT
         self._app: QApplication | None = None
-        self.body_text = BodyText(self)
+        self.body_text = BodyTextStyle(self)
 
     @property
     def tokens(self) -> Tokens:

@@ -22,7 +22,7 @@ class Way:
     kind: Kind = "secondary"
 
 
-class Choice(Dialog):
+class ChoiceDialog(Dialog):
     """Says what is wrong and offers ways to go on; the last one has the focus, Esc is none of them."""
 
     def __init__(self, title: str, text: str, ways: tuple[Way, ...], theme: Theme, parent: QWidget | None) -> None:
@@ -46,5 +46,5 @@ async def choose(
     title: str, text: str, ways: tuple[Way, ...], theme: Theme, parent: QWidget | None = None
 ) -> Way | None:
     """The way the user chose; None when the dialog was closed without choosing."""
-    number = await result_of(Choice(title, text, ways, theme, parent))
+    number = await result_of(ChoiceDialog(title, text, ways, theme, parent))
     return ways[number - 1] if number else None

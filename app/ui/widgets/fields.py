@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 from app.ui.widgets.labels import label, restyle
 
 
-class Field(QWidget):
+class LabeledField(QWidget):
     """A label, the control, and below it help or, while there is one, the error."""
 
     def __init__(

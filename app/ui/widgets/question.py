@@ -14,7 +14,7 @@ from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.labels import label
 
 
-class Asked(NamedTuple):
+class QuestionText(NamedTuple):
     """A question's words, and whether there is anything to confirm."""
 
     title: str
@@ -46,7 +46,7 @@ class Question(Dialog):
         self.option: QCheckBox | None = None
         self.taken = False
         """Whether the choice offered is taken. A bool, because the box is gone once the question is answered."""
-        self._without = self._with = Asked(title, text, confirm)
+        self._without = self._with = QuestionText(title, text, confirm)
         self.footer.addStretch(1)
         self.footer.addWidget(self.cancel)
         self.footer.addWidget(self.confirm)
@@ -56,7 +56,7 @@ class Question(Dialog):
         self.cancel.setFocus()
         self.setFixedWidth(440)
 
-    def offer(self, option: str, asked: Asked) -> None:
+    def offer(self, option: str, asked: QuestionText) -> None:
         """Add a choice, taken unless the user decides otherwise; this is what is asked then."""
         self._with = asked
         self.option = QCheckBox(option, self)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from app.core.bodies.body_reader import CHUNK, BodyReader
 from app.core.bodies.formatter import Formatter
 from app.core.bodies.lines import Line
-from app.core.bodies.reading import CHUNK, BodyReader
 
 
 def lines_of(formatter: Formatter, *pieces: str, limit: int = 1_000) -> list[Line]:
@@ -12,7 +12,7 @@ def lines_of(formatter: Formatter, *pieces: str, limit: int = 1_000) -> list[Lin
     lines: list[Line] = []
     for number, piece in enumerate(pieces, 1):
         formatter.feed(piece, number == len(pieces))
-        while not formatter.hungry:
+        while not formatter.needs_input:
             taken = formatter.take(limit)
             assert len(taken) <= limit
             lines += taken
@@ -41,7 +41,7 @@ def read(body: bytes, content_type: str) -> tuple[BodyReader, list[str]]:
     lines: list[str] = []
     at = 0
     while not reader.done:
-        if reader.hungry:
+        if reader.needs_input:
             reader.feed(body[at : at + CHUNK], at + CHUNK >= len(body))
             at += CHUNK
         lines += [line.text for line in reader.lines(3_000)]

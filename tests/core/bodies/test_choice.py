@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from app.core.bodies.choice import HEAD, ranked
+from app.core.bodies.format_registry import HEAD, ranked
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.bodies.code_view import PIECE, CodeFormatter
-from app.core.bodies.languages import LANGUAGES, Language, type_of
-from app.core.bodies.lexing import REACH, lexer, runs
+from app.core.bodies.formats.code import PIECE, CodeFormatter
+from app.core.bodies.formats.languages import LANGUAGES, Language, type_of
+from app.core.bodies.formats.lexer import REACH, lexer, runs
+from app.core.bodies.formats.text import TextFormatter
 from app.core.bodies.lines import Line
-from app.core.bodies.text_view import TextFormatter
 from tests.core.bodies.shown import cut, lines_of, read, texts
 
 ROOT = Path(__file__).parents[3]
@@ -88,7 +88,7 @@ def test_a_lexer_that_fails_leaves_the_text_plain() -> None:
     assert [(line.text, line.spans) for line in shown] == [("one", ()), ("two", ())]
 
 
-class Broken(lexer("app.core.bodies.csv_lexer", "CsvLexer").__class__):  # type: ignore[misc]
+class Broken(lexer("app.core.bodies.formats.csv_lexer", "CsvLexer").__class__):  # type: ignore[misc]
     """Says nothing but an error."""
 
     def get_tokens_unprocessed(self, text: str, stack: tuple[str, ...] = ("root",)) -> list[object]:
@@ -150,5 +150,7 @@ def test_a_file_name_tells_where_the_type_does_not(said: str, file_name: str | N
 
 def test_no_lexer_is_loaded_before_it_is_needed() -> None:
     """They take a tenth of a second, which a start does not have."""
-    code = "import sys, app.core.bodies.reading; assert not [m for m in sys.modules if m.startswith('pygments.lexer')]"
+    code = (
+        "import sys, app.core.bodies.body_reader; assert not [m for m in sys.modules if m.startswith('pygments.lexer')]"
+    )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

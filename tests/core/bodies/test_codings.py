@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.decoding import KNOWN, Unpacker, refusal
-from app.core.bodies.reading import BodyReader
+from app.core.bodies.body_reader import BodyReader
+from app.core.bodies.decoding.decompressor import KNOWN, Decompressor, refusal
 from tests.codings import packed_zstd, zeros_brotli, zeros_zstd
 
 packed_gzip = partial(gzip.compress, mtime=0)  # the time would make hypothesis see other data in the next second
@@ -27,11 +27,11 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def unpacked(packed: bytes, names: tuple[str, ...], piece: int, limit: int) -> tuple[bytes, str | None]:
-    unpacker = Unpacker(names)
+    unpacker = Decompressor(names)
     given = bytearray()
     for at in range(0, len(packed), piece):
         unpacker.feed(packed[at : at + piece])
-        while not unpacker.hungry:
+        while not unpacker.needs_input:
             taken = unpacker.take(limit)
             assert len(taken) <= limit
             given += taken
@@ -105,7 +105,7 @@ def test_a_frame_that_asks_for_too_much_memory_is_refused_in_words() -> None:
 def test_a_bomb_gives_no_more_than_was_asked_for(name: str, bomb: Callable[[int], bytes]) -> None:
     packed = bomb(200 * 1024 * 1024)
     assert len(packed) < 100_000
-    unpacker = Unpacker((name,))
+    unpacker = Decompressor((name,))
     unpacker.feed(packed)
     assert [len(unpacker.take(1_000)) for _ in range(5)] == [1_000] * 5
     reader = BodyReader((("Content-Encoding", name),), "text/plain", "text")

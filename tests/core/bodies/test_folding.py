@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import random
 
+from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.folding import Folds
 from app.core.bodies.lines import Line
-from app.core.bodies.reading import BodyReader
 
 
 def lines_of(body: bytes, content_type: str) -> list[Line]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.form_fields import ROOT, Field, FormTree, fields
+from app.core.bodies.formats.form_fields import ROOT, FormField, FormTree, fields
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -50,10 +50,10 @@ def test_names_with_brackets_are_grouped(text: str, expected: object) -> None:
 
 def test_what_cannot_be_decoded_stays_as_it_was_sent() -> None:
     assert fields("a=100%&b=%zz&c=%ff%41&d=x+y", FORM) == [
-        Field("a", "100%", "a=100%"),
-        Field("b", "%zz", "b=%zz"),
-        Field("c", "%ffA", "c=%ff%41"),
-        Field("d", "x y", "d=x+y"),
+        FormField("a", "100%", "a=100%"),
+        FormField("b", "%zz", "b=%zz"),
+        FormField("c", "%ffA", "c=%ff%41"),
+        FormField("d", "x y", "d=x+y"),
     ]
     assert fields("a=%e9", f"{FORM}; charset=iso-8859-1")[0].value == "é"
 

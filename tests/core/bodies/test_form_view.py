@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.bodies.escape import escape
-from app.core.bodies.form_view import FormFormatter
+from app.core.bodies.formats.form import FormFormatter
 from app.core.bodies.lines import WIDTH
 from tests.core.bodies.shown import cut, joined, lines_of, read, texts
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.choice import ranked
-from app.core.bodies.html_clean import DEEPEST_TABLE, ELEMENTS_MAX, TEXT_MAX, PageError, clean
+from app.core.bodies.format_registry import ranked
+from app.core.bodies.formats.html_sanitizer import DEEPEST_TABLE, ELEMENTS_MAX, TEXT_MAX, PageError, clean
 
 TAGS = re.compile(r"<(/?)([a-z0-9]+)((?: [a-z]+=\"[^\"<>]*\")*)>")
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.choice import best_in, ranked
-from app.core.bodies.json_tree import DEEPEST, NODES_MAX, ROOT, JsonTree, TreeError
+from app.core.bodies.format_registry import best_in, ranked
+from app.core.bodies.formats.json_tree import DEEPEST, NODES_MAX, ROOT, JsonTree, TreeError
 
 
 def said(tree: JsonTree, node: int = ROOT) -> Any:

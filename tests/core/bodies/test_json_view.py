@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.json_view import JsonFormatter
+from app.core.bodies.formats.json import JsonFormatter
 from app.core.bodies.lines import WIDTH, Line
 
 values = st.recursive(
@@ -25,7 +25,7 @@ def format_text(*pieces: str, many: bool = False, limit: int = 10_000) -> tuple[
     lines: list[Line] = []
     for number, piece in enumerate(pieces, 1):
         formatter.feed(piece, final=number == len(pieces))
-        while not formatter.hungry:
+        while not formatter.needs_input:
             lines += formatter.take(limit)
     return lines, formatter
 
@@ -142,4 +142,4 @@ def test_no_more_lines_than_asked_for() -> None:
     formatter = JsonFormatter()
     formatter.feed("[" + ",".join("1" * 1000) + "]", final=True)
     assert len(formatter.take(10)) == 10
-    assert not formatter.hungry
+    assert not formatter.needs_input

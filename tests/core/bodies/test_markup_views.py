@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies import html_view, xml_view
 from app.core.bodies.escape import escape
+from app.core.bodies.formats import html, xml
+from app.core.bodies.formats.markup_scanner import STEP_MAX
 from app.core.bodies.lines import WIDTH
-from app.core.bodies.markup_scan import STEP_MAX
 from tests.core.bodies.shown import cut, joined, lines_of, read, texts
 
 TOKENS = (
@@ -20,7 +20,7 @@ TOKENS = (
 )
 tokens = st.sampled_from([*TOKENS.split(" "), " ", "\r"])
 markup = st.lists(tokens, max_size=30).map("".join) | st.text(max_size=60)
-formatters = st.sampled_from([xml_view.formatter, html_view.formatter])
+formatters = st.sampled_from([xml.formatter, html.formatter])
 
 
 def ink(text: str) -> str:
@@ -40,7 +40,7 @@ def test_where_the_text_is_cut_makes_no_difference(text: str, make: type, cuts: 
 
 
 def test_xml_in_lines() -> None:
-    formatter = xml_view.formatter()
+    formatter = xml.formatter()
     lines = lines_of(
         formatter,
         '<?xml version="1.0"?><!-- who\n knows --><a x="1&amp;2"><b>text &lt; more</b><c/><d>\n  one\n  two\n</d>'
@@ -76,7 +76,7 @@ def test_xml_in_lines() -> None:
 
 def test_html_in_lines() -> None:
     assert texts(
-        html_view.formatter(),
+        html.formatter(),
         "<!DOCTYPE html><html><head><meta charset=utf-8><script>if (a < b) '</div>'</script></head><BODY>"
         "<p>Hello <b>world</b>,<br>you<p>two<ul><li>one<li>two</ul><pre>a\n  b</pre></body></html>",
     ) == [
@@ -118,14 +118,14 @@ def test_html_in_lines() -> None:
     ],
 )
 def test_what_is_not_well_formed_is_told_by_its_place_and_shown(text: str, note: str) -> None:
-    formatter = xml_view.formatter()
+    formatter = xml.formatter()
     assert ink("".join(texts(formatter, text))) == ink(text)
     assert note in formatter.notes[0]
 
 
 def test_an_entity_bomb_stays_as_it_was_written() -> None:
     bomb = '<!DOCTYPE z [<!ENTITY a "ha"><!ENTITY b "&a;&a;"><!ENTITY e SYSTEM "file:///etc/passwd">]><z>&b;&e;</z>'
-    formatter = xml_view.formatter()
+    formatter = xml.formatter()
     assert texts(formatter, bomb) == [
         "<!DOCTYPE z [",
         '  <!ENTITY a "ha">',
@@ -137,7 +137,7 @@ def test_an_entity_bomb_stays_as_it_was_written() -> None:
     assert not formatter.notes
 
 
-@pytest.mark.parametrize("make", [xml_view.formatter, html_view.formatter])
+@pytest.mark.parametrize("make", [xml.formatter, html.formatter])
 def test_deep_nesting_and_endless_lines_stay_quick_and_bounded(make: type) -> None:
     deep = lines_of(make(), "<u1>" * 25_000 + "</u1>" * 25_000)
     assert len(deep) == 49_999
@@ -193,13 +193,13 @@ def test_charsets_declared_written_and_wrong(content_type: str, body: bytes, lin
 def test_line_ends_without_end_are_kept_where_they_count(opening: str, closing: str) -> None:
     """They come in many steps, and none cuts a CR from its LF."""
     ends = 3 * STEP_MAX
-    shown = texts(html_view.formatter(), opening + "\r\n" * ends + closing)
+    shown = texts(html.formatter(), opening + "\r\n" * ends + closing)
     assert len(shown) == ends + 1 - (not closing)
     assert not any("\\r" in line for line in shown[1:])
 
 
 def test_line_ends_without_end_are_nothing_where_they_do_not_count() -> None:
     ends = "\r\n \t" * 300_000
-    assert texts(xml_view.formatter(), f"<a>{ends}<b>{ends}x{ends}y{ends}</b>{ends}</a>") == [
+    assert texts(xml.formatter(), f"<a>{ends}<b>{ends}x{ends}y{ends}</b>{ends}</a>") == [
         *("<a>", "  <b>", "    x", "    y", "  </b>", "</a>")
     ]

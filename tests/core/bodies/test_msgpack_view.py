@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.core.bodies import msgpack_view
-from app.core.bodies.binary import HEX_MAX
-from app.core.bodies.choice import HEAD, ranked
-from app.core.bodies.json_view import JsonFormatter
+from app.core.bodies.format_registry import HEAD, ranked
+from app.core.bodies.formats import msgpack
+from app.core.bodies.formats.binary import HEX_MAX
+from app.core.bodies.formats.json import JsonFormatter
 from tests.core.bodies.wire import shown
 
 TYPE = "application/msgpack"
@@ -22,11 +22,11 @@ encode = msgspec.msgpack.encode
 
 
 def lines(data: bytes, kind: str = TYPE, **how: int) -> list[str]:
-    return shown(msgpack_view.formatter(kind), data, **how)
+    return shown(msgpack.formatter(kind), data, **how)
 
 
 def error(data: bytes, kind: str = TYPE) -> str | None:
-    formatter = msgpack_view.formatter(kind)
+    formatter = msgpack.formatter(kind)
     shown(formatter, data)
     return formatter.error
 
@@ -95,7 +95,7 @@ def test_what_breaks_off_is_shown_as_far_as_it_comes_if_its_type_says_what_it_is
     assert lines(data[:-2])[:2] == ["{", '  "a": 1,']
     assert error(data[:-2]) is None
     assert error(data[:-2], "") is not None
-    assert msgpack_view.fit("", data[:-2], HEAD) == 0
+    assert msgpack.fit("", data[:-2], HEAD) == 0
 
 
 def test_what_is_wrong_is_said_with_its_place() -> None:
@@ -156,4 +156,4 @@ def test_what_json_can_say_looks_as_in_json_however_it_comes(value: Any, piece: 
 @example(b"\x81\xa2\x00\x80", "", 1)
 def test_any_bytes_are_borne_and_mean_the_same_in_pieces(data: bytes, kind: str, piece: int) -> None:
     assert lines(data, kind, piece=piece) == lines(data, kind)
-    msgpack_view.fit(kind, data, HEAD)
+    msgpack.fit(kind, data, HEAD)

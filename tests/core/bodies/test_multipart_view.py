@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.choice import ranked
+from app.core.bodies.body_reader import BodyReader
+from app.core.bodies.format_registry import ranked
+from app.core.bodies.formats.multipart import SHOWN_MAX, MultipartFormatter
+from app.core.bodies.formats.multipart_reader import Part, Splitter, declared_boundary
 from app.core.bodies.lines import WIDTH
-from app.core.bodies.multipart import Part, Splitter, declared_boundary
-from app.core.bodies.multipart_view import SHOWN_MAX, MultipartFormatter
-from app.core.bodies.reading import BodyReader
 from tests.core.bodies.shown import cut, lines_of, read
 
 TYPE = "multipart/form-data; boundary=b"
@@ -169,7 +169,7 @@ def test_a_step_ends_when_its_parts_took_long() -> None:
     formatter = MultipartFormatter(TYPE, ranked)
     formatter.feed(body, True)
     assert formatter.take(100_000)
-    assert not formatter.hungry
-    while not formatter.hungry:
+    assert not formatter.needs_input
+    while not formatter.needs_input:
         formatter.take(1_000)
     assert formatter.error is None

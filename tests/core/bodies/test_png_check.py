@@ -9,7 +9,7 @@ import zlib
 import pytest
 from PIL import Image
 
-from app.core.bodies.png_check import damage
+from app.core.bodies.formats.png_check import damage
 
 MANY = 10**6
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies import protobuf_view
-from app.core.bodies.choice import HEAD, ranked
-from app.core.bodies.grpc_message import UNPACKED_MAX
+from app.core.bodies.decoding.grpc_message import UNPACKED_MAX
+from app.core.bodies.format_registry import HEAD, ranked
+from app.core.bodies.formats import protobuf
 from tests.codings import packed_zstd
 from tests.core.bodies.wire import field, shown, varint
 
@@ -21,11 +21,11 @@ TYPE = "application/x-protobuf"
 
 
 def lines(data: bytes, kind: str = TYPE, **how: int) -> list[str]:
-    return shown(protobuf_view.formatter(kind), data, **how)
+    return shown(protobuf.formatter(kind), data, **how)
 
 
 def error(data: bytes, kind: str = TYPE) -> str | None:
-    formatter = protobuf_view.formatter(kind)
+    formatter = protobuf.formatter(kind)
     shown(formatter, data)
     return formatter.error
 
@@ -99,8 +99,8 @@ def test_deep_and_long_things_are_borne() -> None:
     deep = b""
     for _ in range(3_000):
         deep = field(1, 2, deep)
-    assert len(lines(deep)) == 2 * protobuf_view.DEEPEST + 1
-    long = field(1, 2, os.urandom(protobuf_view.FIELD_MAX + 1)) + field(2, 0, varint(1))
+    assert len(lines(deep)) == 2 * protobuf.DEEPEST + 1
+    long = field(1, 2, os.urandom(protobuf.FIELD_MAX + 1)) + field(2, 0, varint(1))
     said = lines(long, piece=100_000)
     assert said[0].startswith("1: 262,145 bytes ")
     assert said[0].endswith(" …")
@@ -124,7 +124,7 @@ def test_it_competes_by_type_and_else_comes_before_bytes_alone() -> None:
 )
 def test_any_bytes_are_borne_and_mean_the_same_in_pieces(data: bytes, kind: str, piece: int) -> None:
     assert lines(data, kind, piece=piece) == lines(data, kind)
-    protobuf_view.fit(kind, data, HEAD)
+    protobuf.fit(kind, data, HEAD)
 
 
 def test_a_compressed_grpc_message_is_unpacked_within_a_bound() -> None:

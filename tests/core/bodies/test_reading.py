@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.charset import declared_charset, detect
-from app.core.bodies.decoding import Unpacker, codings
+from app.core.bodies.body_reader import CHUNK, BodyReader, body_text
+from app.core.bodies.decoding.charset import declared_charset, detect
+from app.core.bodies.decoding.decompressor import Decompressor, codings
 from app.core.bodies.escape import escape
-from app.core.bodies.hex_view import hex_rows, row_count, row_text
+from app.core.bodies.formats.hex_dump import hex_rows, row_count, row_text
 from app.core.bodies.lines import WIDTH, Line
-from app.core.bodies.reading import CHUNK, BodyReader, body_text
 
 JSON = "application/json"
 
@@ -29,7 +29,7 @@ def read_all(
     lines: list[Line] = []
     at = 0
     while not reader.done:
-        if reader.hungry:
+        if reader.needs_input:
             reader.feed(body[at : at + chunk], at + chunk >= len(body))
             at += chunk
         lines += reader.lines(3_000)
@@ -99,7 +99,7 @@ def test_coded_bodies_are_unpacked_whatever_the_pieces(chunk: int) -> None:
 
 def test_a_bomb_yields_only_what_was_asked_for() -> None:
     bomb = gzip.compress(b"0" * 60_000_000)
-    unpacker = Unpacker(("gzip",))
+    unpacker = Decompressor(("gzip",))
     unpacker.feed(bomb)
     assert len(unpacker.take(1000)) == 1000
     reader = BodyReader((("content-encoding", "gzip"),), "text/plain")

@@ -8,10 +8,10 @@ import random
 import pytest
 
 from app.core.bodies import resume
-from app.core.bodies.json_skip import JsonSkip
+from app.core.bodies.body_reader import CHUNK, BodyReader
+from app.core.bodies.formats.json_skip import JsonSkip
+from app.core.bodies.formats.xml_skip import XmlSkip
 from app.core.bodies.lines import Line
-from app.core.bodies.reading import CHUNK, BodyReader
-from app.core.bodies.xml_skip import XmlSkip
 
 PIECE = 700
 """Bytes that are fed at once: few, so that each cut is met."""
@@ -21,7 +21,7 @@ def read_on(reader: BodyReader, body: bytes) -> list[Line]:
     lines: list[Line] = []
     at = 0
     while not reader.done:
-        if reader.hungry:
+        if reader.needs_input:
             reader.feed(body[at : at + CHUNK], at + CHUNK >= len(body))
             at += CHUNK
         lines += reader.lines(10_000)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.core.bodies.choice import ranked
-from app.core.bodies.svg_clean import BYTES_MAX, SHAPES_MAX, DrawingError, begins, clean
+from app.core.bodies.format_registry import ranked
+from app.core.bodies.formats.svg_sanitizer import BYTES_MAX, SHAPES_MAX, DrawingError, begins, clean
 
 NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 

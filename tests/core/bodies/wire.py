@@ -15,7 +15,7 @@ def shown(formatter: Formatter, data: bytes, piece: int = 1 << 20, limit: int = 
     lines: list[Line] = []
     for at in range(0, max(1, len(data)), piece):
         formatter.feed(data[at : at + piece].decode("latin-1"), at + piece >= len(data))
-        while not formatter.hungry:
+        while not formatter.needs_input:
             lines += formatter.take(limit)
     assert all(len(line.text) <= WIDTH and "\n" not in line.text for line in lines)
     return [line.text for line in lines]

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from app.core.model import Headers
-from app.core.providers.catalogue import Sender, load
+from app.core.providers.catalogue import ProviderMatch, load
 
 HERE = Path(__file__).parent
 CATALOGUE = load(HERE.parents[2] / "resources" / "providers")
@@ -24,8 +24,8 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     type: str = "application/json"
     body: str = ""
 
-    def sender(self) -> Sender:
-        return Sender(provider=self.provider, event=self.event, delivery_id=self.delivery_id)
+    def sender(self) -> ProviderMatch:
+        return ProviderMatch(provider=self.provider, event=self.event, delivery_id=self.delivery_id)
 
     def pairs(self) -> Headers:
         return (("Host", "127.0.0.1:8787"), *self.headers.items(), ("Content-Type", self.type))

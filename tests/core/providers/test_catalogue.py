@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.model import Headers
-from app.core.providers.catalogue import VALUE_MAX, Catalogue, Sender, _Rule
-from app.core.providers.service import CatalogueError, RequestKind, Service, monogram_of, read_folder, read_service
+from app.core.providers.catalogue import VALUE_MAX, Catalogue, ProviderMatch, _Rule
+from app.core.providers.service import CatalogueError, Provider, RequestKind, monogram_of, read_folder, read_service
 from tests.core.providers.examples import CATALOGUE, EXAMPLES, Example
 
 JSON = "application/json"
@@ -84,7 +84,7 @@ def test_what_only_resembles_a_service_is_nobodys(headers: Headers, content_type
 def test_a_service_comes_before_a_format_that_it_uses() -> None:
     headers = (("webhook-id", "1"), ("webhook-timestamp", "1"), ("webhook-signature", "v1,x"), *STRIPE)
     sender = CATALOGUE.identify(headers, JSON, b'{"type":"a","id":"b"}')
-    assert sender == Sender(provider="stripe", event="a", delivery_id="b")
+    assert sender == ProviderMatch(provider="stripe", event="a", delivery_id="b")
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,16 @@ def test_a_service_comes_before_a_format_that_it_uses() -> None:
     [b"", b"{", b'{"type":1.5,"id":true}', b'{"type":{},"id":null}', b"\xff\xfe", b"[" * 100_000, b'{"type":""}'],
 )
 def test_a_malformed_body_leaves_event_and_id_open(body: bytes) -> None:
-    assert CATALOGUE.identify(STRIPE, JSON, body) == Sender(provider="stripe")
+    assert CATALOGUE.identify(STRIPE, JSON, body) == ProviderMatch(provider="stripe")
 
 
 def test_what_senders_say_is_bounded_and_storable() -> None:
     body = json.dumps({"type": "x" * 10_000, "id": "i"}).encode()
-    assert CATALOGUE.identify(STRIPE, JSON, body) == Sender(provider="stripe", event="x" * VALUE_MAX, delivery_id="i")
+    assert CATALOGUE.identify(STRIPE, JSON, body) == ProviderMatch(
+        provider="stripe", event="x" * VALUE_MAX, delivery_id="i"
+    )
     half = (("X-GitHub-Event", "a\ud800"), ("X-GitHub-Delivery", " "))
-    assert CATALOGUE.identify(half, "", b"") == Sender(provider="github", event="a?")
+    assert CATALOGUE.identify(half, "", b"") == ProviderMatch(provider="github", event="a?")
 
 
 def test_what_nobody_known_sent_is_held_against_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +119,7 @@ def test_what_nobody_known_sent_is_held_against_no_rule(monkeypatch: pytest.Monk
 
 def test_the_first_of_a_header_sent_twice_counts() -> None:
     headers = (("X-GitHub-Event", "push"), ("x-github-event", "fork"), ("X-GitHub-Delivery", "1"))
-    assert CATALOGUE.identify(headers, "", b"") == Sender(provider="github", event="push", delivery_id="1")
+    assert CATALOGUE.identify(headers, "", b"") == ProviderMatch(provider="github", event="push", delivery_id="1")
 
 
 names = st.sampled_from([name for example in EXAMPLES for name in example.headers]) | st.text(max_size=20)
@@ -139,19 +141,19 @@ def test_nothing_that_is_sent_raises(headers: list[tuple[str, str]], content_typ
 
 def test_an_update_is_named_by_the_key_beside_its_number_wherever_that_stands() -> None:
     for body in (b'{"update_id":7,"poll":{}}', b'{"poll":{},"update_id":7}'):
-        assert CATALOGUE.identify((), JSON, body) == Sender(provider="telegram", event="poll", delivery_id="7")
+        assert CATALOGUE.identify((), JSON, body) == ProviderMatch(provider="telegram", event="poll", delivery_id="7")
     headers = (("X-Telegram-Bot-Api-Secret-Token", "s"),)
-    assert CATALOGUE.identify(headers, JSON, b'{"update_id":7}') == Sender(provider="telegram", delivery_id="7")
+    assert CATALOGUE.identify(headers, JSON, b'{"update_id":7}') == ProviderMatch(provider="telegram", delivery_id="7")
 
 
 def test_no_number_of_spellings_fills_the_memory() -> None:
     catalogue = Catalogue(
-        [Service(id="x", name="X", documentation="", colour="#112233", requests=(RequestKind(headers=("X-A",)),))]
+        [Provider(id="x", name="X", documentation="", colour="#112233", requests=(RequestKind(headers=("X-A",)),))]
     )
     for number in range(10_000):
         catalogue.identify(((f"X-{number}", ""),), "", b"")
     assert sys.getsizeof(catalogue._spelled) < 1_000_000
-    assert catalogue.identify((("x-a", ""),), "", b"") == Sender(provider="x")
+    assert catalogue.identify((("x-a", ""),), "", b"") == ProviderMatch(provider="x")
 
 
 VALID = 'name = "X"\ndocumentation = "https://example.com"\ncolour = "#112233"\n[[requests]]\nheaders = ["X-A"]\n'

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.core.search.completion import completions
 from app.core.search.filters import FILTERS
+from app.core.search.format import chips, quoted, to_text, without, words
 from app.core.search.parse import MAX_TEXT, parse
 from app.core.search.query import (
     All,
@@ -20,16 +21,15 @@ from app.core.search.query import (
     Filter,
     HeaderTest,
     JsonTest,
-    Moment,
     Network,
     Not,
     Query,
     QueryError,
     Range,
     Term,
+    TimePoint,
     Word,
 )
-from app.core.search.writing import chips, quoted, to_text, without, words
 
 HOUR = 3_600_000_000
 
@@ -124,10 +124,10 @@ def test_words_and_their_grouping(text: str, expected: list[object]) -> None:
         ('json:"a:b".c', JsonTest(path=("a:b", "c"), operator="exists")),
         ("json:dc:title=x:y", JsonTest(path=("dc:title",), operator="=", value="x:y")),
         ('json:"*"', JsonTest(path=("*",), operator="exists")),
-        ("since:2h", Moment(at=None, ago=2 * HOUR)),
-        ("before:3d", Moment(at=None, ago=72 * HOUR)),
-        ("since:2026-11-01T09:30Z", Moment(at=1_793_525_400_000_000)),
-        ("since:2026-11-01T10:30:00.5+01:00", Moment(at=1_793_525_400_500_000)),
+        ("since:2h", TimePoint(at=None, ago=2 * HOUR)),
+        ("before:3d", TimePoint(at=None, ago=72 * HOUR)),
+        ("since:2026-11-01T09:30Z", TimePoint(at=1_793_525_400_000_000)),
+        ("since:2026-11-01T10:30:00.5+01:00", TimePoint(at=1_793_525_400_500_000)),
         ("is:Unread", Choice(value="unread")),
         ("is:STARRED", Choice(value="starred")),
         ("is:noted", Choice(value="noted")),
@@ -147,17 +147,17 @@ def test_every_filter_reads_its_own_example_and_offered_values() -> None:
 
 def test_days_and_times_without_an_offset_are_local() -> None:
     local = datetime(2026, 11, 1).astimezone()
-    assert condition("since:2026-11-01") == Moment(at=int(local.timestamp()) * 1_000_000)
+    assert condition("since:2026-11-01") == TimePoint(at=int(local.timestamp()) * 1_000_000)
     noon = datetime(2026, 11, 1, 12, 30).astimezone()
-    assert condition('since:"2026-11-01 12:30"') == Moment(at=int(noon.timestamp()) * 1_000_000)
+    assert condition('since:"2026-11-01 12:30"') == TimePoint(at=int(noon.timestamp()) * 1_000_000)
     today = condition("since:today")
-    assert isinstance(today, Moment)
+    assert isinstance(today, TimePoint)
     assert today.us(0) <= time.time() * 1_000_000
 
 
 def test_how_long_ago_counts_from_the_search() -> None:
     moment = condition("since:2h")
-    assert isinstance(moment, Moment)
+    assert isinstance(moment, TimePoint)
     assert moment.us(10 * HOUR) == 8 * HOUR
 
 

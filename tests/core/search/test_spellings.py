@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.far_search import FarSearch
-from app.core.search.base64_places import base64_places
+from app.core.bodies.body_search import FarSearch
+from app.core.search.base64_matches import base64_places
 from app.core.search.spellings import Written, may_be_written, pattern_of, written_in
 
 

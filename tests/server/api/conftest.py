@@ -14,7 +14,7 @@ from app.core.events import Bus
 from app.core.model import PART_SIZE, Capture, Endpoint
 from app.core.settings import Settings, check
 from app.db.store import Store
-from app.server.api import ApiDoors, ApiServer
+from app.server.api import ApiServer, ApiServices
 from app.server.refused import RefusedLog
 from tests import factories
 
@@ -32,11 +32,11 @@ class Desk:
         self.base = "https://hooks.example"
         self.settings = Settings()
         self.taken_port = 9999
-        self.server = ApiServer(self.doors(), TOKEN)
+        self.server = ApiServer(self.services(), TOKEN)
         self.client: httpx.AsyncClient
 
-    def doors(self) -> ApiDoors:
-        return ApiDoors(
+    def services(self) -> ApiServices:
+        return ApiServices(
             endpoints=self.store.endpoints,
             captures=self.store.captures,
             deliveries=self.store.deliveries,

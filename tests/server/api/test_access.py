@@ -92,9 +92,9 @@ async def test_an_error_of_ours_is_told_as_one_and_the_server_lives(
     def broken() -> str:
         raise ZeroDivisionError
 
-    doors = desk.doors()
-    object.__setattr__(doors, "base_url", broken)
-    server = ApiServer(doors, TOKEN)
+    services = desk.services()
+    object.__setattr__(services, "base_url", broken)
+    server = ApiServer(services, TOKEN)
     await server.start("127.0.0.1", 0)
     url = "http://{}:{}/api/v1/status".format(*server.address)
     for _ in range(2):
@@ -105,7 +105,7 @@ async def test_an_error_of_ours_is_told_as_one_and_the_server_lives(
 
 async def test_a_taken_port_is_named(desk: Desk) -> None:
     host, port = desk.server.address
-    second = ApiServer(desk.doors(), TOKEN)
+    second = ApiServer(desk.services(), TOKEN)
     with pytest.raises(PortInUseError, match=str(port)):
         await second.start(host, port)
     await second.stop()

@@ -12,7 +12,7 @@ import pytest
 
 from app.core.model import Reply
 from app.server.capture import limits
-from app.server.capture.eviction import Stage, sender_of
+from app.server.capture.connection_eviction import EvictionStage, sender_of
 from app.server.capture.incoming import Incoming
 from app.server.capture.limits import Limits
 from tests.server.capture.support import Rig, Sender, eventually, request
@@ -40,12 +40,12 @@ async def held(rig: Rig, *sent: bytes, address: str | None = None) -> list[Sende
         if data == request():
             await sender.response()
         else:
-            await eventually(partial(has_come, rig, sender, Stage.BODY if data == BODY else Stage.HEAD))
+            await eventually(partial(has_come, rig, sender, EvictionStage.BODY if data == BODY else EvictionStage.HEAD))
         senders.append(sender)
     return senders
 
 
-def has_come(rig: Rig, sender: Sender, stage: Stage) -> bool:
+def has_come(rig: Rig, sender: Sender, stage: EvictionStage) -> bool:
     own = sender.writer.get_extra_info("sockname")
     waits = [connection.waits_for() for connection in rig.server.connections if connection.peer == own]
     return bool(waits and waits[0] and waits[0][0] is stage)

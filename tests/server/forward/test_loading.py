@@ -11,14 +11,14 @@ SEND = """
 import asyncio, sys
 import app.application
 from app.core.errors import HooklineError
-from app.server.forward.loading import load
+from app.server.forward.lazy_import import load
 assert "httpx" not in sys.modules
 
 async def main():
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
-    await load("app.server.probe")
+    await load("app.server.test_request")
     before = set(sys.modules)
-    from app.server.probe import ProbeRequest, send_test_request
+    from app.server.test_request import ProbeRequest, send_test_request
     try:
         await send_test_request("http://127.0.0.1:%d/" % server.sockets[0].getsockname()[1], ProbeRequest())
     except HooklineError:

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.ui.commands.caps import KeyCaps, caps_of, split, spoken
+from app.ui.commands.key_caps import KeyCaps, caps_of, split, spoken
 from app.ui.theme.theme import Theme
 
 

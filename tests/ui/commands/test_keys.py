@@ -14,9 +14,9 @@ from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from app.ui.commands.book import name_of
-from app.ui.commands.unnamed import UNNAMED
-from app.ui.main_window import MainWindow
+from app.ui.commands.extra_shortcuts import UNNAMED
+from app.ui.commands.registry import name_of
+from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk, shown
 from tests.ui.desktop.recording import with_tray
 from tests.ui.waiting import settle, until

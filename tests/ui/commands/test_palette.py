@@ -16,14 +16,14 @@ from app.core.links import link_to_request
 from app.core.model import Plan
 from app.core.search.query import Word
 from app.ui.commands.palette import Palette
-from app.ui.commands.recent import KEPT, KEY, Recent
-from app.ui.commands.rows import ROW
-from app.ui.detail.code_view import CodeView
-from app.ui.forms.endpoint_dialog import EndpointDialog
-from app.ui.frame.sidebar import DASHBOARD
-from app.ui.main_window import MainWindow
-from app.ui.search.saved import SavedFilters
+from app.ui.commands.palette_recent import KEPT, KEY, Recent
+from app.ui.commands.palette_rows import ROW
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.request.body.code.code_view import CodeView
+from app.ui.requests.filter.saved import SavedFilters
 from app.ui.settings.dialog import SettingsDialog
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import DASHBOARD
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
 

@@ -11,11 +11,11 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.ui.commands.book import CommandBook, Group
-from app.ui.commands.caps import KeyCaps, caps_of
-from app.ui.commands.sheet import ShortcutSheet, lines_of
-from app.ui.commands.unnamed import UNNAMED
-from app.ui.main_window import MainWindow
+from app.ui.commands.extra_shortcuts import UNNAMED
+from app.ui.commands.key_caps import KeyCaps, caps_of
+from app.ui.commands.registry import CommandGroup, CommandRegistry
+from app.ui.commands.shortcuts_dialog import ShortcutsDialog, lines_of
+from app.ui.shell.main_window import MainWindow
 from app.ui.theme.theme import Theme
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
@@ -23,8 +23,8 @@ from tests.ui.waiting import settle, until
 Scene = Callable[..., Any]
 
 
-def sheets(window: MainWindow) -> list[ShortcutSheet]:
-    return [sheet for sheet in window.findChildren(ShortcutSheet) if sheet.isVisible()]
+def sheets(window: MainWindow) -> list[ShortcutsDialog]:
+    return [sheet for sheet in window.findChildren(ShortcutsDialog) if sheet.isVisible()]
 
 
 async def with_requests(desk: Desk, window: MainWindow) -> None:
@@ -91,7 +91,7 @@ class TestContent:
                 gone = QAction("Gone", window)
                 gone.setShortcut(QKeySequence("G"))
                 gone.setVisible(False)
-                window.commands.book.add(Group.REQUEST, extra, gone)
+                window.commands.book.add(CommandGroup.REQUEST, extra, gone)
                 window.commands.sheet.open()
                 told = {line.text: line.ways for lines in lines_of(window.commands.book).values() for line in lines}
                 assert told["Replay & more"] == (("R",),)
@@ -113,17 +113,17 @@ class TestContent:
         run(scene())
 
     def test_a_search_leaves_what_is_looked_for(self, qapp: QApplication) -> None:
-        book = CommandBook()
+        book = CommandRegistry()
         parent = QWidget()
         for group, text, keys in (
-            (Group.LIST, "Filter", "/"),
-            (Group.PROGRAM, "Settings", "Ctrl+,"),
-            (Group.PROGRAM, "Quit", "Ctrl+Q"),
+            (CommandGroup.LIST, "Filter", "/"),
+            (CommandGroup.PROGRAM, "Settings", "Ctrl+,"),
+            (CommandGroup.PROGRAM, "Quit", "Ctrl+Q"),
         ):
             action = QAction(text, parent)
             action.setShortcut(QKeySequence(keys))
             book.add(group, action)
-        sheet = ShortcutSheet(book, Theme(), parent)
+        sheet = ShortcutsDialog(book, Theme(), parent)
 
         def left(wanted: str) -> list[str]:
             sheet.search.setText(wanted)
@@ -160,7 +160,7 @@ class TestUnnamed:
                     "Previous request": (4, 3),
                     "Oldest request": (4, 9),
                 }
-                of_list = {other.text: other.keys for other in UNNAMED if other.group is Group.LIST}
+                of_list = {other.text: other.keys for other in UNNAMED if other.group is CommandGroup.LIST}
                 for text, (begin, end) in does.items():
                     for key in of_list.pop(text):
                         rows.select_row(begin)
@@ -185,7 +185,7 @@ class TestUnnamed:
             async with shown(tmp_path, endpoints=10) as (desk, window):
                 window.activateWindow()
                 await until(window.isActiveWindow)
-                (numbers,) = (other for other in UNNAMED if other.group is Group.GO_TO)
+                (numbers,) = (other for other in UNNAMED if other.group is CommandGroup.GO_TO)
                 assert numbers.span
                 for key, place in zip(numbers.keys, (0, 8), strict=True):
                     QTest.keySequence(window, QKeySequence(key))

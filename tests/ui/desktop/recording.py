@@ -10,8 +10,8 @@ from typing import Any
 from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.ui.desktop.notices import Pace
-from app.ui.frame.wishes import Wishes
+from app.ui.desktop.notifications import NotificationPace
+from app.ui.shell.deep_links import DeepLinks
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle
 
@@ -62,9 +62,9 @@ class TrayDesk:
     def __init__(self, desk: Desk, tray: RecordingTray) -> None:
         self.desk, self.tray, self.ended = desk, tray, 0
         self.window = desk.window(self._end, tray=tray)
-        self.wishes = Wishes(desk.doors, desk.tasks, self.window)
+        self.wishes = DeepLinks(desk.services, desk.tasks, self.window)
         self.window.desktop.wished.connect(self.wishes.fulfil)
-        self.window.desktop.notices.pace = Pace(gather_ms=30, quiet_ms=60, longest_ms=200)
+        self.window.desktop.notices.pace = NotificationPace(gather_ms=30, quiet_ms=60, longest_ms=200)
 
     def _end(self) -> None:
         self.ended += 1

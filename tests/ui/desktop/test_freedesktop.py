@@ -18,7 +18,7 @@ from PySide6.QtDBus import QDBusConnection, QDBusMessage
 
 from app.ui.desktop.freedesktop import NAME, PATH, Freedesktop
 from app.ui.desktop.notifier import NONE_ON_LINUX, Notifier
-from app.ui.desktop.wording import Notice
+from app.ui.desktop.text import Notice
 from app.ui.messages import Messages
 from app.ui.tasks import Tasks
 from tests.ui.desktop.recording import RecordingTray

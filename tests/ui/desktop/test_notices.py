@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QMenu
 
 from app.core.clock import now_us
 from app.core.model import Endpoint
-from app.ui.desktop.choices import NotifyChoices, NotifyMenu, When
-from app.ui.desktop.notices import Pace
-from app.ui.desktop.wording import NAME_MAX, PATH_MAX, notice_for
+from app.ui.desktop.notification_settings import NotifyChoices, NotifyMenu, When
+from app.ui.desktop.notifications import NotificationPace
+from app.ui.desktop.text import NAME_MAX, PATH_MAX, notice_for
 from tests import factories
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
 from tests.ui.waiting import settle, until
@@ -113,7 +113,7 @@ class TestWhich:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
                 endpoint = first(shown, When.ON)
-                shown.window.desktop.notices.pace = Pace(gather_ms=1_000)  # longer than the delete takes
+                shown.window.desktop.notices.pace = NotificationPace(gather_ms=1_000)  # longer than the delete takes
                 await shown.desk.capture(endpoint)
                 await shown.desk.store.endpoints.delete(endpoint.id)
                 assert shown.window.desktop.choices.of(endpoint.slug) is When.OFF

@@ -14,11 +14,11 @@ from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
 from app.core.model import PART_SIZE, Capture, Endpoint
-from app.ui.deleting import pending_delete
-from app.ui.frame.actions import EndpointActions
+from app.core.repositories import Services
 from app.ui.pause import Pause
-from app.ui.ports import Doors
-from app.ui.requests.endpoint_page import EndpointPage
+from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.shell.endpoint_actions import EndpointActions
+from app.ui.undo import pending_delete
 from tests import factories
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle, until
@@ -27,8 +27,8 @@ from tests.ui.waiting import settle, until
 class PageDesk:
     """`endpoint` is shown in `page`, which is handed `doors`."""
 
-    def __init__(self, desk: Desk, doors: Doors, page: EndpointPage, endpoint: Endpoint) -> None:
-        self.desk, self.doors, self.page, self.endpoint = desk, doors, page, endpoint
+    def __init__(self, desk: Desk, services: Services, page: EndpointPage, endpoint: Endpoint) -> None:
+        self.desk, self.services, self.page, self.endpoint = desk, services, page, endpoint
         self.model, self.list, self.feed, self.detail = page.feed.model, page.list, page.feed, page.detail
 
     async def add(self, body: bytes = b"{}", **fields: Any) -> Capture:
@@ -73,15 +73,15 @@ async def _page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
     async with open_desk(folder) as desk:
         made = await desk.endpoint(**endpoint)
         with desk.theme.undressed():
-            pending = pending_delete.PendingDelete(desk.doors, desk.tasks, desk.messages)
-            page = EndpointPage(pending.doors, desk.theme, desk.tasks, Pause())
-        actions = EndpointActions(pending.doors, desk.theme, desk.tasks, page)
+            pending = pending_delete.PendingDelete(desk.services, desk.tasks, desk.messages)
+            page = EndpointPage(pending.services, desk.theme, desk.tasks, Pause())
+        actions = EndpointActions(pending.services, desk.theme, desk.tasks, page)
         page.test_requested.connect(actions.send_test)
         page.switch_requested.connect(actions.set_active)
         page.delete_requested.connect(actions.delete)
         page.resize(1000, 700)
         page.show()
-        shown = PageDesk(desk, pending.doors, page, made)
+        shown = PageDesk(desk, pending.services, page, made)
         await shown.reload()
         try:
             yield shown

@@ -12,7 +12,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.ui.commands.book import Group
+from app.ui.commands.registry import CommandGroup
 from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.question import Question
 from tests.ui.desk import shown as shown_window
@@ -106,16 +106,16 @@ def test_commands_are_there_only_when_they_would_do_something(run: Run, tmp_path
         async with open_page(tmp_path) as shown:
             commands = shown.page.commands
             offered = {action.text(): group for group, action in commands.offered()}
-            assert offered["Copy as curl"] is Group.REQUEST
-            assert offered["Go to newest"] is Group.LIST
+            assert offered["Copy as curl"] is CommandGroup.REQUEST
+            assert offered["Go to newest"] is CommandGroup.LIST
             assert len(list(commands.offered())) == len({action for _, action in commands.offered()})
-            assert not any(action.isEnabled() for group, action in commands.offered() if group is Group.REQUEST)
+            assert not any(action.isEnabled() for group, action in commands.offered() if group is CommandGroup.REQUEST)
             await filled(shown, 2)
             assert not commands.selected.delete.isEnabled()
             assert commands.list.select_all.isEnabled()
             shown.list.select_row(0)
             await until(lambda: shown.detail.capture is not None)
-            assert all(action.isEnabled() for group, action in commands.offered() if group is Group.REQUEST)
+            assert all(action.isEnabled() for group, action in commands.offered() if group is CommandGroup.REQUEST)
             shown.list.selectAll()
             await until(lambda: not commands.selected.curl.isEnabled())
             assert commands.selected.delete.text() == "Delete 2 requests…"

@@ -15,11 +15,11 @@ from app.core.clock import DAY_US, now_us
 from app.core.errors import StorageUnavailableError
 from app.core.events import Mirrored
 from app.core.model import Delivery, MirrorState, Summary
-from app.ui.requests import feed as feed_module
-from app.ui.requests import model as model_module
-from app.ui.requests.delegate import ROW
-from app.ui.requests.pager import PAGE
-from app.ui.requests.within import Within
+from app.ui.requests.list import feed as feed_module
+from app.ui.requests.list import model as model_module
+from app.ui.requests.list.delegate import ROW
+from app.ui.requests.list.pager import PAGE
+from app.ui.requests.list.time_range import Within
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 

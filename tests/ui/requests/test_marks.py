@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 
 from app.core.errors import StorageUnavailableError
 from app.core.rules import NOTE_MAX
-from app.ui.requests.delegate import tooltip
+from app.ui.requests.list.delegate import tooltip
 from app.ui.widgets.action_button import ActionButton
 from tests import factories
 from tests.ui.desk import shown as shown_window
@@ -289,7 +289,7 @@ def test_a_note_that_the_store_cannot_take_is_there_to_be_saved_again(
             note.start()
             note.text.setPlainText("kept")
             with monkeypatch.context() as patch:
-                patch.setattr(shown.doors.captures, "set_note", refuse)
+                patch.setattr(shown.services.captures, "set_note", refuse)
                 note.save()
                 await until(lambda: note.writing)
                 assert note.text.toPlainText() == "kept"
@@ -313,7 +313,7 @@ def test_a_note_that_the_store_cannot_take_is_there_to_be_saved_again(
 def test_a_note_being_written_as_the_program_ends_is_saved(run: Run, tmp_path: Path, own: bool) -> None:
     async def check() -> None:
         async with shown_window(tmp_path, endpoints=1) as (desk, window):
-            endpoint = desk.doors.endpoints.all()[0]
+            endpoint = desk.services.endpoints.all()[0]
             capture = await desk.capture(endpoint)
             window.show_endpoint(endpoint.id)
             page = window.requests

@@ -14,9 +14,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from app.core.model import MirrorState
-from app.ui.detail.detail_pane import TABS
-from app.ui.requests.delegate import tooltip
-from app.ui.requests.title import title_of
+from app.ui.request.request_pane import TABS
+from app.ui.requests.list.delegate import tooltip
+from app.ui.requests.list.row_title import title_of
 from app.ui.widgets.question import Question
 from tests.factories import capture
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page

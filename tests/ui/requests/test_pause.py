@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.clock import DAY_US, now_us
-from app.ui.requests.delegate import ROW
+from app.ui.requests.list.delegate import ROW
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import open_page
 from tests.ui.waiting import settle, until

@@ -12,8 +12,8 @@ from PySide6.QtGui import QColor, QPainter, QPixmap
 
 from app.core.events import RequestsIdentified
 from app.core.gist.gist import gist
-from app.ui.requests.delegate import tooltip
-from app.ui.requests.title import Title, TitlePainter, title_of
+from app.ui.requests.list.delegate import tooltip
+from app.ui.requests.list.row_title import Title, TitlePainter, title_of
 from app.ui.theme.tokens import LIGHT
 from tests.core.gist.kinds import KINDS, Kind
 from tests.factories import capture

@@ -14,8 +14,8 @@ from PySide6.QtTest import QTest
 
 from app.core.clock import DAY_US, now_us
 from app.core.model import Endpoint
-from app.ui.main_window import MainWindow
-from app.ui.requests import feed as feed_module
+from app.ui.requests.list import feed as feed_module
+from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.question import Question
 from tests import factories
 from tests.ui.desk import Desk

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from app.core.bodies.charset import declared_codec
+from app.core.bodies.decoding.charset import declared_codec
 from app.core.model import Headers
 from app.core.search.readable.notation import Notation
 

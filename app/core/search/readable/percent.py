@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from app.core.bodies.charset import declared_codec
-from app.core.bodies.form_view import fit
+from app.core.bodies.decoding.charset import declared_codec
+from app.core.bodies.formats.form import fit
 from app.core.search.readable.notation import Notation
 
 HEAD = 1_024

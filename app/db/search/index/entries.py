@@ -9,14 +9,14 @@ from itertools import pairwise
 from peewee import SqliteDatabase
 
 from app.core.model import Record
-from app.db.raw import raw
+from app.db.raw_sql import raw
 from app.db.schema import PARTS_PER_BODY
 from app.db.search.candidate import NO_JSON, Candidate
-from app.db.search.index.grams import INDEXED, indexed_text
-from app.db.search.index.index_file import Entry
-from app.db.search.index.leaves import Leaves, leaves
+from app.db.search.index.index_file import IndexEntry
+from app.db.search.index.json_leaves import Leaves, leaves
 from app.db.search.index.numbers import SIZE, path_key
-from app.db.search.index.terms import Columns, terms_of
+from app.db.search.index.terms import ColumnValues, terms_of
+from app.db.search.index.trigrams import INDEXED, indexed_text
 
 IN_A_ROW, PAUSE_S = 4, 1e-4
 """So many requests are taken apart in a row, in a millisecond or two. Python would let the loop go on only every 5 ms,
@@ -30,7 +30,7 @@ _SELECT = (
 class Batch(Record, frozen=True):
     """Requests numbered up to `upto`, and the numbers (first and last of each run) of which none was stored."""
 
-    entries: list[Entry]
+    entries: list[IndexEntry]
     upto: int
     gaps: list[tuple[int, int]]
 
@@ -43,7 +43,7 @@ def following(database: SqliteDatabase, after: int, limit: int, first_gap: int) 
     return Batch(entries=rows, upto=rows[-1].seq if rows else after, gaps=gaps)
 
 
-def stored_in(database: SqliteDatabase, gaps: Sequence[tuple[int, int]]) -> list[Entry]:
+def stored_in(database: SqliteDatabase, gaps: Sequence[tuple[int, int]]) -> list[IndexEntry]:
     """The requests that were stored in gaps meanwhile."""
     return [entry for gap in gaps for entry in _entries(database, "seq BETWEEN ? AND ?", gap)]
 
@@ -67,7 +67,7 @@ def oldest_above(database: SqliteDatabase, upto: int, most: int) -> tuple[int, i
     return row[0], row[1]
 
 
-def without(gaps: Sequence[tuple[int, int]], entries: Sequence[Entry]) -> list[tuple[int, int]]:
+def without(gaps: Sequence[tuple[int, int]], entries: Sequence[IndexEntry]) -> list[tuple[int, int]]:
     """Gaps without the numbers of these requests."""
     rest: list[tuple[int, int]] = []
     for first, last in gaps:
@@ -84,12 +84,12 @@ def deleted_groups(database: SqliteDatabase, numbers: Sequence[int], group: int)
     return [number for number in numbers if not execute(query, (number * group, number * group + group - 1)).fetchone()]
 
 
-def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> list[Entry]:
+def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> list[IndexEntry]:
     rows = raw(database).execute(f"{_SELECT} WHERE {where}", values)
-    found: list[Entry] = []
+    found: list[IndexEntry] = []
     for seq, at, size, target, headers, kind, data, method, status, source, complete, provider, event in rows:
         request = Candidate(target=target, content_type=kind, source=source, headers=headers, data=data, told={})
-        columns = Columns(
+        columns = ColumnValues(
             method=method, status=status, source=source, complete=bool(complete), provider=provider, event=event
         )
         found.append(entry(seq, at, size, request, columns))
@@ -98,14 +98,14 @@ def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> l
     return found
 
 
-def entry(seq: int, received_at: int, size: int, request: Candidate, columns: Columns) -> Entry:
+def entry(seq: int, received_at: int, size: int, request: Candidate, columns: ColumnValues) -> IndexEntry:
     """A request as the index takes it. `size`: bytes of the body."""
     known = Leaves() if request.json is NO_JSON else leaves(request.json)
     numbers = [(path_key(path), value) for path, value in known.numbers]
     numbers += [(path_key(path, near=True), value) for path, value in known.near]
     # A request that is too long to be indexed whole is looked at in every search anyway.
     readable = request.readable_texts(only_changed=True) if len(request.text) <= INDEXED else []
-    return Entry(
+    return IndexEntry(
         seq=seq,
         received_at=received_at,
         text=indexed_text(request.text, readable, request.headers),

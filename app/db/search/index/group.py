@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from app.db.search.index import numbers
-from app.db.search.index.exactly import one_of_a_kind
-from app.db.search.index.runs import Runs, Sample
+from app.db.search.index.exact_terms import one_of_a_kind
+from app.db.search.index.index_query import AnyOf, Both, Has, Holds, JsonPlace, Number, Piece, Wanted, Without
 from app.db.search.index.terms import EVERY, json_term, term
 from app.db.search.index.text_query import NOWHERE, joined, quoted, text_query
+from app.db.search.index.trigram_stats import Runs, Sample
 from app.db.search.index.vocabulary import Vocabulary
-from app.db.search.index.wanted import AnyOf, Both, Has, Holds, Number, Piece, Place, Wanted, Without
 
 Source = Literal["numbers", "terms", "mixed", "texts"]
 ORDER: tuple[Source, ...] = ("texts", "terms", "numbers", "mixed")
@@ -22,7 +22,7 @@ FEW = 16
 """Of so few requests none needs to be left out."""
 
 
-class Group:
+class IndexGroup:
     """`most`: whatever more requests have is not worth leaving out the others."""
 
     def __init__(self, connection: sqlite3.Connection, number: int, sample: Sample, most: int) -> None:
@@ -75,7 +75,7 @@ class Group:
 
     def _terms(self, wanted: Wanted) -> str | None:
         """An FTS5 expression; None when it cannot be told by terms."""
-        if isinstance(wanted, Has | Holds | Place):
+        if isinstance(wanted, Has | Holds | JsonPlace):
             written = self._written(wanted)
             return None if written is None else " OR ".join(map(quoted, written))
         if isinstance(wanted, AnyOf):
@@ -107,7 +107,7 @@ class Group:
                 alike.setdefault(kind, []).extend(written)
         return any(self._vocabulary.all_have(*written) for written in alike.values())
 
-    def _written(self, wanted: Has | Holds | Place) -> list[str] | None:
+    def _written(self, wanted: Has | Holds | JsonPlace) -> list[str] | None:
         """Terms of which a request has one that has what is wanted; None when they are too many."""
         if isinstance(wanted, Has):
             return [wanted.term]
@@ -119,12 +119,12 @@ class Group:
         return [term("j", path) if wanted.value is None else json_term(path, wanted.value) for path in paths]
 
 
-def _leaves(parts: Iterable[Wanted]) -> Iterator[Has | Holds | Place]:
+def _leaves(parts: Iterable[Wanted]) -> Iterator[Has | Holds | JsonPlace]:
     """The parts, and the parts of those of which any is enough."""
     for part in parts:
         if isinstance(part, AnyOf):
             yield from _leaves(part.parts)
-        elif isinstance(part, Has | Holds | Place):
+        elif isinstance(part, Has | Holds | JsonPlace):
             yield part
 
 
@@ -134,7 +134,7 @@ def _source(wanted: Wanted) -> Source:
         return "texts"
     if isinstance(wanted, Number):
         return "numbers"
-    if isinstance(wanted, Has | Holds | Place | Without):
+    if isinstance(wanted, Has | Holds | JsonPlace | Without):
         return "terms"
     found = {_source(part) for part in wanted.parts}
     return "mixed" if len(found) > 1 or found == {"numbers"} else next(iter(found), "terms")

@@ -17,8 +17,8 @@ from app.core.events import Captured, Event, Purged, RequestsRemoved
 from app.db.connection import wants_room
 from app.db.readers import Readers
 from app.db.search.index.entries import Batch, deleted_groups, following, seqs_in, stored_in, without
-from app.db.search.index.index_file import GROUP, Contents, IndexFile
-from app.db.search.index.wanted import Wanted
+from app.db.search.index.index_file import GROUP, IndexContents, IndexFile
+from app.db.search.index.index_query import Wanted
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Index:
         self._captured = self._waiting = 0
         self._stopped = False
         self._wake = asyncio.Event()
-        self.contents = Contents()
+        self.contents = IndexContents()
 
     def start(self, instance: str, newest: int) -> None:
         """Follow the store of this `instance`, whose highest number so far is `newest`."""
@@ -80,7 +80,7 @@ class Index:
             log.warning("the search index cannot be read: %s", error)
             return None
 
-    async def stored_in_gaps(self, contents: Contents) -> list[int]:
+    async def stored_in_gaps(self, contents: IndexContents) -> list[int]:
         """The numbers of requests that are stored yet not indexed, though later ones are."""
         if not contents.gaps:
             return []
@@ -133,7 +133,7 @@ class Index:
             await asyncio.sleep(ROOM_S)
 
     async def _give_up(self) -> None:
-        self.contents = Contents()
+        self.contents = IndexContents()
         await self._on_thread(self._close)
 
     async def _catch_up(self) -> None:
@@ -172,7 +172,7 @@ class Index:
         if gone:
             self.contents = await self._on_thread(partial(self._file.drop, gone))
 
-    def _open(self, newest: int) -> Contents:
+    def _open(self, newest: int) -> IndexContents:
         self._file = IndexFile(self._path, self._instance, newest)
         return self._file.contents()
 

@@ -18,9 +18,9 @@ from app.core.model import Record
 from app.db.connection import companions
 from app.db.disk_reserve import INDEX_NAME
 from app.db.search.index import numbers, vocabulary
-from app.db.search.index.group import Group
-from app.db.search.index.runs import TABLE, Sample
-from app.db.search.index.wanted import Wanted
+from app.db.search.index.group import IndexGroup
+from app.db.search.index.index_query import Wanted
+from app.db.search.index.trigram_stats import TABLE, Sample
 
 FILE_NAME = INDEX_NAME
 GROUP = 32_768
@@ -40,7 +40,7 @@ _PRAGMAS = ("auto_vacuum = full", "locking_mode = exclusive", "journal_mode = wa
 _MORE_PRAGMAS = ("cache_size = -8000", "temp_store = memory", "journal_size_limit = 8388608", "secure_delete = fast")
 
 
-class Entry(Record, frozen=True):
+class IndexEntry(Record, frozen=True):
     """A request for the index: what words are looked for in, its terms with spaces between them, and its numbers, each
     with the key of its path."""
 
@@ -51,7 +51,7 @@ class Entry(Record, frozen=True):
     numbers: tuple[tuple[int, float], ...]
 
 
-class Contents(Record, frozen=True):
+class IndexContents(Record, frozen=True):
     """What is indexed: requests numbered up to `upto`, save those in `gaps` (first and last number), which were not
     stored yet. `spans` are the times of each group's oldest and newest request."""
 
@@ -84,14 +84,14 @@ class IndexFile:
             self.close()
             raise
 
-    def contents(self) -> Contents:
+    def contents(self) -> IndexContents:
         """What is indexed."""
         execute = self._connection.execute
         (upto,) = execute("SELECT upto FROM state").fetchone()
         spans = {number: (oldest, newest) for number, oldest, newest in execute("SELECT * FROM span")}
-        return Contents(upto=upto, spans=spans, gaps=tuple(execute("SELECT first, last FROM gap ORDER BY first")))
+        return IndexContents(upto=upto, spans=spans, gaps=tuple(execute("SELECT first, last FROM gap ORDER BY first")))
 
-    def add(self, entries: Sequence[Entry], upto: int, gaps: Sequence[tuple[int, int]]) -> Contents:
+    def add(self, entries: Sequence[IndexEntry], upto: int, gaps: Sequence[tuple[int, int]]) -> IndexContents:
         """Index requests: all up to `upto` are then, save those in `gaps`."""
         with self._transaction():
             for entry in entries:
@@ -111,7 +111,7 @@ class IndexFile:
     def find(self, wanted: Wanted, number: int) -> Collection[int]:
         """The numbers of a group's requests that may be looked for."""
         try:
-            found = Group(self._connection, number, self._sample, most=GROUP // 2).may_have(wanted)
+            found = IndexGroup(self._connection, number, self._sample, most=GROUP // 2).may_have(wanted)
         except sqlite3.OperationalError:
             if number in self.contents().spans:
                 raise
@@ -128,7 +128,7 @@ class IndexFile:
                 break
         return found
 
-    def drop(self, numbers: Sequence[int]) -> Contents:
+    def drop(self, numbers: Sequence[int]) -> IndexContents:
         """Forget groups."""
         for number in numbers:
             with self._transaction():
@@ -153,7 +153,7 @@ class IndexFile:
                 self._connection.execute(statement)
             self._connection.execute("INSERT INTO state VALUES (?, ?, 0)", (_FORM, instance))
 
-    def _add(self, number: int, entries: Sequence[Entry]) -> None:
+    def _add(self, number: int, entries: Sequence[IndexEntry]) -> None:
         """Requests of one group."""
         self._connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} {TABLE}")
         self._connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS terms_{number} {_TERMS}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
-from app.db.search.index.wanted import Number
+from app.db.search.index.index_query import Number
 
 SIZE = 0
 """In place of a path."""

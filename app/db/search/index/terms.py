@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import islice
 
 from app.core.model import Headers, Record
-from app.db.search.index.grams import INDEXED
-from app.db.search.index.leaves import Leaves
-from app.db.search.index.tellable import repeated, tellable
+from app.db.search.index.indexable import repeated, tellable
+from app.db.search.index.json_leaves import Leaves
+from app.db.search.index.trigrams import INDEXED
 
 MOST_WORDS, MOST_HEADERS = 1_000, 100
 MOST_KNOWN = 2_000
@@ -37,7 +37,7 @@ FIRST_TERM = chr(0xF0000)
 """All words come before it, all other terms behind."""
 
 
-class Columns(Record, frozen=True):
+class ColumnValues(Record, frozen=True):
     """What terms are made of a request's columns. `provider` and `event` are set later, if not yet (None)."""
 
     method: str
@@ -77,7 +77,7 @@ UNKNOWN = term("?", "")
 """On what nobody has looked at yet to find out who sent it, or what cannot be written as a term."""
 
 
-def terms_of(columns: Columns, target: str, headers: Headers, leaves: Leaves, text: str) -> str:
+def terms_of(columns: ColumnValues, target: str, headers: Headers, leaves: Leaves, text: str) -> str:
     """All terms of a request, with spaces between them. `text` is what words are looked for in, case folded."""
     found = {EVERY, *_of_columns(columns), *_of_headers(headers), *_of_json(leaves), *_of_words(text[:INDEXED])}
     start = path_start(target)
@@ -98,11 +98,11 @@ def path_start(target: str) -> str:
 
 
 @lru_cache(MOST_KNOWN)
-def _of_columns(columns: Columns) -> frozenset[str]:
+def _of_columns(columns: ColumnValues) -> frozenset[str]:
     return frozenset(_each_column(columns))
 
 
-def _each_column(columns: Columns) -> Iterator[str]:
+def _each_column(columns: ColumnValues) -> Iterator[str]:
     for kind, text in (("m", columns.method), ("a", columns.source)):
         yield term(kind, text) if tellable(text) else MORE
     yield from _of_address(columns.source)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from app.db.search.index.grams import ALWAYS, GRAM
-from app.db.search.index.wanted import AnyOf, Both, Piece, Wanted
+from app.db.search.index.index_query import AnyOf, Both, Piece, Wanted
+from app.db.search.index.trigrams import ALWAYS, GRAM
 
 NOWHERE = ""
 """The expression of what no request of a group has."""

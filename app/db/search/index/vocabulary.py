@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 
-from app.db.search.index.exactly import single
-from app.db.search.index.leaves import BETWEEN, ITEM
+from app.db.search.index.exact_terms import single
+from app.db.search.index.index_query import Steps
+from app.db.search.index.json_leaves import BETWEEN, ITEM
 from app.db.search.index.terms import EVERY, FIRST_TERM, term, text_of
-from app.db.search.index.wanted import Steps
 
 MOST_LISTED = 5_000
 """Terms that are gone through for those that hold a text, or fit a path."""

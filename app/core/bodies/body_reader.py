@@ -1,0 +1,203 @@
+"""From a body as sent to lines on a screen, piece by piece: content coding, charset, format. Bounded at each step."""
+
+from __future__ import annotations
+
+from app.core.bodies import format_registry
+from app.core.bodies.decoding import decompressor
+from app.core.bodies.decoding.charset import BYTES, Charset, detect, in_single_bytes, media_type
+from app.core.bodies.format_registry import Group, View
+from app.core.bodies.formats import image_type
+from app.core.bodies.formatter import Formatter, Place, Placed
+from app.core.bodies.lines import Line
+from app.core.bodies.resume import Resume, Skipper, skipper_for
+from app.core.model import Headers
+
+CHUNK = 256 * 1024
+"""Bytes of a body that are read, and unpacked, for one step."""
+
+
+class BodyReader:
+    """Reads one body from its beginning. While `hungry`, `feed` it; then `lines`; never from two threads at once.
+
+    `view` is what is shown once the first lines were taken, `views` all that could be; without `wanted` the best is
+    chosen, and the next best if the body turns out not to be what it looked like. `codings` are what was undone,
+    `unpacked` counts the bytes that came of it so far, `picture` is the kind of picture it is, if any,
+    `notes` tell what else to know about it. Where the beginning was left out, `begins_at` is the unpacked byte that the
+    lines begin at, and `first_line` the number of the first, if that is known.
+    """
+
+    def __init__(self, headers: Headers, content_type: str, wanted: Group | None = None) -> None:
+        names = decompressor.codings(headers)
+        self._refusal = decompressor.refusal(names)
+        self.codings = () if self._refusal else names
+        self._unpacker = decompressor.Decompressor(self.codings)
+        self._content_type, self._media_type = content_type, media_type(content_type)
+        self._wanted = wanted
+        self._fed = self._final = False
+        self._first = b""
+        self._charset: Charset | None = None
+        self._formatter: Formatter | None = None
+        self._broken: str | None = None
+        self._fallen: list[str] = []
+        self._fallen_at: Place | None = None
+        self.view: View | None = None
+        self.views: list[View] = []
+        self.unpacked = 0
+        self.picture: str | None = None
+        self.begins_at = 0
+        self.first_line: int | None = 1
+        self._skip = 0
+
+    def skipper(self) -> Skipper | None:
+        """What finds out where these lines can begin further on; None where only reading up to there does."""
+        return skipper_for(self._formatter, self._charset)
+
+    def resume(self, point: Resume) -> None:
+        """Continue further on: feed the body from there, or a packed one from its beginning."""
+        assert self._charset is not None
+        self._formatter, self._decoder = point.formatter(), self._charset.decoder()
+        self._unpacker = decompressor.Decompressor(self.codings)
+        self._skip = point.offset if self.codings else 0
+        self.unpacked = 0 if self.codings else point.offset
+        self.begins_at, self.first_line = point.offset, point.line
+        self._final = False
+
+    def passed(self, lines: int) -> None:
+        """So many numbered lines were left out: what is shown begins about where reading has come to."""
+        self.begins_at, self.first_line = self.unpacked, lines + 1
+
+    @property
+    def charset(self) -> str:
+        """Python's name of the charset that the lines were read with."""
+        return self._charset.name if self._charset else "utf-8"
+
+    @property
+    def text_charset(self) -> Charset | None:
+        """The charset that a text was read with; None for what is no text, or is not shown as one."""
+        textual = self._formatter is not None and self.view is not None and not self.view.of_bytes
+        return self._charset if textual else None
+
+    @property
+    def behind(self) -> bool:
+        """Whether some lines of what was unpacked are still to be given."""
+        return self._formatter is not None and not self._formatter.needs_input
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether the next piece of the body is needed (or the end was reached)."""
+        resting = self._formatter is None or self._formatter.needs_input
+        return not self._fed or (resting and self._unpacker.needs_input)
+
+    @property
+    def done(self) -> bool:
+        """Whether all lines were given."""
+        return self._final and self.needs_input
+
+    @property
+    def notes(self) -> list[str]:
+        """What the reader of the lines should know, in words."""
+        error = self._formatter.error if self._formatter else None
+        charset = self._charset.note if self._charset and self._formatter else None
+        notes = self._formatter.notes if self._formatter else ()
+        found = [self._refusal, *self._fallen, error, *notes, charset, self._broken]
+        return [note for note in found if note]
+
+    @property
+    def fault(self) -> tuple[str, Place] | None:
+        """The first place where the text is not what it should be, and which of the notes tells of it."""
+        if self._fallen_at is not None:
+            return self._fallen[0], self._fallen_at
+        formatter = self._formatter
+        if isinstance(formatter, Placed) and formatter.place is not None:
+            return formatter.error or formatter.notes[0], formatter.place
+        return None
+
+    def feed(self, data: bytes, final: bool) -> None:
+        """The next piece of the body as sent; `final` with the last of it. Cheap."""
+        if not self._fed:
+            self._first = data
+        self._unpacker.feed(data)
+        self._fed, self._final = True, final
+
+    def lines(self, limit: int) -> list[Line]:
+        """At most `limit` more lines of what was fed."""
+        if self._formatter is not None:
+            if self._formatter.needs_input:
+                self._formatter.feed(*self._next_text())
+            return self._formatter.take(limit)
+        return self._begin(limit)
+
+    def _begin(self, limit: int) -> list[Line]:
+        head = self._next_bytes()
+        if self._unpacker.error and not head:
+            head = self._as_sent(self._unpacker.error)
+        self.picture = image_type.kind(head)
+        text_charset = detect(self._content_type, head, self._at_end())
+        self.views = format_registry.ranked(self._media_type, in_single_bytes(text_charset, head))
+        if self._refusal:
+            self.views.sort(key=lambda view: view.group != "hex")
+        candidates = self.views
+        if self._wanted is not None:
+            candidates = [format_registry.best_in(self._wanted, self.views) or format_registry.TEXT]
+        self._first = b""
+        for view in candidates:
+            self.view = view
+            if view.formatter is None:
+                break
+            self._charset = charset = BYTES if view.of_bytes else text_charset
+            self._decoder = charset.decoder()
+            formatter = view.formatter(self._content_type)
+            formatter.feed(self._decoder.decode(head[charset.skip :], self._at_end()), self._at_end())
+            lines = formatter.take(limit)
+            if formatter.error is None or view is candidates[-1] or self._wanted is not None:
+                self._formatter = formatter
+                return lines
+            # What the body looks like most is what was meant; why it is none of the others either would only confuse.
+            if not self._fallen:
+                self._fallen = [f"{formatter.error} Shown as it stands."]
+                self._fallen_at = formatter.place if isinstance(formatter, Placed) else None
+        return []
+
+    def _as_sent(self, why: str) -> bytes:
+        """Give up unpacking: from here on the bytes are taken as they came."""
+        self._refusal = f"{why} The bytes are shown as sent."
+        self.codings, self._broken, self.unpacked = (), None, 0
+        self._unpacker = decompressor.Decompressor(())
+        self._unpacker.feed(self._first)
+        return self._next_bytes()
+
+    def _next_text(self) -> tuple[str, bool]:
+        data = self._next_bytes()
+        final = self._at_end()
+        return self._decoder.decode(data, final), final
+
+    def _next_bytes(self) -> bytes:
+        data = self._taken()
+        while self._skip and data:
+            passed = min(self._skip, len(data))
+            self._skip -= passed
+            data = data[passed:] or self._taken()
+        self._broken = self._unpacker.finish() if self._at_end() else self._unpacker.error
+        return data
+
+    def _taken(self) -> bytes:
+        data = self._unpacker.take(CHUNK)
+        self.unpacked += len(data)
+        return data
+
+    def _at_end(self) -> bool:
+        return (self._final and self._unpacker.needs_input) or self._unpacker.error is not None
+
+
+def body_text(headers: Headers, content_type: str, data: bytes, limit: int) -> tuple[str, bool]:
+    """A whole body as text, at most `limit` unpacked bytes of it, and whether that is all. Nothing is escaped."""
+    names = decompressor.codings(headers)
+    unpacker = decompressor.Decompressor(() if decompressor.refusal(names) else names)
+    unpacker.feed(data)
+    plain = bytearray()
+    while len(plain) < limit and not unpacker.needs_input:
+        plain += unpacker.take(limit - len(plain))
+    if unpacker.error and not plain:
+        plain += data
+    charset = detect(content_type, bytes(plain), unpacker.needs_input)
+    return charset.decoder().decode(bytes(plain[charset.skip :]), True), unpacker.needs_input

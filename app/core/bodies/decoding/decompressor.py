@@ -1,0 +1,107 @@
+"""Content codings undone in bounded steps, so that a bomb of a body yields no more than was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from app.core.bodies.decoding.brotli_stage import UnBrotli
+from app.core.bodies.decoding.gzip_deflate import Inflate
+from app.core.bodies.decoding.zstd_stage import UnZstd
+
+MAX_CODINGS = 3
+
+
+class Stage(Protocol):
+    """One coding being undone. `ended` tells whether it may end here, `error` in words what is wrong."""
+
+    error: str | None
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether nothing more comes before more is fed, or ever."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether what was fed is whole."""
+        ...
+
+    def feed(self, data: bytes) -> None:
+        """More of what is packed."""
+        ...
+
+    def take(self, limit: int) -> bytes:
+        """At most `limit` unpacked bytes; nothing when there is more to do, or when `hungry`."""
+        ...
+
+
+_STAGES: dict[str, Callable[[], Stage]] = {
+    "gzip": lambda: Inflate("gzip"),
+    "x-gzip": lambda: Inflate("gzip"),
+    "deflate": lambda: Inflate("deflate"),
+    "br": UnBrotli,
+    "zstd": UnZstd,
+}
+KNOWN = frozenset(_STAGES)
+
+
+def codings(headers: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The content codings in the order they were applied; `identity` is none."""
+    values = [value for name, value in headers if name.lower() == "content-encoding"]
+    named = (part.strip().lower() for value in values for part in value.split(","))
+    return tuple(name for name in named if name and name != "identity")
+
+
+def refusal(names: tuple[str, ...]) -> str | None:
+    """Why a body with these codings cannot be unpacked; None when it can."""
+    unknown = next((name for name in names if name not in KNOWN), None)
+    if unknown is not None:
+        return f"Compressed with {unknown[:40]}, which Hookline cannot unpack; the bytes are shown as sent."
+    if len(names) > MAX_CODINGS:
+        return f"Compressed {len(names)} times over; only {MAX_CODINGS} are unpacked, so the bytes are shown as sent."
+    return None
+
+
+class Decompressor:
+    """Undoes one coding after the other. `error` says in words where a body broke off or is damaged."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._stages = [_STAGES[name]() for name in reversed(names)]
+        self._plain = b""
+
+    @property
+    def error(self) -> str | None:
+        """What is wrong with the body, if anything; what came before it was given."""
+        return next((stage.error for stage in self._stages if stage.error), None)
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether nothing is left of what was fed (after an error, nothing more comes)."""
+        return self.error is not None or (not self._plain and all(stage.needs_input for stage in self._stages))
+
+    def feed(self, data: bytes) -> None:
+        """More of the body as sent; only when `hungry`."""
+        if self._stages:
+            self._stages[0].feed(data)
+        else:
+            self._plain += data
+
+    def take(self, limit: int) -> bytes:
+        """At most `limit` unpacked bytes of what was fed; nothing only when all of it was given."""
+        if not self._stages:
+            taken, self._plain = self._plain[:limit], self._plain[limit:]
+            return taken
+        while not self.needs_input:
+            for stage, following in zip(self._stages, self._stages[1:], strict=False):
+                if following.needs_input and not stage.needs_input:
+                    following.feed(stage.take(limit))
+            taken = self._stages[-1].take(limit)
+            if taken:
+                return taken
+        return b""
+
+    def finish(self) -> str | None:
+        """After the last byte was fed: the error, or that the body broke off in the middle."""
+        ended = all(stage.ended for stage in self._stages)
+        return self.error or (None if ended else "The compressed body breaks off before its end.")

@@ -1,0 +1,30 @@
+"""gRPC's messages compressed one by one, undone within a bound; their first bytes tell by what they were compressed."""
+
+from __future__ import annotations
+
+from app.core.bodies.decoding.decompressor import Decompressor
+
+UNPACKED_MAX = 1024 * 1024
+"""Bytes of one message, unpacked, that are looked into."""
+
+
+def unpacked(data: bytes) -> bytes | None:
+    """The message, or None where it is larger than `UNPACKED_MAX`, damaged, or packed in a way not known here."""
+    coding = _coding(data)
+    if coding is None:
+        return None
+    unpacker, plain = Decompressor((coding,)), bytearray()
+    unpacker.feed(data)
+    while not unpacker.needs_input and len(plain) <= UNPACKED_MAX:
+        plain += unpacker.take(UNPACKED_MAX + 1 - len(plain))
+    return bytes(plain) if len(plain) <= UNPACKED_MAX and unpacker.finish() is None else None
+
+
+def _coding(data: bytes) -> str | None:
+    if data.startswith(b"\x1f\x8b"):
+        return "gzip"
+    if data.startswith(b"\x28\xb5\x2f\xfd"):
+        return "zstd"
+    # The two bytes of zlib's wrapper are a multiple of 31; the first names the method.
+    is_zlib = len(data) > 2 and data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
+    return "deflate" if is_zlib else None

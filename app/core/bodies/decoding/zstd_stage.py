@@ -1,0 +1,76 @@
+"""Zstandard (RFC 8878) undone in bounded steps."""
+
+from __future__ import annotations
+
+import sys
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+WINDOW_LOG = 23
+"""What a decoder needs to remember at most, as a power of two: RFC 9659 allows senders 8 MiB."""
+_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: WINDOW_LOG}
+_MAGIC = b"\xb5\x2f\xfd"
+_SKIPPABLE = b"\x2a\x4d\x18"
+# Of thousands of tiny frames, each takes a copy of what follows it.
+_STEP = 16 * 1024
+
+
+class UnZstd:
+    """Any number of frames; what follows them and is none is left alone."""
+
+    def __init__(self) -> None:
+        self._engine = zstd.ZstdDecompressor(options=_OPTIONS)
+        self._rest, self._at = b"", 0
+        self._more = self._begun = False
+        self.error: str | None = None
+
+    @property
+    def needs_input(self) -> bool:
+        # Whether another frame begins is told by four bytes.
+        needed = 4 if self._engine.eof else 1
+        return self.error is not None or not (self._more or len(self._rest) - self._at >= needed)
+
+    @property
+    def ended(self) -> bool:
+        return not self._begun or self._engine.eof
+
+    def feed(self, data: bytes) -> None:
+        self._rest, self._at = self._rest[self._at :] + data, 0
+
+    def take(self, limit: int) -> bytes:
+        if self.needs_input:
+            return b""
+        if self._engine.eof:
+            return self._next_frame()
+        data = b"" if self._more else self._rest[self._at : self._at + _STEP]
+        self._begun = True
+        try:
+            taken: bytes = self._engine.decompress(data, limit)
+        except zstd.ZstdError as error:
+            self.error = f"The body is not what its Content-Encoding says: {_reason(error)}."
+            return b""
+        self._at += len(data)
+        if self._engine.eof:
+            self._at -= len(self._engine.unused_data)
+            self._more = False
+        else:
+            self._more = not self._engine.needs_input
+        return taken
+
+    def _next_frame(self) -> bytes:
+        magic = self._rest[self._at : self._at + 4]
+        if magic[1:] == (_MAGIC if magic[0] == 0x28 else _SKIPPABLE):
+            self._engine = zstd.ZstdDecompressor(options=_OPTIONS)
+        else:
+            self._at = len(self._rest)
+        return b""
+
+
+def _reason(error: Exception) -> str:
+    text = str(error)
+    if "memory" in text.lower() or "window" in text.lower():
+        return "its Zstandard data asks for more than the 8 MiB of memory that senders may ask for"
+    return "it is not Zstandard data"

@@ -1,0 +1,163 @@
+"""Which view shows a body best. Each says how well it fits; a new format is one more file and one more row here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from app.core.bodies.decoding.charset import media_type
+from app.core.bodies.formats import (
+    code,
+    csv_rows,
+    form,
+    hex_dump,
+    html,
+    html_sanitizer,
+    image_type,
+    json,
+    json_tree,
+    jwt_text,
+    msgpack,
+    multipart,
+    ndjson,
+    protobuf,
+    svg_sanitizer,
+    text,
+    xml,
+)
+from app.core.bodies.formats.languages import LANGUAGES, Language
+from app.core.bodies.formatter import Formatter
+
+Group = Literal["pretty", "table", "tree", "text", "hex", "preview"]
+
+HEAD = 4_096
+"""Bytes of a body (unpacked) that the views are shown to judge by."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A way to show a body. `fit` is given media type and first bytes and answers 0 (cannot) to 1 (made for it).
+
+    `formatter` is given the content type as sent; None stands for a view that reads the body itself. `of_bytes`: the
+    formatter is fed bytes, each as the character of its number (Latin-1), not text.
+    """
+
+    name: str
+    title: str
+    group: Group
+    fit: Callable[[str, bytes], float]
+    formatter: Callable[[str], Formatter] | None
+    of_bytes: bool = False
+
+
+def _json(content_type: str) -> Formatter:
+    return json.JsonFormatter()
+
+
+def _ndjson(content_type: str) -> Formatter:
+    return ndjson.NdjsonFormatter()
+
+
+def _xml(content_type: str) -> Formatter:
+    return xml.formatter()
+
+
+def _html(content_type: str) -> Formatter:
+    return html.formatter()
+
+
+def _form(content_type: str) -> Formatter:
+    return form.FormFormatter(content_type)
+
+
+def _multipart(content_type: str) -> Formatter:
+    return multipart.MultipartFormatter(content_type, _of_lines)
+
+
+def _text(content_type: str) -> Formatter:
+    return text.TextFormatter()
+
+
+def _jwt(content_type: str) -> Formatter:
+    return jwt_text.JwtFormatter()
+
+
+def _msgpack(content_type: str) -> Formatter:
+    return msgpack.formatter(media_type(content_type))
+
+
+def _msgpack_fit(kind: str, head: bytes) -> float:
+    return msgpack.fit(kind, head, HEAD)
+
+
+def _protobuf(content_type: str) -> Formatter:
+    return protobuf.formatter(media_type(content_type))
+
+
+def _protobuf_fit(kind: str, head: bytes) -> float:
+    return protobuf.fit(kind, head, HEAD)
+
+
+def _code(language: Language) -> View:
+    def formatter(content_type: str) -> Formatter:
+        return code.CodeFormatter(language)
+
+    return View(language.name, language.title, "pretty", language.fit, formatter)
+
+
+NDJSON = View("ndjson", "NDJSON", "pretty", ndjson.fit, _ndjson)
+JSON = View("json", "JSON", "pretty", json.fit, _json)
+TREE = View("tree", "JSON tree", "tree", json_tree.fit, None)
+JWT = View("jwt", "JWT", "pretty", jwt_text.fit, _jwt)
+MSGPACK = View("msgpack", "MessagePack", "pretty", _msgpack_fit, _msgpack, of_bytes=True)
+PROTOBUF = View("protobuf", "Protobuf", "pretty", _protobuf_fit, _protobuf, of_bytes=True)
+XML = View("xml", "XML", "pretty", xml.fit, _xml)
+HTML = View("html", "HTML", "pretty", html.fit, _html)
+FORM_TABLE = View("form-table", "Form", "table", form.fit, None)
+CSV_TABLE = View("csv-table", "CSV", "table", csv_rows.fit, None)
+FORM = View("form", "Form", "pretty", form.fit, _form)
+MULTIPART = View("multipart", "Multipart", "pretty", multipart.fit, _multipart, of_bytes=True)
+TEXT = View("text", "Text", "text", text.fit, _text)
+HEX = View("hex", "Hex", "hex", hex_dump.fit, None)
+IMAGE = View("image", "Image", "preview", image_type.fit, None)
+PAGE = View("page", "HTML", "preview", html_sanitizer.fit, None)
+DRAWING = View("drawing", "SVG", "preview", svg_sanitizer.fit, None)
+
+VIEWS = (
+    *(
+        NDJSON,
+        JSON,
+        TREE,
+        XML,
+        HTML,
+        FORM_TABLE,
+        FORM,
+        CSV_TABLE,
+        MULTIPART,
+        JWT,
+        MSGPACK,
+        PROTOBUF,
+        IMAGE,
+        DRAWING,
+        PAGE,
+    ),
+    *map(_code, LANGUAGES),
+    *(TEXT, HEX),
+)
+
+
+def ranked(kind: str, head: bytes) -> list[View]:
+    """The views that can show a body of this media type, best first; text and hex always can."""
+    fits = {view.name: view.fit(kind, head[:HEAD]) for view in VIEWS}
+    return sorted((view for view in VIEWS if fits[view.name] > 0), key=lambda view: -fits[view.name])
+
+
+def _of_lines(kind: str, head: bytes) -> list[View]:
+    """The same for a body among the lines of another, where no table has room."""
+    return [view for view in ranked(kind, head) if view.group != "table"]
+
+
+def best_in(group: Group, views: list[View]) -> View | None:
+    """The best of `views` (as `ranked` gives them) in the group."""
+    return next((view for view in views if view.group == group), None)

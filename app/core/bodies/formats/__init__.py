@@ -1,0 +1,1 @@
+"""One body format per file, with the readers it needs."""

@@ -1,0 +1,99 @@
+"""Text in a language that is known: its lines as they stand, coloured as far as that is quick."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from app.core.bodies.formats.languages import Language
+from app.core.bodies.formats.lexer import lexer, runs
+from app.core.bodies.lines import Kind, Line, LineBuilder
+
+PIECE = 32 * 1024
+"""Characters that are coloured as one; what goes on beyond (a long comment) is taken for something new."""
+SECONDS = 0.25
+"""Of the processor, for one piece: five times what code takes. What takes longer was made to, and goes on plain."""
+SLICE = 0.05
+"""Seconds of the processor after which lines that are ready are given, however few."""
+
+
+class CodeFormatter:
+    """Shows what `TextFormatter` does, with colours."""
+
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, language: Language, seconds: float = SECONDS) -> None:
+        self._language, self._seconds = language, seconds
+        self._lines = LineBuilder()
+        self._text, self._piece, self._at = "", "", 0
+        self._runs: Iterator[tuple[int, Kind]] = iter(())
+        self._final = self._ended = self._plain = False
+        self._waits = True
+        self._spent = 0.0
+
+    def new_formatter(self) -> CodeFormatter:
+        """Another for the same language."""
+        return CodeFormatter(self._language, self._seconds)
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether all that was fed has been given."""
+        return not len(self._lines) and (self._ended or self._waits)
+
+    def feed(self, text: str, final: bool) -> None:
+        """More of the text; `final` with the last of it."""
+        self._text += text
+        self._final = self._final or final
+        self._waits = False
+
+    def take(self, limit: int) -> list[Line]:
+        """The next lines, at most `limit`."""
+        slice_spent = 0.0
+        while not (self._ended or self._waits) and len(self._lines) < limit:
+            if slice_spent > SLICE and len(self._lines):
+                break
+            if self._at >= len(self._piece):
+                self._next_piece()
+                continue
+            began = time.thread_time()
+            end, kind = self._next_run()
+            self._write(kind, self._piece[self._at : end])
+            self._at = end
+            took = time.thread_time() - began
+            slice_spent += took
+            self._spent += took
+            self._plain = self._plain or self._spent > self._seconds
+        return self._lines.take(limit)
+
+    def _next_piece(self) -> None:
+        """Cut at a line's end, or within a line as long as a piece, though never between CR and LF."""
+        text = self._text[:PIECE]
+        end = len(text)
+        if not (self._final and end == len(self._text)):
+            end = text.rfind("\n") + 1 or (end - text.endswith("\r") if end == PIECE else 0)
+        if not end:
+            self._waits, self._ended = True, self._final
+            if self._final and not self._lines.empty:
+                self._lines.end_line()
+            return
+        self._piece, self._at, self._text = text[:end].replace("\r\n", "\n"), 0, self._text[end:]
+        self._spent = 0.0
+        if not self._plain:
+            self._runs = runs(lexer(*self._language.lexer), self._piece)
+
+    def _next_run(self) -> tuple[int, Kind]:
+        if not self._plain:
+            try:
+                return next(self._runs)
+            except Exception:
+                # A lexer is no judge of a body: one that fails, on whatever a sender thought of, leaves it plain.
+                self._plain = True
+        return len(self._piece), "text"
+
+    def _write(self, kind: Kind, text: str) -> None:
+        for number, part in enumerate(text.split("\n")):
+            if number:
+                self._lines.end_line()
+            if part:
+                self._lines.add(kind, part)

@@ -1,0 +1,193 @@
+"""Comma-separated values as rows: found in text that comes in pieces, kept as written, cut into cells on demand."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from email.message import Message
+from itertools import pairwise
+from typing import NamedTuple
+
+from app.core.bodies.decoding.charset import media_type
+from app.core.bodies.formats.languages import UNSAID
+from app.core.bodies.formats.text import fit as text_fit
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+TYPES = frozenset({"text/csv", "application/csv", "text/x-csv", "application/x-csv", "text/comma-separated-values"})
+TAB_TYPES = frozenset({"text/tab-separated-values", "application/tab-separated-values", "text/tsv"})
+ROW_MAX = 1024 * 1024
+"""Maximum characters of a row. Longer rows are cut; a quote that is not closed within this length is plain text."""
+COLUMNS_MAX = 500
+"""Maximum columns; the last one holds the rest of a longer row, as written."""
+_SAMPLE_ROWS = 50
+_NUMBER = re.compile(r"[-+]?[\d.,:/ TZ%$€-]*\d[\d.,:/ TZ%$€-]*")
+_LINE_ENDS = re.compile(r"(?!)()|\r\n?|\n")
+_QUOTED = re.compile(r'"([^"]*+(?:""[^"]*+)*+)"')
+
+
+class Block(NamedTuple):
+    """Whole rows: their text, where each begins and where the last one ends; the most cells that were counted."""
+
+    text: str
+    starts: array[int]
+    columns: int
+
+
+class RowSplitter:
+    """Finds where rows end in text that is fed in pieces. A line end within quotes does not end a row."""
+
+    def __init__(self, delimiter: str) -> None:
+        self.delimiter = delimiter
+        self._rest = ""
+        escaped = re.escape(delimiter)
+        self._ends = re.compile(rf'(?:(?<=[{escaped}\r\n])|\A)"[^"]*+(?:""[^"]*+)*+(?:"|(\Z))|\r\n?|\n')
+
+    def feed(self, text: str, final: bool) -> Block | None:
+        """The rows that end in this piece; `final` marks the last piece."""
+        text = self._rest + text
+        ends = self._ends if '"' in text else _LINE_ENDS
+        starts = array("I", [0])
+        at, length = 0, len(text)
+        while at < length:
+            match = ends.search(text, at)
+            if match is not None and match.group() == "\r" and match.end() == length and not final:
+                match = None  # a line feed may follow
+            elif match is not None and match[1] is not None:
+                if final or length - starts[-1] > ROW_MAX:
+                    at = match.start() + 1  # never closed: plain text
+                    continue
+                match = None
+            elif match is not None and match.group()[0] == '"':
+                at = match.end()
+                continue
+            if match is None:
+                break
+            at = match.end()
+            starts.append(at)
+        while length - starts[-1] > ROW_MAX and not final:
+            starts.append(starts[-1] + ROW_MAX)
+        if final and starts[-1] < length:
+            starts.append(length)
+        self._rest = text[starts[-1] :]
+        if len(starts) == 1:
+            return None
+        return Block(text[: starts[-1]], starts, self._columns(text, starts))
+
+    def _columns(self, text: str, starts: array[int]) -> int:
+        """The most cells in any row. A row is split only if it has quotes and enough delimiters to matter."""
+        columns, quotes = 1, '"' in text
+        for start, end in pairwise(starts):
+            fields = text.count(self.delimiter, start, end) + 1
+            if fields > columns:
+                columns = max(columns, len(cells(text[start:end], self.delimiter)) if quotes else fields)
+        return columns
+
+
+class Rows:
+    """Rows by number."""
+
+    def __init__(self, delimiter: str) -> None:
+        self.delimiter = delimiter
+        self.columns = 0
+        self.characters = 0
+        self._blocks: list[Block] = []
+        self._firsts: list[int] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        """How many there are so far."""
+        return self._count
+
+    def add(self, block: Block) -> None:
+        """Append a block."""
+        self._blocks.append(block)
+        self._firsts.append(self._count)
+        self._count += len(block.starts) - 1
+        self.characters += len(block.text)
+        self.columns = min(max(self.columns, block.columns), COLUMNS_MAX)
+
+    def written(self, number: int) -> str:
+        """A row as it was written, without its line end."""
+        at = bisect_right(self._firsts, number) - 1
+        block, row = self._blocks[at], number - self._firsts[at]
+        return block.text[block.starts[row] : block.starts[row + 1]].rstrip("\r\n")
+
+    def cells(self, number: int) -> list[str]:
+        """May be fewer than `columns`; the last one holds the rest of a longer row."""
+        return cells(self.written(number), self.delimiter, self.columns)
+
+
+def cells(written: str, delimiter: str, most: int = 0) -> list[str]:
+    """The cells of a row, unquoted; the last of `most` holds all that is left, as written."""
+    written = written.rstrip("\r\n")
+    if '"' not in written:
+        return written.split(delimiter, most - 1 if most else -1)
+    found: list[str] = []
+    at = 0
+    while True:
+        if most and len(found) == most - 1 and delimiter in written[at:]:
+            quoted = _QUOTED.match(written, at)
+            if quoted is None or quoted.end() < len(written):
+                return [*found, written[at:]]
+        quoted = _QUOTED.match(written, at)
+        start = quoted.end() if quoted else at
+        end = written.find(delimiter, start)
+        rest = written[start : end if end >= 0 else len(written)]
+        found.append((quoted[1].replace('""', '"') if quoted else "") + rest)
+        if end < 0:
+            return found
+        at = end + 1
+
+
+def delimiter_of(sample: str, content_type: str, *, whole: bool = True) -> str:
+    """The delimiter that gives most rows the same number of cells."""
+    if media_type(content_type) in TAB_TYPES:
+        return "\t"
+    return max(DELIMITERS, key=lambda delimiter: _regular(sample, delimiter, whole))
+
+
+def has_header(rows: Rows, content_type: str) -> bool:
+    """Whether the first row names the columns: as the type says, or because it has names only and the next has not."""
+    declared = _header_parameter(content_type)
+    if declared is not None:
+        return declared == "present"
+    if len(rows) < 2:
+        return False
+    names = rows.cells(0)
+    plain = all(name.strip() and len(name) <= 200 and not _NUMBER.fullmatch(name.strip()) for name in names)
+    return plain and len(set(names)) == len(names) and names != rows.cells(1)
+
+
+def fit(kind: str, head: bytes) -> float:
+    """Certain by type; offered for any text whose lines have the same number of cells."""
+    if text_fit("", head) < 0.5 or head.lstrip()[:1] in (b"{", b"[", b"<"):
+        return 0.0
+    if kind in TYPES or kind in TAB_TYPES:
+        return 0.97
+    if kind not in UNSAID:
+        return 0.0
+    sample = head.decode("utf-8", "replace")
+    share, columns = max((_regular(sample, delimiter, False) for delimiter in DELIMITERS), default=(0.0, 0))
+    return 0.3 if share == 1.0 and columns >= 3 and sample.count("\n") >= 2 else 0.0
+
+
+def _regular(sample: str, delimiter: str, whole: bool) -> tuple[float, int]:
+    """The share of rows with the most usual number of cells, and that number; nothing where there is but one."""
+    block = RowSplitter(delimiter).feed(sample, whole)
+    rows = Rows(delimiter)
+    if block is None:
+        return 0.0, 0
+    rows.add(block)
+    counts = Counter(len(cells(rows.written(at), delimiter)) for at in range(min(len(rows), _SAMPLE_ROWS)))
+    columns, times = counts.most_common(1)[0]
+    return (times / counts.total(), columns) if columns > 1 else (0.0, 0)
+
+
+def _header_parameter(content_type: str) -> str | None:
+    """`present` or `absent`, as RFC 4180 has it."""
+    message = Message()
+    message["Content-Type"] = content_type.replace("\r", " ").replace("\n", " ")
+    value = message.get_param("header")
+    return value.lower() if isinstance(value, str) and value.lower() in ("present", "absent") else None

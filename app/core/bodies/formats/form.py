@@ -1,0 +1,194 @@
+"""Form fields (x-www-form-urlencoded) as names and values, decoded; a value that is JSON is laid out below."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.core.bodies.decoding.charset import declared_codec
+from app.core.bodies.formats.json import JsonFormatter
+from app.core.bodies.lines import Kind, Line, LineBuilder
+
+FIELD_MAX = 64 * 1024
+"""Characters of a field (as sent) that are waited for; the value of a longer one is shown as it comes."""
+INDENT = 2
+NAMED = "application/x-www-form-urlencoded"
+
+_ESCAPES = re.compile(r"((?:%[0-9A-Fa-f]{2})+)")
+_TAIL = re.compile(r"(?:%[0-9A-Fa-f]{2}){0,4}(?:%[0-9A-Fa-f]?)?\Z")
+_CONTINUES = re.compile(r"%[89abAB]")
+_STRAY = re.compile("([\udc80-\udcff]+)")
+_LIKELY = re.compile(rb"[\w.%+\[\]-]+=[^\s&=]*(?:&[\w.%+\[\]-]+=[^\s&=]*)+\Z")
+
+
+class FormFormatter:
+    """Fields in order, the same name as often as it was sent. What is no text once decoded stays as it was sent."""
+
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, content_type: str) -> None:
+        self._codec = escape_codec(content_type)
+        self._lines = LineBuilder()
+        self._text, self._at = "", 0
+        self._final = self._ended = False
+        self._waits = True
+        # Of a field that is too long to wait for: whether its name has ended, and what its value goes into.
+        self._long = self._in_value = False
+        self._nested: JsonFormatter | None = None
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether more text is needed to say more."""
+        return not len(self._lines) and (self._ended or self._waits)
+
+    def feed(self, text: str, final: bool) -> None:
+        """More of the text; `final` with the last of it."""
+        self._text = self._text[self._at :] + text
+        self._at = 0
+        self._final = self._final or final
+        self._waits = False
+
+    def take(self, limit: int) -> list[Line]:
+        """The next lines, at most `limit`."""
+        while not self._ended and len(self._lines) < limit:
+            if self._nested is not None and not self._nested.needs_input:
+                self._add_nested(self._nested, limit)
+            elif not self._step():
+                self._waits = True
+                break
+        return self._lines.take(limit)
+
+    def _step(self) -> bool:
+        """Handle one field, or a piece of a long one; False when more text is needed, or none is left."""
+        if self._at >= len(self._text) and not self._long:
+            self._ended = self._final
+            return False
+        end = self._text.find("&", self._at)
+        whole = end >= 0 or self._final
+        if not self._long and not whole and len(self._text) - self._at < FIELD_MAX:
+            return False
+        stop = end if end >= 0 else len(self._text)
+        if not whole:
+            stop = self._cut()
+        piece = self._text[self._at : stop]
+        if not piece and not whole:
+            return False
+        self._at = stop + (end >= 0)
+        if self._long or not whole:
+            self._piece(piece, whole)
+        elif piece:
+            self._field(piece)
+        return True
+
+    def _cut(self) -> int:
+        """The end of what can be decoded before more comes: no escape, nor a character of several, is cut apart."""
+        tail = _TAIL.search(self._text, max(self._at, len(self._text) - 14))
+        stop = tail.start() if tail else len(self._text)
+        for _ in range(3):
+            if stop - 3 >= self._at and _CONTINUES.match(self._text, stop):
+                stop -= 3
+        return stop
+
+    def _field(self, field: str) -> None:
+        """A field that is there as a whole."""
+        name, equals, value = field.partition("=")
+        self._write("key", name)
+        if equals and not self._json(value):
+            runs = list(_decoded(self._codec, "string", value))
+            if any("\n" in text for _, text in runs):
+                self._lines.add("punctuation", " =")
+                self._lines.end_line(INDENT)
+            else:
+                self._lines.add("punctuation", " = " if value else " =")
+            self._write("string", value)
+        self._lines.end_line()
+
+    def _json(self, value: str) -> bool:
+        """Lay the value out if it is JSON, and not a number or the like, which would gain nothing."""
+        text = "".join(text for _, text in _decoded(self._codec, "string", value))
+        if not text.lstrip().startswith(("{", "[")):
+            return False
+        nested = JsonFormatter()
+        nested.feed(text, True)
+        lines: list[Line] = []
+        while not nested.needs_input:
+            lines += nested.take(1_000)
+        if nested.error:
+            return False
+        self._lines.add("punctuation", " =")
+        for line in lines:
+            self._lines.add_line(line, INDENT)
+        return True
+
+    def _piece(self, piece: str, last: bool) -> None:
+        """A piece of a field that is too long to wait for."""
+        self._long = True
+        if not self._in_value:
+            name, equals, piece = piece.partition("=")
+            self._write("key", name)
+            if equals:
+                self._in_value = True
+                self._lines.add("punctuation", " =")
+                if piece[:3].upper().startswith(("%7B", "%5B", "{", "[")):
+                    self._nested = JsonFormatter()
+                else:
+                    self._lines.end_line(INDENT)
+        if self._nested is not None:
+            self._nested.feed("".join(text for _, text in _decoded(self._codec, "string", piece)), last)
+        elif self._in_value:
+            self._write("string", piece)
+        if last:
+            self._long = self._in_value = False
+            if self._nested is None:
+                self._lines.end_line()
+
+    def _add_nested(self, nested: JsonFormatter, limit: int) -> None:
+        for line in nested.take(limit):
+            self._lines.add_line(line, INDENT)
+        if nested.needs_input and not self._long:
+            self._nested = None
+            self._lines.end_line()
+
+    def _write(self, kind: Kind, raw: str) -> None:
+        for found, text in _decoded(self._codec, kind, raw):
+            for at, part in enumerate(text.split("\n") if kind == "string" else [text]):
+                if at:
+                    self._lines.end_line(INDENT)
+                self._lines.add(found, part.removesuffix("\r") if kind == "string" else part)
+
+
+def escape_codec(content_type: str) -> str:
+    """What the escapes of a form of this type stand for."""
+    codec = declared_codec(content_type)
+    # A charset whose letters are no ASCII cannot be that.
+    return codec if codec and b"a".decode(codec, "replace") == "a" else "utf-8"
+
+
+def decoded_text(raw: str, codec: str) -> str:
+    """A name or value; what stands for no character in it stays as it was sent."""
+    return "".join(text for _, text in _decoded(codec, "text", raw)) if "%" in raw else raw.replace("+", " ")
+
+
+def _decoded(codec: str, kind: Kind, raw: str) -> Iterator[tuple[Kind, str]]:
+    """As (kind, text); what stands for no character is `control`."""
+    for number, part in enumerate(_ESCAPES.split(raw.replace("+", " "))):
+        if not number % 2:
+            yield kind, part
+            continue
+        digits = part.replace("%", "")
+        for stray, text in enumerate(_STRAY.split(bytes.fromhex(digits).decode(codec, "surrogateescape"))):
+            if not stray % 2:
+                yield kind, text
+            else:
+                shown = "".join(f"%{ord(ch) - 0xDC00:02X}" for ch in text)
+                yield "control", shown.lower() if digits.lower() == digits else shown
+
+
+def fit(media_type: str, head: bytes) -> float:
+    """Sure where type and text agree; likely where the whole beginning of a text has the form of fields."""
+    if media_type == NAMED:
+        return 1.0 if b"=" in head and head[:1] not in b'{[<"' and head[:1].strip() else 0.45
+    if media_type in ("", "text/plain", "application/octet-stream"):
+        return 0.7 if _LIKELY.match(head) else 0.0
+    return 0.0

@@ -1,0 +1,62 @@
+"""HTML as it is sent: elements that need no end, scripts and styles as they stand, nothing loaded and nothing run."""
+
+from __future__ import annotations
+
+import re
+
+from app.core.bodies.formats.markup import MarkupFormatter
+from app.core.bodies.formats.markup_dialect import Dialect
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PARAGRAPH_ENDS = _names(
+    "address article aside blockquote details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav"
+    " ol p pre section table ul"
+)
+_HTML = Dialect(
+    strict=False,
+    folds_case=True,
+    instruction_end=">",
+    void=_names("area base br col embed hr img input link meta param source track wbr"),
+    raw=_names("script style textarea"),
+    verbatim=_names("script style textarea pre"),
+    inline=_names(
+        "a abbr acronym b bdi bdo big br button cite code del dfn em font i img input ins kbd label mark q s samp"
+        " select small span strike strong sub sup time tt u var wbr"
+    ),
+    closes={
+        **{name: frozenset({"p"}) for name in _PARAGRAPH_ENDS},
+        "li": _names("li"),
+        "dt": _names("dt dd"),
+        "dd": _names("dt dd"),
+        "td": _names("td th"),
+        "th": _names("td th"),
+        "tr": _names("td th tr"),
+        "tbody": _names("td th tr thead tbody"),
+        "tfoot": _names("td th tr tbody"),
+        "option": _names("option"),
+    },
+)
+# A comment ends at its first end: if it could go on to a later one, n comments would be tried in 2^n ways.
+_BEGINS = re.compile(rb"(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+
+
+def formatter() -> MarkupFormatter:
+    """A new one."""
+    return MarkupFormatter(_HTML)
+
+
+def begins(start: bytes) -> bool:
+    """Whether a text that begins so is HTML, whatever it is called."""
+    return _BEGINS.match(start) is not None
+
+
+def fit(media_type: str, head: bytes) -> float:
+    """Sure where type and text agree; likely where the text says so."""
+    start = head.replace(b"\0", b"").lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe")
+    if media_type == "text/html":
+        return 1.0 if b"<" in start else 0.45
+    return 0.96 if begins(start) else 0.0

@@ -1,0 +1,241 @@
+"""JSON indented token by token: numbers, names, order, duplicates and escapes stay as they were written."""
+
+from __future__ import annotations
+
+from app.core.bodies.formats.json_tokens import STRING_REST, TOKEN, UNFINISHED, UNFINISHED_ESCAPE, WORDS, Expect
+from app.core.bodies.formats.text import TextFormatter
+from app.core.bodies.formatter import Place
+from app.core.bodies.lines import Kind, Line, LineBuilder
+
+INDENT = 2
+DEEPEST_INDENT = 40
+"""Levels that are still indented; nesting itself has no bound."""
+
+_STREAMS = {
+    f"{group}/{name}"
+    for group in ("application", "text")
+    for name in ("x-ndjson", "ndjson", "jsonl", "x-jsonl", "jsonlines", "x-jsonlines", "json-seq", "json-lines")
+}
+_CLOSES = {"[": "]", "{": "}"}
+
+
+class JsonFormatter:
+    """Re-indents as text comes in. On what is no JSON it says where, and gives the rest as it stands."""
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, *, many: bool = False) -> None:
+        self.error: str | None = None
+        self.place: Place | None = None
+        self._many = many
+        self._lines = LineBuilder()
+        self._text, self._at = "", 0
+        self._final = self._ended = False
+        self._waits = True
+        self._stack: list[str] = []
+        self._expect = Expect.VALUE
+        self._open: Kind | None = None
+        self._line, self._column = 1, 1
+        # White space just passed: it belongs to what is shown as it stands.
+        self._gap = ""
+        self._raw: TextFormatter | None = None
+        self._resumed = False
+
+    def resume(self, stack: str, within: Kind | None) -> None:
+        """Begin in the middle of a text: after a comma with these brackets open, or `within` a name or string."""
+        self._stack = list(stack)
+        self._open, self._resumed = within, True
+        self._expect = Expect.KEY if stack.endswith("{") else Expect.VALUE
+        if within is None:
+            self._lines.begin_line(self._indent())
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether more text is needed to say more."""
+        if self._raw is not None:
+            return self._raw.needs_input
+        return not len(self._lines) and (self._ended or self._waits)
+
+    def feed(self, text: str, final: bool) -> None:
+        """More of the text; `final` with the last of it."""
+        if self._raw is not None:
+            self._raw.feed(text, final)
+            return
+        self._text = self._text[self._at :] + text
+        self._at = 0
+        self._final = self._final or final
+        self._waits = False
+
+    def take(self, limit: int) -> list[Line]:
+        """The next lines, at most `limit`."""
+        while self._raw is None and not self._ended and len(self._lines) < limit:
+            if not self._step():
+                self._waits = True
+                break
+        return self._lines.take(limit) if self._raw is None else self._raw.take(limit)
+
+    def _step(self) -> bool:
+        """Handle one token; False when more text is needed, or the end or an error was met."""
+        if self._at >= len(self._text):
+            return self._end_of_text()
+        if self._open:
+            return self._go_on_with_string(self._open)
+        match = TOKEN.match(self._text, self._at)
+        if match is None or match.lastgroup is None:
+            return self._no_token()
+        kind, token = match.lastgroup, match.group()
+        if kind in ("number", "literal") and match.end() == len(self._text) and not self._final:
+            return False
+        wrong = self._accept(kind, token)
+        if wrong:
+            return self._fail(wrong)
+        self._advance(token)
+        self._gap = token if kind == "space" else ""
+        return True
+
+    def _no_token(self) -> bool:
+        if not self._final and len(self._text) - self._at < 400 and UNFINISHED.match(self._text, self._at):
+            return False
+        return self._fail(f"{WORDS[self._expect]} was expected")
+
+    def _accept(self, kind: str, token: str) -> str | None:
+        """Write the token if it may stand here; else say what was expected."""
+        if kind == "space":
+            return None
+        if kind == "punctuation":
+            return self._punctuation(token)
+        if self._expect is Expect.NOTHING and self._many:
+            self._lines.end_line()
+            self._expect = Expect.VALUE
+        if self._expect in (Expect.KEY, Expect.KEY_OR_END):
+            if kind not in ("string", "open"):
+                return f"{WORDS[self._expect]} was expected"
+            self._begin_item()
+            self._string("key", token, kind == "open")
+            return None
+        if self._expect not in (Expect.VALUE, Expect.VALUE_OR_END):
+            return f"{WORDS[self._expect]} was expected"
+        self._begin_item()
+        if kind in ("string", "open"):
+            self._string("string", token, kind == "open")
+        else:
+            self._lines.add("number" if kind == "number" else "literal", token)
+            self._after_value()
+        return None
+
+    def _punctuation(self, token: str) -> str | None:
+        if token in "[{":
+            if self._expect is Expect.NOTHING and self._many:
+                self._lines.end_line()
+                self._expect = Expect.VALUE
+            if self._expect not in (Expect.VALUE, Expect.VALUE_OR_END):
+                return f"{WORDS[self._expect]} was expected"
+            self._begin_item()
+            self._lines.add("punctuation", token)
+            self._stack.append(token)
+            self._expect = Expect.VALUE_OR_END if token == "[" else Expect.KEY_OR_END
+            return None
+        if token == ":" and self._expect is Expect.COLON:
+            self._lines.add("punctuation", ": ")
+            self._expect = Expect.VALUE
+            return None
+        if token == "," and self._expect is Expect.COMMA_OR_END:
+            self._lines.add("punctuation", ",")
+            self._lines.end_line(self._indent())
+            self._expect = Expect.VALUE if self._stack[-1] == "[" else Expect.KEY
+            return None
+        return self._close(token)
+
+    def _close(self, token: str) -> str | None:
+        empty = self._expect in (Expect.VALUE_OR_END, Expect.KEY_OR_END)
+        if not (empty or self._expect is Expect.COMMA_OR_END) or _CLOSES[self._stack[-1]] != token:
+            return f"{WORDS[self._expect]} was expected"
+        self._stack.pop()
+        if not empty:
+            self._lines.end_line(self._indent())
+        self._lines.add("punctuation", token)
+        self._after_value()
+        return None
+
+    def _begin_item(self) -> None:
+        """The first item of a list or object stands on a line of its own."""
+        if self._expect in (Expect.VALUE_OR_END, Expect.KEY_OR_END):
+            self._lines.end_line(self._indent())
+
+    def _string(self, kind: Kind, token: str, unfinished: bool) -> None:
+        self._lines.add(kind, token)
+        if unfinished:
+            self._open = kind
+        else:
+            self._after_string(kind)
+
+    def _go_on_with_string(self, kind: Kind) -> bool:
+        match = STRING_REST.match(self._text, self._at)
+        assert match is not None  # it matches nothing as well
+        rest = match.group()
+        self._lines.add(kind, rest)
+        self._advance(rest)
+        if self._text.startswith('"', self._at):
+            self._lines.add(kind, '"')
+            self._advance('"')
+            self._open = None
+            self._after_string(kind)
+            return True
+        if self._at < len(self._text) and (self._final or not UNFINISHED_ESCAPE.match(self._text, self._at)):
+            unknown = self._text.startswith("\\", self._at)
+            return self._fail("an escape that JSON does not know" if unknown else "a control character in a string")
+        return self._end_of_text() if self._final else False
+
+    def _after_string(self, kind: Kind) -> None:
+        if kind == "key":
+            self._expect = Expect.COLON
+        else:
+            self._after_value()
+
+    def _after_value(self) -> None:
+        self._expect = Expect.COMMA_OR_END if self._stack else Expect.NOTHING
+
+    def _end_of_text(self) -> bool:
+        if not self._final:
+            return False
+        if self._open or self._expect is not Expect.NOTHING:
+            return self._fail("a string is not closed" if self._open else "the text ends too early")
+        self._ended = True
+        self._lines.end_line()
+        return False
+
+    def _fail(self, why: str) -> bool:
+        """Remember what is wrong, and let the rest through as text on the line begun."""
+        # Of a text that was begun in its middle nobody knows the line.
+        self.place = None if self._resumed else (self._line, self._column)
+        place = "" if self._resumed else f" at line {self._line:,}, column {self._column:,}"
+        self.error = f"Not valid JSON{place}: {why}."
+        self._raw = TextFormatter(self._lines)
+        self._raw.feed(self._gap + self._text[self._at :], self._final)
+        self._text = ""
+        return False
+
+    def _advance(self, token: str) -> None:
+        self._at += len(token)
+        breaks = token.count("\n")
+        if breaks:
+            self._line += breaks
+            self._column = len(token) - token.rfind("\n")
+        else:
+            self._column += len(token)
+
+    def _indent(self) -> int:
+        return INDENT * min(len(self._stack), DEEPEST_INDENT)
+
+
+def is_stream(media_type: str) -> bool:
+    """Whether the type stands for several JSON values one after the other."""
+    return media_type in _STREAMS
+
+
+def fit(media_type: str, head: bytes) -> float:
+    """Sure where type and first character agree; likely where the first character of any text says so."""
+    start = head.lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe\0")[:1]
+    if media_type.endswith(("/json", "+json")):
+        return 1.0 if start and start in b'{["-0123456789tfn' else 0.55
+    return 0.9 if start and start in b"{[" else 0.0

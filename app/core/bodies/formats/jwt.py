@@ -1,0 +1,131 @@
+"""JSON Web Tokens found in text and taken apart. Nothing is ever verified: who reads is told so."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+
+from app.core.clock import EPOCH
+from app.core.text import count_of
+
+TOKEN_MAX = 64 * 1024
+"""Characters of a token; a longer one is none."""
+TOKENS_MAX = 20
+"""Tokens of one request that are told of."""
+TIMES = {"exp": ("expires", "expired"), "nbf": ("is valid from", "was valid from"), "iat": ("issued", "issued")}
+_PART = "[A-Za-z0-9_-]"
+TOKEN = re.compile(rf"(?<![A-Za-z0-9_.-])e[wy]{_PART}+\.{_PART}*\.{_PART}*(?:\.{_PART}*\.{_PART}*)?(?![A-Za-z0-9_.-])")
+"""A token begins with the Base64 of a brace and of what may follow it."""
+
+
+@dataclass(frozen=True)
+class JwtToken:
+    """One token. `header` and `payload` are their JSON as it was sent; an encrypted one has no payload to read."""
+
+    text: str
+    header: bytes
+    payload: bytes | None
+    encrypted: bool = False
+
+    @property
+    def claims(self) -> dict[str, object]:
+        """The payload's claims; none where it is no JSON object."""
+        return _object(self.payload) or {}
+
+    @property
+    def algorithm(self) -> str:
+        """What the token says it is signed or encrypted with."""
+        return str((_object(self.header) or {}).get("alg", ""))
+
+
+def tokens(text: str) -> list[JwtToken]:
+    """The tokens in a text, each once, in order."""
+    found: dict[str, JwtToken] = {}
+    for match in TOKEN.finditer(text):
+        token = parsed(match.group())
+        if token is not None:
+            found.setdefault(token.text, token)
+        if len(found) == TOKENS_MAX:
+            break
+    return list(found.values())
+
+
+def parsed(text: str) -> JwtToken | None:
+    """The token that `text` is, from its first character to its last; None when it is none."""
+    parts = text.split(".")
+    if len(parts) not in (3, 5) or len(text) > TOKEN_MAX:
+        return None
+    header = _decoded(parts[0])
+    names = _object(header)
+    if header is None or not names or "alg" not in names or (len(parts) == 5) != ("enc" in names):
+        return None
+    if len(parts) == 5:
+        return JwtToken(text, header, None, encrypted=True)
+    payload = _decoded(parts[1])
+    return None if payload is None else JwtToken(text, header, payload)
+
+
+def times(claims: dict[str, object], arrived_us: int | None) -> Iterator[tuple[str, str]]:
+    """Claim and when that is, in words, against the moment the request arrived."""
+    for name, words in TIMES.items():
+        value = claims.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        try:
+            moment = EPOCH + timedelta(seconds=value)
+        except (OverflowError, ValueError):
+            continue
+        text = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+        if arrived_us is not None:
+            text = f"{text}: {_relation(words, round(value * 1_000_000) - arrived_us)}"
+        yield name, text
+
+
+def apart(us: int) -> str:
+    """How far two moments are apart, in the largest unit: `3 hours`, `2 days`, `45 seconds`."""
+    seconds = abs(us) // 1_000_000
+    for span, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= span:
+            return count_of(seconds // span, unit)
+    return count_of(seconds, "second")
+
+
+def _relation(words: tuple[str, str], us: int) -> str:
+    when = "after" if us > 0 else "before"
+    if abs(us) < 1_000_000:
+        return f"{words[0]} as it arrived"
+    return f"{words[0] if us > 0 else words[1]} {apart(us)} {when} it arrived"
+
+
+def _decoded(part: str) -> bytes | None:
+    if len(part) % 4 == 1:
+        return None
+    try:
+        return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _object(data: bytes | None) -> dict[str, object] | None:
+    if data is None:
+        return None
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def found_in(places: Iterable[tuple[str, str]]) -> list[tuple[str, JwtToken]]:
+    """Tokens of a request by where they stand first: `places` are words for a place and the text there."""
+    seen: dict[str, tuple[str, JwtToken]] = {}
+    for place, text in places:
+        for token in tokens(text):
+            seen.setdefault(token.text, (place, token))
+    return list(seen.values())[:TOKENS_MAX]

@@ -1,0 +1,152 @@
+"""The languages that text is coloured in: by which types, endings of file names and first characters each is known."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from app.core.bodies.formats import text
+
+UNSAID = frozenset({"", "text/plain", "application/octet-stream"})
+"""Types that name no language."""
+
+
+_OFTEN_JSON = frozenset({"javascript", "yaml"})
+"""JSON is sent under these types as well; the others may begin with a bracket that is none of JSON's."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """`lexer` is a module and the class in it that cuts the language into tokens. `begins` is for bodies of no type."""
+
+    name: str
+    title: str
+    lexer: tuple[str, str]
+    types: frozenset[str]
+    endings: frozenset[str]
+    begins: re.Pattern[bytes] | None = None
+
+    def fit(self, media_type: str, head: bytes) -> float:
+        """Sure by type, unless what begins like JSON may be that; likely where the first characters tell."""
+        if text.fit("", head) < 0.5:
+            return 0.0
+        if media_type in self.types:
+            return 0.85 if self.name in _OFTEN_JSON else 0.95
+        return 0.92 if media_type in UNSAID and self.begins and self.begins.match(head) else 0.0
+
+
+def _language(
+    name: str, title: str, lexer: str, *, types: str = "", endings: str = "", begins: bytes | None = None
+) -> Language:
+    module, _, cls = lexer.rpartition(".")
+    named = {kind if "/" in kind else f"{group}/{kind}" for kind in types.split() for group in ("text", "application")}
+    pattern = re.compile(begins) if begins else None
+    return Language(name, title, (module, cls), frozenset(named), frozenset(endings.split()), pattern)
+
+
+LANGUAGES = (
+    _language(
+        "javascript",
+        "JavaScript",
+        "pygments.lexers.javascript.JavascriptLexer",
+        types="javascript x-javascript ecmascript",
+        endings="js mjs cjs jsx",
+        begins=rb"#![^\r\n]*\bnode\b",
+    ),
+    _language(
+        "typescript",
+        "TypeScript",
+        "pygments.lexers.javascript.TypeScriptLexer",
+        types="typescript x-typescript",
+        endings="ts tsx",
+    ),
+    _language("css", "CSS", "pygments.lexers.css.CssLexer", types="css", endings="css"),
+    _language(
+        "yaml",
+        "YAML",
+        "pygments.lexers.data.YamlLexer",
+        types="yaml x-yaml vnd.yaml",
+        endings="yaml yml",
+        begins=rb"%YAML |---[ \t]*\r?\n[\w\"'-]",
+    ),
+    _language("toml", "TOML", "pygments.lexers.configs.TOMLLexer", types="toml x-toml", endings="toml"),
+    _language(
+        "ini",
+        "INI",
+        "pygments.lexers.configs.IniLexer",
+        types="x-ini ini",
+        endings="ini cfg conf editorconfig",
+        begins=rb"\[[^\]\r\n,\"]+\][ \t]*\r?\n[\w.-]+[ \t]*=",
+    ),
+    _language(
+        "properties",
+        "Properties",
+        "pygments.lexers.configs.PropertiesLexer",
+        types="x-java-properties",
+        endings="properties env",
+    ),
+    _language(
+        "graphql",
+        "GraphQL",
+        "pygments.lexers.graphql.GraphQLLexer",
+        types="graphql",
+        endings="graphql gql",
+        begins=rb"\s*(?:query|mutation|subscription|fragment)\b[^{}]*\{",
+    ),
+    _language(
+        "sql",
+        "SQL",
+        "pygments.lexers.sql.SqlLexer",
+        types="sql x-sql",
+        endings="sql",
+        begins=rb"(?:\s|--[^\n]*\n)*(?:SELECT\b[^;]+\bFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\S+\s+SET|DELETE\s+FROM)\b",
+    ),
+    _language(
+        "markdown", "Markdown", "pygments.lexers.markup.MarkdownLexer", types="markdown x-markdown", endings="md"
+    ),
+    _language(
+        "python",
+        "Python",
+        "pygments.lexers.python.PythonLexer",
+        types="x-python x-script.python",
+        endings="py pyi",
+        begins=rb"#![^\r\n]*\bpython",
+    ),
+    _language(
+        "shell",
+        "Shell",
+        "pygments.lexers.shell.BashLexer",
+        types="x-sh x-shellscript x-bash",
+        endings="sh bash",
+        begins=rb"#![^\r\n]*\b(?:ba|da|k|z)?sh\b",
+    ),
+    _language(
+        "diff",
+        "Diff",
+        "pygments.lexers.diff.DiffLexer",
+        types="x-diff x-patch",
+        endings="diff patch",
+        begins=rb"diff --git |--- [^\r\n]+\r?\n\+\+\+ ",
+    ),
+    _language(
+        "csv", "CSV", "app.core.bodies.formats.csv_lexer.CsvLexer", types="csv tab-separated-values", endings="csv tsv"
+    ),
+)
+
+_BY_ENDING = {
+    ending: f"text/{min(kind.partition('/')[2] for kind in each.types)}"
+    for each in LANGUAGES
+    for ending in each.endings
+}
+# A table of its own, not the system's: a body looks the same wherever it is looked at.
+_TYPES = mimetypes.MimeTypes(filenames=())
+
+
+def type_of(media_type: str, file_name: str | None) -> str:
+    """The type that a part is of: what it says, or if that says nothing what its file's name ends in."""
+    if media_type not in UNSAID or not file_name:
+        return media_type
+    ending = PurePosixPath(file_name[-200:]).suffix[1:].lower()
+    return _BY_ENDING.get(ending) or _TYPES.guess_type(f"x.{ending}")[0] or media_type

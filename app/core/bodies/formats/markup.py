@@ -1,0 +1,233 @@
+"""Markup (XML, HTML) indented tag by tag as it comes in: nothing expanded, nothing fetched, only spaces changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from app.core.bodies.formats.markup_dialect import Dialect
+from app.core.bodies.formats.markup_layout import SPACE, SPACES
+from app.core.bodies.formats.markup_spans import SpanScanner
+from app.core.bodies.lines import Kind, Line
+
+STEPS = 10_000
+"""Tags, texts, attributes and the like that are handled at a time."""
+NAME_MAX = 1_000
+"""Characters of a name that are waited for; the rest of a longer one is shown as if it were an attribute."""
+TEXT_MAX = 4_096
+"""Characters of text that are waited for, to see whether it fits beside its tag."""
+
+_NAME = re.compile(rf"[^{SPACE}/><]+")
+_BEGINS_NAME = re.compile(r"[A-Za-z_:\u0080-\U0010ffff]")
+_WORD = re.compile(rf"[^{SPACE}=>\"'/<]+")
+_VALUE = re.compile(rf"[^{SPACE}>]+")
+_UNFINISHED = re.compile(r"(?:\r|&[#\w:.-]{0,64})\Z")
+_BARE_AMPERSAND = re.compile(r"&(?!#[0-9]+;|#x[0-9a-fA-F]+;|[A-Za-z_:\u0080-\U0010ffff][\w:.-]*;)")
+_LONGEST_OPENING = len("<![CDATA[")
+
+
+class MarkupFormatter(SpanScanner):
+    """Never fails: what is not well-formed is shown where it stands, and `notes` tell the first such place."""
+
+    error: str | None = None
+
+    def __init__(self, dialect: Dialect) -> None:
+        super().__init__(dialect)
+        self._ended = False
+        self._running = self._rooted = False
+        self._name, self._closing = "", False
+        self._space = self._equals = self._bare = False
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether names of open elements are all there is to know in the middle of a text."""
+        return self._dialect.strict
+
+    def resume(self, names: Sequence[str]) -> None:
+        """Begin in the middle of a text, at a start tag within these elements."""
+        self._rooted = self.resumed = True
+        self._flow.resume(names)
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether more text is needed to say more."""
+        return not len(self._flow.lines) and (self._ended or self._waits)
+
+    def take(self, limit: int) -> list[Line]:
+        """The next lines, at most `limit`; fewer, or none yet, where lines are long and made of much."""
+        steps = 0
+        while not self._ended and len(self._flow.lines) < limit and steps < STEPS:
+            steps += 1
+            if self._at < len(self._text):
+                if self._step():
+                    continue
+            elif self._final:
+                self._finish()
+            self._waits = True
+            break
+        return self._flow.lines.take(limit)
+
+    def _finish(self) -> None:
+        if self._within:
+            self._fault(f"the text ends within {self._within}")
+        elif self._dialect.strict and self._flow.top is not None:
+            self._fault(f"the text ends before </{self._flow.top[:40]}>")
+        elif self._dialect.strict and not self._rooted:
+            self._fault("there is no element")
+        self._flow.finish()
+        self._ended = True
+
+    def _content(self) -> bool:
+        """Text, up to what begins with <."""
+        if self._text.startswith("<", self._at):
+            return self._markup()
+        end = self._text.find("<", self._at)
+        whole = end >= 0 or self._final
+        if end < 0:
+            end = len(self._text)
+        if not whole:
+            if not self._running and end - self._at < TEXT_MAX:
+                return False
+            unfinished = _UNFINISHED.search(self._text, max(self._at, end - 70))
+            end = unfinished.start() if unfinished else end
+        elif end == len(self._text) - 1 and not self._final:
+            return False
+        if self._flow.is_verbatim and (stop := self._one_step(end)) < end:
+            end, whole = stop, False
+        if end == self._at:
+            return False
+        piece = self._text[self._at : end]
+        if self._dialect.strict:
+            self._check_text(piece)
+        self._flow.text(piece, first=not self._running, whole=whole, fills=self._text.startswith("</", end))
+        self._running = not whole
+        self._advance(piece)
+        return True
+
+    def _check_text(self, piece: str) -> None:
+        bare = _BARE_AMPERSAND.search(piece)
+        if bare:
+            self._fault("an & that begins no entity", piece[: bare.start()])
+        if not self._flow.depth and piece.strip(SPACE + "\ufeff"):
+            self._fault("text outside the root element")
+
+    def _markup(self) -> bool:
+        """What begins with <."""
+        text, at = self._text, self._at
+        if len(text) - at < _LONGEST_OPENING and not self._final and ">" not in text[at:]:
+            return False
+        if text.startswith("<!--", at):
+            return self._begin_span("<!--", "-->", "punctuation", "a comment")
+        if text.startswith("<![CDATA[", at):
+            return self._begin_span("<![CDATA[", "]]>", "text", "a CDATA section", inline=True)
+        if text.startswith("<!", at):
+            return self._begin_declaration()
+        if text.startswith("<?", at):
+            return self._begin_span("<?", self._dialect.instruction_end, "literal", "an instruction")
+        closing = text.startswith("</", at)
+        begin = at + 1 + closing
+        if not _BEGINS_NAME.match(text, begin):
+            if self._dialect.strict:
+                self._fault("a < that begins no tag")
+            self._flow.text("<", first=True, whole=True)
+            self._advance("<")
+            return True
+        match = _NAME.match(text, begin)
+        if match is None or (match.end() == len(text) and not self._final and len(match.group()) < NAME_MAX):
+            return False
+        self._begin_tag(match.group(), closing)
+        return True
+
+    def _begin_tag(self, written: str, closing: bool) -> None:
+        name = written.lower() if self._dialect.folds_case else written
+        kind: Kind = "key"
+        if closing and self._flow.is_open(name):
+            unclosed = self._flow.begin_end(name)
+            if unclosed and self._dialect.strict:
+                self._fault(f"</{name[:40]}> closes what is not the innermost element")
+        elif closing:
+            self._flow.begin(inline=True)
+            if self._dialect.strict:
+                self._fault(f"</{name[:40]}> closes nothing")
+                kind = "control"
+        else:
+            while self._flow.top in self._dialect.closes.get(name, ()):
+                self._flow.drop()
+            if self._dialect.strict and not self._flow.depth and self._rooted:
+                self._fault("a second root element")
+            self._rooted = True
+            self._flow.begin(inline=name in self._dialect.inline)
+        opening = "</" if closing else "<"
+        self._flow.write("punctuation", opening)
+        self._flow.write(kind, written)
+        self._advance(opening + written)
+        self._name, self._closing, self._step, self._within = name, closing, self._tag, "a tag"
+        self._space = self._equals = self._bare = False
+
+    def _tag(self) -> bool:
+        """Between the name of a tag and its end."""
+        text, at = self._text, self._at
+        spaces = SPACES.match(text, at)
+        if spaces:
+            self._space = True
+            self._advance(spaces.group())
+            return True
+        first = text[at]
+        if first == "/" and at + 1 == len(text) and not self._final:
+            return False
+        if first == ">" or text.startswith("/>", at):
+            return self._end_tag(">" if first == ">" else "/>")
+        if first == "<" and self._dialect.strict:
+            self._fault("a < within a tag")
+            return self._end_tag("")
+        if first == "=":
+            self._flow.write("punctuation", "=")
+            self._equals, self._bare, self._space = True, False, False
+            self._advance("=")
+            return True
+        if first in "\"'" and self._equals:
+            self._flow.write("string", first)
+            self._until, self._step, self._within = first, self._value, "an attribute's value"
+            self._advance(first)
+            return True
+        return self._word(first)
+
+    def _word(self, first: str) -> bool:
+        """A name, or a value without quotes."""
+        match = (_VALUE if self._equals else _WORD).match(self._text, self._at)
+        word = match.group() if match else first
+        unfinished = self._at + len(word) == len(self._text) and not self._final
+        if unfinished and len(word) < NAME_MAX:
+            return False
+        if self._dialect.strict and (self._equals or self._bare):
+            self._fault("a value without quotes" if self._equals else "an attribute without a value")
+        self._flow.write("text", " " if self._space else "")
+        self._flow.write("string" if self._equals else "number", word)
+        self._bare = not self._equals
+        self._equals = self._space = False
+        self._advance(word)
+        return True
+
+    def _value(self) -> bool:
+        end = self._text.find(self._until, self._at)
+        piece = self._text[self._at :] if end < 0 else self._text[self._at : end + 1]
+        self._flow.write("string", piece)
+        self._advance(piece)
+        if end >= 0:
+            self._equals, self._step, self._within = False, self._tag, "a tag"
+        return True
+
+    def _end_tag(self, end: str) -> bool:
+        name, dialect = self._name, self._dialect
+        if dialect.strict and self._bare:
+            self._fault("an attribute without a value")
+        self._flow.write("punctuation", f" {end}" if self._space and end == "/>" else end)
+        self._advance(end)
+        self._step, self._within = self._content, ""
+        if self._closing or end == "/>" or name in dialect.void:
+            self._flow.ended(inline=name in dialect.inline)
+            return True
+        self._flow.opened(name, verbatim=name in dialect.verbatim)
+        if name in dialect.raw:
+            self._step, self._until, self._within = self._raw, name, f"<{name}>"
+        return True

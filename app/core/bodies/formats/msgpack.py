@@ -1,0 +1,279 @@
+"""MessagePack as indented lines like JSON's, with types where JSON has none. Numbers, order and duplicates are kept."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import struct
+from collections.abc import Generator
+from datetime import timedelta
+
+from app.core.bodies.formats.binary import (
+    HEX_MAX,
+    UNSAID,
+    BinaryFormatter,
+    BrokenOffError,
+    ByteStream,
+    Steps,
+    WrongError,
+    hex_text,
+    indent,
+    sized,
+)
+from app.core.bodies.lines import Kind, LineBuilder
+from app.core.clock import EPOCH
+
+TYPES = frozenset({f"application/{name}" for name in ("msgpack", "x-msgpack", "vnd.msgpack", "messagepack")})
+DEEPEST = 200_000
+"""Levels of nesting that are followed."""
+_PIECE = 64 * 1024
+_NUMBERS = {
+    0xCC: ">B",
+    0xCD: ">H",
+    0xCE: ">I",
+    0xCF: ">Q",
+    0xD0: ">b",
+    0xD1: ">h",
+    0xD2: ">i",
+    0xD3: ">q",
+    0xCA: ">f",
+    0xCB: ">d",
+}
+_SIZED = {
+    0xC4: ("bin", 1),
+    0xC5: ("bin", 2),
+    0xC6: ("bin", 4),
+    0xC7: ("ext", 1),
+    0xC8: ("ext", 2),
+    0xC9: ("ext", 4),
+    0xD9: ("str", 1),
+    0xDA: ("str", 2),
+    0xDB: ("str", 4),
+    0xDC: ("array", 2),
+    0xDD: ("array", 4),
+    0xDE: ("map", 2),
+    0xDF: ("map", 4),
+}
+_FIXEXT = {0xD4: 1, 0xD5: 2, 0xD6: 4, 0xD7: 8, 0xD8: 16}
+_WORDS = {0xC0: "null", 0xC2: "false", 0xC3: "true"}
+_BAD = re.compile("[\udc80-\udcff]")
+
+
+class MessagePack:
+    """One parse: values one after the other. With `single`, only one that is a map or an array is allowed."""
+
+    def __init__(self, stream: ByteStream, lines: LineBuilder, *, single: bool = False) -> None:
+        self._stream, self._lines, self._single = stream, lines, single
+        # For each open container: whether it is a map, and how many parts (names and values) are still to come.
+        self._open: list[list[int]] = []
+
+    def steps(self) -> Steps:
+        """Say all of it."""
+        first = True
+        while True:
+            while not self._stream.left:
+                if self._stream.final:
+                    return
+                yield False
+            if self._single and not first:
+                raise WrongError("something follows the value")
+            yield from self._value()
+            while self._open:
+                yield True
+                yield from self._value()
+            self._lines.end_line()
+            first = False
+            yield True
+
+    def _value(self) -> Steps:
+        head = (yield from self._stream.read(1))[0]
+        if self._single and not self._open and not is_container(head):
+            raise WrongError("it begins with neither a map nor an array")
+        if head < 0x80 or head >= 0xE0:
+            self._part("number", str(head if head < 0x80 else head - 256))
+        elif head in _WORDS:
+            self._part("literal", _WORDS[head])
+        elif head in _NUMBERS:
+            data = yield from self._stream.read(struct.calcsize(_NUMBERS[head]))
+            self._part("number", _number(_NUMBERS[head], data))
+        elif head in _FIXEXT:
+            yield from self._extension(_FIXEXT[head])
+        else:
+            yield from self._long(head)
+
+    def _long(self, head: int) -> Steps:
+        """A value of a length: short ones have it in their first byte."""
+        if head < 0xC0:
+            kind = "map" if head < 0x90 else "array" if head < 0xA0 else "str"
+            size = head & (31 if kind == "str" else 15)
+        elif head in _SIZED:
+            kind, width = _SIZED[head]
+            size = int.from_bytes((yield from self._stream.read(width)), "big")
+        else:
+            raise WrongError("there is no type 0xc1")
+        if kind == "str":
+            yield from self._string(size)
+        elif kind == "bin":
+            yield from self._bytes(f"bin, {sized(size)}", size)
+            self._after()
+        elif kind == "ext":
+            yield from self._extension(size)
+        else:
+            self._begin(kind == "map", size)
+
+    def _begin(self, is_map: bool, size: int) -> None:
+        signs = "{}" if is_map else "[]"
+        if not size:
+            self._part("punctuation", signs)
+            return
+        if len(self._open) == DEEPEST:
+            raise WrongError(f"it is nested deeper than {DEEPEST:,} levels")
+        self._lines.add("punctuation", signs[0])
+        self._open.append([is_map, size * 2 if is_map else size])
+        self._lines.end_line(indent(len(self._open)))
+
+    def _part(self, kind: Kind, text: str) -> None:
+        if self._named():
+            kind = "key"
+        self._lines.add(kind, text)
+        self._after()
+
+    def _named(self) -> bool:
+        """Whether what comes next is a name in a map."""
+        return bool(self._open) and bool(self._open[-1][0]) and self._open[-1][1] % 2 == 0
+
+    def _after(self) -> None:
+        """Write what stands behind a value, and close what is full."""
+        while self._open:
+            top = self._open[-1]
+            named = self._named()
+            top[1] -= 1
+            if named:
+                self._lines.add("punctuation", ": ")
+                return
+            if top[1]:
+                self._lines.add("punctuation", ",")
+                self._lines.end_line(indent(len(self._open)))
+                return
+            self._open.pop()
+            self._lines.end_line(indent(len(self._open)))
+            self._lines.add("punctuation", "}" if top[0] else "]")
+
+    def _string(self, size: int) -> Steps:
+        kind: Kind = "key" if self._named() else "string"
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._lines.add(kind, '"')
+        while size:
+            while not self._stream.left:
+                if self._stream.final:
+                    raise BrokenOffError
+                yield False
+            piece = self._stream.take(min(size, _PIECE))
+            size -= len(piece)
+            text = decoder.decode(piece, not size)
+            bad = _BAD.search(text) if self._single else None
+            self._lines.add(kind, _quoted(text[: bad.start()] if bad else text))
+            if bad:
+                raise WrongError("a text is not UTF-8")
+            if size:
+                yield True
+        self._lines.add(kind, '"')
+        self._after()
+
+    def _extension(self, size: int) -> Steps:
+        code = int.from_bytes((yield from self._stream.read(1)), "big", signed=True)
+        if code == -1 and size in (4, 8, 12):
+            self._part("literal", f"timestamp {_timestamp((yield from self._stream.read(size)))}")
+            return
+        yield from self._bytes(f"ext type {code}, {sized(size)}", size)
+        self._after()
+
+    def _bytes(self, what: str, size: int) -> Generator[bool, None, None]:
+        self._lines.add("literal", f"{what}{': ' if size else ''}")
+        shown = yield from self._stream.read(min(size, HEX_MAX))
+        self._lines.add("string", hex_text(shown))
+        if size > HEX_MAX:
+            self._lines.add("literal", " …")
+            yield from self._stream.skip(size - HEX_MAX)
+
+
+def formatter(media_type: str) -> BinaryFormatter:
+    """For a body of this type."""
+    sure = named(media_type)
+
+    def parse(stream: ByteStream, lines: LineBuilder) -> Steps:
+        return MessagePack(stream, lines, single=not sure).steps()
+
+    return BinaryFormatter("MessagePack", parse, sure=sure)
+
+
+def named(media_type: str) -> bool:
+    """Whether the type says that it is MessagePack."""
+    return media_type in TYPES or media_type.endswith("+msgpack")
+
+
+def is_container(head: int) -> bool:
+    """Whether a value that begins with this byte is a map or an array."""
+    return 0x80 <= head <= 0x9F or 0xDC <= head <= 0xDF
+
+
+def fit(media_type: str, head: bytes, whole: int) -> float:
+    """Sure by type; likely where no type speaks and bytes that are no text are a map or an array, of more than nothing.
+
+    `whole` is how many bytes of a body are looked at: a head shorter than that is all of it.
+    """
+    if named(media_type):
+        return 1.0
+    if media_type not in UNSAID or len(head) < 2 or not is_container(head[0]) or head[0] in (0x80, 0x90):
+        return 0.0
+    if _is_text(head):
+        return 0.0
+    trial = formatter(media_type)
+    trial.feed(head.decode("latin-1"), len(head) < whole)
+    while not trial.needs_input:
+        trial.take(1_000)
+    return 0.0 if trial.error else 0.6
+
+
+def _is_text(head: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _number(code: str, data: bytes) -> str:
+    value = struct.unpack(code, data)[0]
+    if code != ">f":
+        return repr(value)
+    # The fewest digits that are this number in 32 bits.
+    return next((text for digits in range(6, 10) if _same(text := f"{value:.{digits}g}", data)), repr(value))
+
+
+def _same(text: str, data: bytes) -> bool:
+    try:
+        return struct.pack(">f", float(text)) == data
+    except OverflowError:
+        return False
+
+
+def _quoted(text: str) -> str:
+    text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return _BAD.sub(lambda match: f"\\x{ord(match.group()) - 0xDC00:02x}", text)
+
+
+def _timestamp(data: bytes) -> str:
+    if len(data) == 4:
+        nanos, seconds = 0, int.from_bytes(data, "big")
+    elif len(data) == 8:
+        both = int.from_bytes(data, "big")
+        nanos, seconds = both >> 34, both & (1 << 34) - 1
+    else:
+        nanos, seconds = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:], "big", signed=True)
+    try:
+        moment = EPOCH + timedelta(seconds=seconds)
+    except OverflowError:
+        return f"{seconds} s and {nanos} ns since 1970"
+    fraction = f".{nanos:09d}".rstrip("0").rstrip(".") if nanos < 1_000_000_000 else f" + {nanos} ns"
+    return f"{moment:%Y-%m-%d %H:%M:%S}{fraction} UTC"

@@ -1,0 +1,245 @@
+"""Multipart bodies part by part: what each is called, its headers, and its content in the view that fits it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import quopri
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from app.core.bodies.decoding.charset import BYTES, detect, media_type
+from app.core.bodies.formats.hex_dump import hex_rows, row_text
+from app.core.bodies.formats.languages import type_of
+from app.core.bodies.formats.multipart_reader import Event, Part, Splitter, as_text, boundary_of
+from app.core.bodies.formatter import Formatter
+from app.core.bodies.lines import Line, LineBuilder
+from app.core.text import size_text
+
+SHOWN_MAX = 64 * 1024
+"""Bytes of a part that are shown; of a larger one the first so many."""
+HEX_MAX = 64
+"""Bytes of a part shown in hex."""
+DEEPEST = 3
+"""Multipart within multipart; what is deeper is shown as text."""
+STEP_SECONDS = 0.1
+"""Of the processor, after which the parts that are ready are given, however few."""
+INDENT = 2
+
+
+class PartView(Protocol):
+    """What of `choice.View` is used here."""
+
+    @property
+    def of_bytes(self) -> bool: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def formatter(self) -> Callable[[str], Formatter] | None: ...
+
+
+Ranked = Callable[[str, bytes], Sequence[PartView]]
+"""The views that can show a part of a media type with these first bytes, best first."""
+
+
+class MultipartFormatter:
+    """Fed bytes as characters. What the boundaries lack is told in `notes`; a body without any is an `error`."""
+
+    def __init__(self, content_type: str, ranked: Ranked, depth: int = 1) -> None:
+        self.error: str | None = None
+        self.notes: list[str] = []
+        self._ranked, self._depth = ranked, depth
+        self._content_type = content_type
+        self._lines = LineBuilder()
+        self._splitter: Splitter | None = None
+        self._text, self._final, self._told_end = "", False, False
+        self._waits, self._ended = True, False
+        self._count = 0
+        self._part: Part | None = None
+        self._kept, self._size, self._outside = "", 0, 0
+        self._shown = False
+        self._events: Iterator[Event] = iter(())
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether more is needed to say more."""
+        return not len(self._lines) and (self._ended or self._waits)
+
+    def feed(self, text: str, final: bool) -> None:
+        """More of the body; `final` with the last of it."""
+        self._text += text
+        self._final = self._final or final
+        self._waits = False
+
+    def take(self, limit: int) -> list[Line]:
+        """The next lines, at most `limit`."""
+        if self._waits or self._ended:
+            return self._lines.take(limit)
+        if self._splitter is None:
+            boundary, odd = boundary_of(self._content_type, self._text)
+            self.notes += [odd] if odd else []
+            self._splitter = Splitter(boundary)
+        if self._text or (self._final and not self._told_end):
+            text, self._text = self._text, ""
+            self._told_end = self._final
+            self._events = self._splitter.feed(text, self._final)
+        began = time.thread_time()
+        while len(self._lines) < limit:
+            if len(self._lines) and time.thread_time() - began > STEP_SECONDS:
+                break
+            event = next(self._events, None)
+            if event is None:
+                self._waits = True
+                if self._final:
+                    self._finish(self._splitter)
+                break
+            self._handle(event, self._splitter)
+        return self._lines.take(limit)
+
+    def _handle(self, event: Event, splitter: Splitter) -> None:
+        kind, what = event
+        if isinstance(what, Part):
+            self._count += 1
+            self._part, self._kept, self._size, self._shown = what, "", 0, False
+        elif kind == "data":
+            self._kept += what[: SHOWN_MAX - len(self._kept)]
+            self._size += len(what)
+            if self._size > SHOWN_MAX:
+                self._show()
+        elif kind == "end":
+            self._show()
+            self._end(cut_off=not what)
+        else:
+            self._show_outside(what, after=splitter.closed)
+
+    def _finish(self, splitter: Splitter) -> None:
+        self._ended = True
+        if not self._lines.empty:
+            self._lines.end_line()
+        if not self._count and not splitter.closed:
+            self.error = "No part was found: the boundary does not occur."
+            return
+        if not splitter.closed:
+            self.notes.append("The boundary that ends the body is missing.")
+        if splitter.bare:
+            self.notes.append("Lines end in LF alone, not in CR LF.")
+
+    def _show_outside(self, text: str, *, after: bool) -> None:
+        """What belongs to no part; of the line end after the last boundary nothing is said."""
+        if not text.strip("\r\n") or self._outside >= SHOWN_MAX:
+            return
+        if not self._outside:
+            self._title(f"{'After the last part' if after else 'Before the first part'} (belongs to none)")
+        self._outside += len(text)
+        for line in text[:SHOWN_MAX].strip("\r\n").split("\n"):
+            self._lines.add("text", as_text(line.removesuffix("\r")))
+            self._lines.end_line()
+
+    def _title(self, text: str) -> None:
+        if self._count or self._outside:
+            self._lines.end_line()
+        self._lines.add("punctuation", text)
+        self._lines.end_line()
+
+    def _show(self) -> None:
+        """Show the part: once it is whole, or more of it is there than is shown."""
+        part, data, whole = self._part, self._kept.encode("latin-1"), self._size <= SHOWN_MAX
+        if part is None or self._shown:
+            return
+        self._shown = True
+        if self._count > 1 or self._outside:
+            self._lines.end_line()
+        self._head(part, size_text(self._size) if whole else f"more than {size_text(SHOWN_MAX)}")
+        content, coded = decode(part.encoding, data, whole)
+        if coded is False:
+            self._say(f"Not {part.encoding}, as its headers say; shown as sent.")
+        if content:
+            self._lines.end_line()
+            self._content(part, content, whole)
+
+    def _end(self, *, cut_off: bool) -> None:
+        if self._size > SHOWN_MAX:
+            self._say(f"The first {size_text(SHOWN_MAX)} of {size_text(self._size)} are shown.")
+        if cut_off:
+            self._lines.add("control", "The body ends before this part does.")
+            self._lines.end_line()
+        self._part, self._kept = None, ""
+
+    def _head(self, part: Part, size: str) -> None:
+        add = self._lines.add
+        add("punctuation", f"Part {self._count}")
+        if part.name is not None:
+            add("punctuation", " · ")
+            add("key", part.name or '""')
+        if part.file_name is not None:
+            add("punctuation", " · file ")
+            add("string", part.file_name or '""')
+        kind = f" · {as_text(part.content_type)[:80]}" if part.content_type else ""
+        add("punctuation", f"{kind} · {size}")
+        self._lines.end_line()
+        for name, value in part.headers:
+            add("literal", as_text(name))
+            add("punctuation", ": ")
+            add("text", as_text(value))
+            self._lines.end_line()
+        if part.odd:
+            self.notes.append(f"Part {self._count} has lines among its headers that are none.")
+        for line in part.odd:
+            add("control", as_text(line))
+            self._lines.end_line()
+
+    def _content(self, part: Part, data: bytes, whole: bool) -> None:
+        """By the best view of its type; of what is no text, a few rows of hex."""
+        kind = type_of(media_type(part.content_type), part.file_name)
+        charset = detect(part.content_type, data, whole)
+        for view in self._ranked(kind, data):
+            if view.formatter is None:
+                break
+            if view.name == "multipart":
+                if self._depth >= DEEPEST:
+                    continue
+                formatter: Formatter = MultipartFormatter(part.content_type, self._ranked, self._depth + 1)
+            else:
+                formatter = view.formatter(part.content_type)
+            read = BYTES if view.of_bytes else charset
+            formatter.feed(read.decoder().decode(data[read.skip :], whole), True)
+            lines: list[Line] = []
+            while not formatter.needs_input:
+                lines += formatter.take(1_000)
+            if formatter.error is None or not whole:
+                for line in lines:
+                    self._lines.add_line(line, INDENT)
+                self._lines.end_line()
+                return
+        for row in hex_rows(data[:HEX_MAX], 0, self._size):
+            self._lines.add("text", " " * INDENT + row_text(row))
+            self._lines.end_line()
+        if len(data) > HEX_MAX:
+            self._say(f"The first {HEX_MAX} bytes are shown.")
+
+    def _say(self, text: str) -> None:
+        self._lines.add("punctuation", f"{' ' * INDENT}{text}")
+        self._lines.end_line()
+
+
+def decode(encoding: str, data: bytes, whole: bool) -> tuple[bytes, bool | None]:
+    """A part's content without its transfer encoding, and whether that could be undone (None: there was none)."""
+    if encoding == "quoted-printable":
+        return quopri.decodestring(data), True
+    if encoding != "base64":
+        return data, None
+    packed = b"".join(data.split())
+    try:
+        return base64.b64decode(packed if whole else packed[: len(packed) // 4 * 4], validate=True), True
+    except (binascii.Error, ValueError):
+        return data, False
+
+
+def fit(media_type: str, head: bytes) -> float:
+    """Sure where type and first characters agree."""
+    if media_type.startswith("multipart/"):
+        return 1.0 if head.lstrip().startswith(b"--") else 0.7
+    return 0.0

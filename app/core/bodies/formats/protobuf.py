@@ -1,0 +1,277 @@
+"""Protobuf without its schema: each field's number, wire type and every way its value may be meant."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Generator
+
+from app.core.bodies.decoding.grpc_message import unpacked
+from app.core.bodies.formats.binary import (
+    HEX_MAX,
+    UNSAID,
+    BinaryFormatter,
+    ByteStream,
+    Steps,
+    WrongError,
+    hex_text,
+    indent,
+    sized,
+)
+from app.core.bodies.formats.protobuf_wire import (
+    END,
+    FIXED32,
+    FIXED64,
+    LENGTH,
+    START,
+    VARINT,
+    ShortError,
+    WireError,
+    WireField,
+    as_text,
+    field,
+    head,
+    is_message,
+)
+from app.core.bodies.lines import LineBuilder
+
+_NAMES = ("protobuf", "x-protobuf", "vnd.google.protobuf", "x-google-protobuf", "proto", "x-protobuffer")
+TYPES = frozenset({f"application/{name}" for name in _NAMES})
+GRPC = frozenset({f"application/{name}" for name in ("grpc", "grpc+proto", "grpc-web", "grpc-web+proto")})
+DEEPEST = 32
+"""Levels of messages within messages that are taken apart."""
+FIELD_MAX = 256 * 1024
+"""Bytes of one outer field that are looked into; a longer one is shown as bytes."""
+BELIEVED = 1_000
+"""Where no type says that it is protobuf, no field has a greater number than this."""
+_TRAILERS = 0x80
+
+
+class Protobuf:
+    """One parse of fields, or with `framed` of gRPC's messages: a byte of flags, four of length, and then fields."""
+
+    def __init__(self, stream: ByteStream, lines: LineBuilder) -> None:
+        self._stream, self._lines = stream, lines
+
+    def fields(self) -> Steps:
+        """Say all fields of the outer message as they come."""
+        yield from self._fields(None, 0)
+
+    def frames(self) -> Steps:
+        """Say gRPC's messages, one after the other."""
+        while not (yield from self._at_end()):
+            flags, *length = yield from self._stream.read(5)
+            size = int.from_bytes(bytes(length), "big")
+            what = "trailers" if flags & _TRAILERS else "compressed message" if flags & 1 else "message"
+            self._lines.add("key", what)
+            self._lines.add("text", f", {sized(size)}")
+            if flags & 1:
+                yield from self._compressed(size)
+            elif flags & _TRAILERS and size <= FIELD_MAX:
+                trailers = yield from self._stream.read(size)
+                for text in filter(None, trailers.decode("latin-1").split("\r\n")):
+                    self._lines.end_line(indent(1))
+                    self._lines.add("string", text)
+                self._lines.end_line()
+            else:
+                self._lines.end_line()
+                yield from self._fields(self._stream.offset + size, 1)
+            yield True
+
+    def _compressed(self, size: int) -> Steps:
+        """A message without its compression, or as it was sent where that cannot be undone."""
+        if size <= FIELD_MAX:
+            data = yield from self._stream.read(size)
+            plain = unpacked(data)
+            if plain is not None:
+                self._lines.add("text", f", {sized(len(plain))} once unpacked")
+                self._lines.end_line()
+                yield from Protobuf(ByteStream(plain, final=True), self._lines)._fields(len(plain), 1)
+                return
+            self._lines.add("text", ": ")
+            self._hex_of(data)
+        else:
+            self._lines.add("text", ": ")
+            yield from self._hex(size)
+        self._lines.end_line()
+
+    def _at_end(self) -> Generator[bool, None, bool]:
+        while not self._stream.left:
+            if self._stream.final:
+                return True
+            yield False
+        return False
+
+    def _fields(self, end: int | None, depth: int) -> Steps:
+        """The fields up to the offset `end`, or to the end of all bytes."""
+        groups: list[int] = []
+        while end is None or self._stream.offset < end:
+            if end is None and (yield from self._at_end()):
+                break
+            number, wire, size = yield from self._head(end)
+            if end is not None and wire != VARINT and self._stream.offset + size > end:
+                raise WrongError("a field goes beyond its message")
+            if wire == LENGTH and size > FIELD_MAX:
+                self._name(number, sized(size), depth + len(groups))
+                yield from self._hex(size)
+                self._lines.end_line()
+            else:
+                value = size if wire == VARINT else (yield from self._stream.read(size))
+                yield from self._say(WireField(number, wire, value), depth, groups)
+            yield True
+        if groups:
+            raise WrongError(f"group {groups[-1]} is not closed")
+
+    def _head(self, end: int | None) -> Generator[bool, None, tuple[int, int, int]]:
+        """Number and wire type, and the size of the value (of a varint, the value itself)."""
+        known = b""
+        while True:
+            try:
+                number, wire, at, size = head(known, 0)
+                if wire != VARINT:
+                    return number, wire, size
+                return number, wire, _varint_in(known, at)
+            except ShortError:
+                if end is not None and self._stream.offset >= end:
+                    raise WrongError("a field goes beyond its message") from None
+                known += yield from self._stream.read(1)
+            except WireError as error:
+                raise WrongError(str(error)) from None
+
+    def _say(self, found: WireField, depth: int, groups: list[int]) -> Steps:
+        if found.wire == START:
+            self._name(found.number, "group {", depth + len(groups))
+            self._lines.end_line()
+            groups.append(found.number)
+            if len(groups) > DEEPEST * 10:
+                raise WrongError("its groups are nested too deep")
+        elif found.wire == END:
+            if not groups or groups.pop() != found.number:
+                raise WrongError(f"group {found.number} ends where none began")
+            self._lines.add("text", " " * indent(depth + len(groups)))
+            self._lines.add("punctuation", "}")
+            self._lines.end_line()
+        else:
+            yield from self._tree(found, depth + len(groups))
+
+    def _tree(self, found: WireField, depth: int) -> Steps:
+        """A field and all that is in it; inner messages are walked without recursion."""
+        levels: list[tuple[bytes, int]] = []
+        current: WireField | None = found
+        while current is not None or levels:
+            if current is not None:
+                if current.wire == LENGTH and _is_nested(current.value, len(levels)):
+                    assert isinstance(current.value, bytes)
+                    self._name(current.number, "message {", depth + len(levels), sized(len(current.value)))
+                    self._lines.end_line()
+                    levels.append((current.value, 0))
+                else:
+                    self._leaf(current, depth + len(levels))
+                yield True
+            data, at = levels.pop() if levels else (b"", 0)
+            current = None
+            if at < len(data):
+                current, at = field(data, at)
+                levels.append((data, at))
+            elif data:
+                self._lines.add("text", " " * indent(depth + len(levels)))
+                self._lines.add("punctuation", "}")
+                self._lines.end_line()
+
+    def _leaf(self, found: WireField, depth: int) -> None:
+        value = found.value
+        if isinstance(value, int):
+            self._name(found.number, "varint", depth)
+            self._lines.add("number", str(value))
+            self._lines.add("text", _also_varint(value))
+        elif found.wire in (FIXED32, FIXED64):
+            self._name(found.number, "fixed32" if found.wire == FIXED32 else "fixed64", depth)
+            self._fixed(value)
+        elif found.wire in (START, END):
+            self._name(found.number, "group begins" if found.wire == START else "group ends", depth)
+        else:
+            self._bytes(found.number, value, depth)
+        self._lines.end_line()
+
+    def _fixed(self, data: bytes) -> None:
+        unsigned = int.from_bytes(data, "little")
+        signed = int.from_bytes(data, "little", signed=True)
+        real = struct.unpack("<f" if len(data) == 4 else "<d", data)[0]
+        self._lines.add("number", str(unsigned))
+        shown = f"{real:.9g}" if len(data) == 4 else repr(real)
+        self._lines.add("text", f"  signed {signed}, float {shown}" if signed != unsigned else f"  float {shown}")
+
+    def _bytes(self, number: int, data: bytes, depth: int) -> None:
+        text = as_text(data, plain=False)
+        if text is None:
+            self._name(number, sized(len(data)), depth)
+            self._hex_of(data)
+            return
+        self._name(number, "text" if data else "empty", depth)
+        if data:
+            self._lines.add("string", '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"')
+
+    def _name(self, number: int, what: str, depth: int, size: str = "") -> None:
+        if depth:
+            self._lines.add("text", " " * indent(depth))
+        self._lines.add("key", str(number))
+        self._lines.add("punctuation", ": ")
+        brace = what.endswith("{")
+        self._lines.add("literal", what.removesuffix(" {"))
+        if size:
+            self._lines.add("text", f", {size}")
+        self._lines.add("punctuation" if brace else "text", " {" if brace else " " if what != "empty" else "")
+
+    def _hex_of(self, data: bytes) -> None:
+        self._lines.add("string", hex_text(data[:HEX_MAX]))
+        if len(data) > HEX_MAX:
+            self._lines.add("literal", " …")
+
+    def _hex(self, size: int) -> Steps:
+        self._hex_of((yield from self._stream.read(min(size, HEX_MAX + 1))))
+        if size > HEX_MAX + 1:
+            yield from self._stream.skip(size - HEX_MAX - 1)
+
+
+def formatter(media_type: str) -> BinaryFormatter:
+    """For a body of this type; gRPC's come in frames."""
+    if media_type in GRPC:
+        return BinaryFormatter("gRPC", lambda stream, lines: Protobuf(stream, lines).frames(), sure=True)
+    sure = named(media_type)
+    return BinaryFormatter("protobuf", lambda stream, lines: Protobuf(stream, lines).fields(), sure=sure)
+
+
+def named(media_type: str) -> bool:
+    """Whether the type says that it is protobuf."""
+    return media_type in TYPES or media_type.endswith("+protobuf")
+
+
+def fit(media_type: str, start: bytes, whole: int) -> float:
+    """Sure by type; where no type speaks and it is no text, better than bytes and worse than all else.
+
+    `whole` is how many bytes of a body are looked at: a start shorter than that is all of it.
+    """
+    if named(media_type) or media_type in GRPC:
+        return 1.0
+    if media_type not in UNSAID or len(start) < 4 or as_text(start, plain=False) is not None:
+        return 0.0
+    return 0.3 if is_message(start, cut=len(start) >= whole, highest=BELIEVED) else 0.0
+
+
+def _varint_in(data: bytes, at: int) -> int:
+    value, _ = field(b"\x08" + data[at:], 0)
+    assert isinstance(value.value, int)
+    return value.value
+
+
+def _is_nested(data: int | bytes, depth: int) -> bool:
+    """A message if it is one from beginning to end, unless it is plainly text: `hi` is a message as well."""
+    if isinstance(data, int) or depth >= DEEPEST or not data:
+        return False
+    return as_text(data, plain=True) is None and is_message(data)
+
+
+def _also_varint(value: int) -> str:
+    """The other numbers it may stand for: negative ones, and those of sint32 and sint64."""
+    zigzag = (value >> 1) ^ -(value & 1)
+    signed = f", signed {value - (1 << 64)}" if value >> 63 else ""
+    return f"  zigzag {zigzag}{signed}" if value > 1 else f"{signed}"

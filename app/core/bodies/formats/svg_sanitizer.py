@@ -1,0 +1,289 @@
+"""Rebuilds a drawing (SVG) from allowed elements only: shapes, text and colours.
+
+Qt opens the files that an <image> names, so its input must not name any.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field
+from html import escape
+from xml.parsers import expat
+
+from app.core.bodies.formats import image_type, png_check
+from app.core.text import count_of
+
+BYTES_MAX = 2 * 1024 * 1024
+SHAPES_MAX = 20_000
+"""Maximum elements drawn, counting each repetition by `use`."""
+DEEPEST = 30
+"""Levels; Qt draws 32."""
+IMAGE_PIXELS = 10_000_000
+"""Of all pictures in a drawing together. Only PNGs are allowed: their declared size is checked."""
+LENGTH_MAX = 1_000_000.0
+"""Pixels of a side; a larger size is ignored."""
+DEFAULT_SIZE = (300.0, 150.0)
+
+SVG = "http://www.w3.org/2000/svg"
+_XLINK = "http://www.w3.org/1999/xlink"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ELEMENTS = _words(
+    "svg g a defs symbol use path rect circle ellipse line polyline polygon text tspan linearGradient radialGradient"
+    " stop style switch image"
+)
+_SILENT = frozenset({"title", "desc", "metadata"})
+_ATTRIBUTES = _words(
+    "id class style x y x1 x2 y1 y2 cx cy r rx ry fx fy width height d points transform preserveAspectRatio offset"
+    " dx dy gradientUnits gradientTransform spreadMethod text-anchor font-family font-size font-style font-weight fill"
+    " fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-linecap stroke-linejoin stroke-miterlimit"
+    " stroke-dasharray stroke-dashoffset opacity stop-color stop-opacity color display visibility vector-effect"
+)
+_URL = re.compile(r"url\s*\(", re.IGNORECASE)
+_OWN_URL = re.compile(r"url\(\s*(['\"]?)#[\w.:-]+\1\s*\)")
+_LOCAL = re.compile(r"#[\w.:-]+")
+_LENGTH = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*(px|pt|pc|mm|cm|in|)\s*")
+_UNITS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "mm": 96 / 25.4, "cm": 96 / 2.54, "in": 96.0}
+_NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
+_DATA = re.compile(r"\s*data:image/png;base64,([A-Za-z0-9+/=\s]*)", re.IGNORECASE)
+# A comment ends at the first `-->`: allowing a later one would try n comments in 2^n ways.
+_BEGINS = re.compile(
+    rb"(?:<\?xml[^>]*\?>|<!--(?:(?!-->).)*-->|<!DOCTYPE\s+svg[^>\[]*(?:\[[^\]]*\]\s*)?>|\s)*<(?:svg:)?svg[\s>/]",
+    re.DOTALL,
+)
+
+
+class DrawingError(Exception):
+    """The drawing is rejected; `str()` says why, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """`width` and `height` are its intended size in pixels. `left_out` names the elements that were removed."""
+
+    text: str
+    width: float
+    height: float
+    shapes: int
+    left_out: tuple[str, ...]
+
+
+@dataclass
+class _Node:
+    children: list[int] = field(default_factory=list)
+    used: str = ""
+
+
+def begins(head: bytes) -> bool:
+    """Whether data with this beginning is a drawing."""
+    return _BEGINS.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
+
+
+def fit(media_type: str, head: bytes) -> float:
+    """Ranked below the view of the markup."""
+    return 0.05 if begins(head) else 0.0
+
+
+def clean(data: bytes) -> Drawing:
+    """Raises DrawingError for data that is not a drawing, or too large a one."""
+    if len(data) > BYTES_MAX:
+        raise DrawingError(f"This drawing is larger than {BYTES_MAX // 1024 // 1024} MiB, too large for a preview.")
+    return _Cleaner().run(data)
+
+
+class _Cleaner:
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._names: list[str] = []
+        self._skipping = 0
+        self._left_out: dict[str, None] = {}
+        self._nodes: list[_Node] = [_Node()]
+        self._open: list[int] = [0]
+        self._ids: dict[str, int] = {}
+        self._style: list[str] | None = None
+        self._size = DEFAULT_SIZE
+        self._pixels = 0
+
+    def run(self, data: bytes) -> Drawing:
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.EntityDeclHandler = self._entity
+        try:
+            parser.Parse(data, True)
+        except (expat.ExpatError, ValueError, LookupError) as error:
+            raise DrawingError(f"This drawing is damaged: {error}.") from None
+        if not self._parts:
+            raise DrawingError("This is not a drawing.")
+        width, height = self._size
+        return Drawing("".join(self._parts), width, height, self._drawn(), tuple(self._left_out))
+
+    def _entity(self, *declaration: object) -> None:
+        """Entities can expand a small drawing without limit, or read a file."""
+        raise DrawingError("This drawing declares entities, which are not read.")
+
+    def _start(self, qualified: str, attributes: dict[str, str]) -> None:
+        space, _, name = qualified.rpartition(" ")
+        allowed = space in (SVG, "") and name in _ELEMENTS
+        picture = _png(attributes) if allowed and name == "image" and not self._skipping else None
+        if picture is not None:
+            self._pixels += int.from_bytes(picture[16:20]) * int.from_bytes(picture[20:24])
+        if name == "image" and (picture is None or self._pixels > IMAGE_PIXELS):
+            allowed = False
+        if self._skipping or not allowed:
+            if not self._skipping and name not in _SILENT and space in (SVG, ""):
+                self._left_out.setdefault(name[:40])
+            self._skipping += 1
+            return
+        if not self._names and name != "svg":
+            raise DrawingError("This is not a drawing.")
+        if len(self._names) >= DEEPEST:
+            raise DrawingError(f"This drawing is nested deeper than {DEEPEST} levels, too deep for a preview.")
+        if len(self._nodes) > SHAPES_MAX:
+            raise _too_many()
+        self._note(name, attributes)
+        if name == "style":
+            self._style = []
+            self._names.append("")
+        elif not self._names:
+            self._names.append("svg")
+            self._root(attributes)
+        else:
+            # A nested drawing or a link becomes a group.
+            written = "g" if name in ("svg", "a") else name
+            self._names.append(written)
+            shown = f' xlink:href="data:image/png;base64,{b64encode(picture).decode()}"' if picture is not None else ""
+            self._parts.append(f"<{written}{self._attributes(name, attributes)}{shown}>")
+
+    def _note(self, name: str, attributes: dict[str, str]) -> None:
+        """What it draws, and what it repeats."""
+        node = len(self._nodes)
+        self._nodes.append(_Node(used=_reference(attributes)[1:] if name == "use" else ""))
+        self._nodes[self._open[-1]].children.append(node)
+        self._open.append(node)
+        self._ids.setdefault(attributes.get("id", ""), node)
+
+    def _root(self, attributes: dict[str, str]) -> None:
+        box = [float(part) for part in _NUMBER.findall(attributes.get("viewBox", ""))]
+        if len(box) != 4 or not (0 < box[2] <= LENGTH_MAX and 0 < box[3] <= LENGTH_MAX):
+            box = []
+        width, height = _length(attributes.get("width", "")), _length(attributes.get("height", ""))
+        if width is None or height is None:
+            shape = (box[2], box[3]) if box else DEFAULT_SIZE
+            width, height = (
+                (width, width * shape[1] / shape[0])
+                if width
+                else (height * shape[0] / shape[1], height)
+                if height
+                else shape
+            )
+        self._size = (width, height)
+        box = box or [0.0, 0.0, width, height]
+        shown = " ".join(f"{number:g}" for number in box)
+        kept = {name: value for name, value in attributes.items() if name not in ("width", "height", "x", "y")}
+        self._parts.append(
+            f'<svg xmlns="{SVG}" xmlns:xlink="{_XLINK}" width="{width:g}" height="{height:g}" viewBox="{shown}"'
+            f"{self._attributes('svg', kept)}>"
+        )
+
+    def _attributes(self, name: str, attributes: dict[str, str]) -> str:
+        written = []
+        for key, value in attributes.items():
+            if key in _ATTRIBUTES and _harmless(value):
+                written.append(f' {key}="{escape(value)}"')
+        reference = _reference(attributes)
+        if reference and name in ("use", "linearGradient", "radialGradient"):
+            written.append(f' xlink:href="{escape(reference)}"')
+        return "".join(written)
+
+    def _end(self, qualified: str) -> None:
+        if self._skipping:
+            self._skipping -= 1
+            return
+        self._open.pop()
+        name = self._names.pop()
+        if name:
+            self._parts.append(f"</{name}>")
+        elif self._style is not None:
+            sheet, self._style = "".join(self._style), None
+            if "@" not in sheet and "<" not in sheet and _harmless(sheet):
+                self._parts.append(f"<style>{escape(sheet, quote=False)}</style>")
+            else:
+                self._left_out.setdefault("style")
+
+    def _text(self, text: str) -> None:
+        if self._skipping:
+            return
+        if self._style is not None:
+            self._style.append(text)
+        elif self._names and self._names[-1] in ("text", "tspan"):
+            self._parts.append(escape(text))
+
+    def _drawn(self) -> int:
+        """The number of elements drawn. `use` elements may form a cycle, which is an error."""
+        sizes: dict[int, int] = {}
+        under_way = {0: 1}
+        todo = [(0, iter(self._parts_of(0)))]
+        while todo:
+            node, parts = todo[-1]
+            part = next(parts, None)
+            if part is None:
+                todo.pop()
+                sizes[node] = under_way.pop(node)
+                if todo:
+                    under_way[todo[-1][0]] += sizes[node]
+            elif part in under_way:
+                raise DrawingError("This drawing repeats itself endlessly.")
+            elif part in sizes:
+                under_way[node] += sizes[part]
+            else:
+                under_way[part] = 1
+                todo.append((part, iter(self._parts_of(part))))
+            if under_way.get(node, 0) > SHAPES_MAX:
+                raise _too_many()
+        return sizes[0]
+
+    def _parts_of(self, node: int) -> list[int]:
+        found = self._nodes[node]
+        used = self._ids.get(found.used) if found.used else None
+        return found.children if used is None else [*found.children, used]
+
+
+def _too_many() -> DrawingError:
+    return DrawingError(f"This drawing has more than {count_of(SHAPES_MAX, 'shape')}, too many for a preview.")
+
+
+def _harmless(value: str) -> bool:
+    """Whether a value or style sheet has no external references, however they are spelled."""
+    if "\\" in value or "/*" in value:  # escapes could hide the names that are searched for here
+        return False
+    return len(_URL.findall(value)) == len(_OWN_URL.findall(value))
+
+
+def _reference(attributes: dict[str, str]) -> str:
+    """`#name` of an element in the drawing itself, else empty."""
+    value = attributes.get(f"{_XLINK} href", attributes.get("href", "")).strip()
+    return value if _LOCAL.fullmatch(value) else ""
+
+
+def _png(attributes: dict[str, str]) -> bytes | None:
+    """The picture in an <image>, if that holds one."""
+    match = _DATA.fullmatch(attributes.get(f"{_XLINK} href", attributes.get("href", "")))
+    try:
+        data = b64decode(match[1]) if match else b""
+    except ValueError:  # wrong padding, or a space outside ASCII
+        return None
+    return data if image_type.kind(data) == "png" and png_check.damage(data, IMAGE_PIXELS) is None else None
+
+
+def _length(text: str) -> float | None:
+    match = _LENGTH.fullmatch(text)
+    found = float(match[1]) * _UNITS[match[2]] if match else 0.0
+    return found if 0 < found <= LENGTH_MAX else None

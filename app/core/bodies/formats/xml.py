@@ -1,0 +1,31 @@
+"""XML, well-formed or not: entities are shown as they were written and nothing is looked up."""
+
+from __future__ import annotations
+
+import re
+
+from app.core.bodies.formats import html
+from app.core.bodies.formats.markup import MarkupFormatter
+from app.core.bodies.formats.markup_dialect import Dialect
+
+_XML = Dialect(strict=True, folds_case=False, instruction_end="?>")
+_ELEMENT = re.compile(rb"<[A-Za-z_][\w:.-]*(?:\s[^<>]*)?/?>")
+
+
+def formatter() -> MarkupFormatter:
+    """A new one."""
+    return MarkupFormatter(_XML)
+
+
+def fit(media_type: str, head: bytes) -> float:
+    """Sure where type and first character agree; likely where the first characters of any text are a tag."""
+    # UTF-16 is told by its zeros here; the charset is found elsewhere.
+    start = head.replace(b"\0", b"").lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe")
+    if media_type.endswith(("/xml", "+xml")):
+        return 1.0 if start.startswith(b"<") else 0.45
+    if html.begins(start):
+        return 0.0
+    if start.startswith(b"<?xml"):
+        return 0.95
+    closed = b"</" in start or b"/>" in start
+    return 0.8 if _ELEMENT.match(start) and closed else 0.0

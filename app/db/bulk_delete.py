@@ -1,0 +1,155 @@
+"""Deletes all of an endpoint's requests, now or later, but none stored after the deletion was requested."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+
+import msgspec
+from peewee import SqliteDatabase
+
+from app.core.deletion import Clearing, Mark, MarkedIds, StoredIds
+from app.core.events import Event, RequestsRemoved
+from app.core.model import Capture
+from app.db.cleanup import Cleanup
+from app.db.counts import Removed, RequestCounts
+from app.db.delete_requests import delete_oldest
+from app.db.raw_sql import raw
+from app.db.readers import Readers
+from app.db.storage_limits import StorageLimits
+from app.db.writer import Writer
+from app.db.writer_jobs import AdaptiveBatch
+
+
+class Clearings:
+    """Begun, and neither finished nor given up."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers,
+        *,
+        tally: RequestCounts,
+        sweeper: Cleanup,
+        limits: StorageLimits,
+        publish: Callable[[Event], None],
+    ) -> None:
+        self._writer, self._readers = writer, readers
+        self._tally, self._sweeper, self._limits, self._publish = tally, sweeper, limits, publish
+        self._open: list[Clearing] = []
+
+    def storing(self, capture: Capture) -> None:
+        """This request is about to be stored: clearings begun before must not delete it."""
+        for one in self._open:
+            if one.endpoint_id == capture.endpoint_id:
+                one.spare(capture.id)
+
+    async def begin(self, endpoint_id: int, keep: Collection[Mark]) -> Clearing:
+        """The requests that deleting now would remove: all but those with one of the marks in `keep`."""
+        clearing = Clearing(endpoint_id)
+        clearing.keep = frozenset(keep)
+        self._open.append(clearing)  # before the file is read, so that no request in between is missed
+
+        held = self._tally.of(endpoint_id)
+
+        def job(database: SqliteDatabase) -> tuple[str, frozenset[str], int]:
+            with database.atomic():
+                marked = marked_ids(database, endpoint_id)
+                kept = marked.of(keep)
+                newest = raw(database).execute(
+                    "SELECT id FROM capture WHERE endpoint_id = ? ORDER BY received_at DESC, id DESC LIMIT 1",
+                    (endpoint_id,),
+                )
+                (upto,) = newest.fetchone() or ("",)
+                (unread,) = (
+                    raw(database)
+                    .execute(
+                        "SELECT count(*) FROM capture WHERE id IN (SELECT value FROM json_each(?)) AND NOT is_read",
+                        (_listed(kept),),
+                    )
+                    .fetchone()
+                )
+                return upto, kept, unread
+
+        try:
+            upto, kept, unread = await self._readers.run(job)
+        except BaseException:
+            self.give_up(clearing)
+            raise
+        clearing.total, clearing.unread = max(0, held.total - len(kept)), max(0, held.unread - unread)
+        clearing.limit(upto, kept)
+        return clearing
+
+    def give_up(self, clearing: Clearing) -> None:
+        if clearing in self._open:
+            self._open.remove(clearing)
+
+    async def finish(self, clearing: Clearing) -> None:
+        """Delete its requests in steps, then publish RequestsRemoved."""
+        pace, endpoint_id = AdaptiveBatch(64), clearing.endpoint_id
+
+        def job(database: SqliteDatabase, limit: int) -> Removed:
+            kept = _listed(tuple(clearing.kept))
+            return delete_oldest(database, limit, endpoint_id=endpoint_id, upto_id=clearing.upto, kept=kept)
+
+        def after(removed: Removed) -> None:
+            clearing.deleted += removed.total
+            clearing.deleted_unread += removed.unread
+            self._tally.removed(endpoint_id, removed)
+            self._limits.freed(removed.freed, endpoint_id)
+
+        try:
+            if clearing.keep:
+                late = (await self.marked(endpoint_id)).of(clearing.keep) - clearing.kept
+                clearing.marked_late = any(clearing.has(endpoint_id, name) for name in late)
+                clearing.kept |= late
+            while (await self._writer.between(job, pace, after)).total:
+                pass
+        finally:
+            self.give_up(clearing)
+            self._sweeper.wake()
+        kept = frozenset(clearing.kept)
+        self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=None, upto=clearing.upto, kept=kept))
+
+    async def stored(self, ids: Sequence[str]) -> dict[int, StoredIds]:
+        """The requests among these that are stored, by endpoint."""
+
+        def job(database: SqliteDatabase) -> dict[int, StoredIds]:
+            rows: dict[int, list[tuple[str, bool]]] = {}
+            for endpoint_id, name, is_read in raw(database).execute(
+                "SELECT endpoint_id, id, is_read FROM capture WHERE id IN (SELECT value FROM json_each(?))",
+                (_listed(ids),),
+            ):
+                rows.setdefault(endpoint_id, []).append((name, bool(is_read)))
+            return {
+                endpoint_id: StoredIds(
+                    ids=tuple(name for name, _ in found), unread=sum(not is_read for _, is_read in found)
+                )
+                for endpoint_id, found in rows.items()
+            }
+
+        return await self._readers.run(job)
+
+    async def marked(self, endpoint_id: int | None) -> MarkedIds:
+        """The requests with a star or a note, of an endpoint or of all (None)."""
+        return await self._readers.run(partial(marked_ids, endpoint_id=endpoint_id))
+
+
+def marked_ids(database: SqliteDatabase, endpoint_id: int | None) -> MarkedIds:
+    """Reads the marks, of which there are few, not the requests."""
+    starred, noted = (
+        frozenset(
+            name
+            for (name,) in raw(database).execute(
+                f"SELECT id FROM {table} CROSS JOIN capture ON seq = capture_seq"
+                " WHERE endpoint_id = coalesce(?, endpoint_id)",
+                (endpoint_id,),
+            )
+        )
+        for table in ("capture_star", "capture_note")
+    )
+    return MarkedIds(starred=starred, noted=noted)
+
+
+def _listed(ids: Collection[str]) -> str:
+    return msgspec.json.encode(tuple(ids)).decode()

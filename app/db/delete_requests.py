@@ -1,0 +1,168 @@
+"""Deleting requests in steps small enough that captures never wait long for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from peewee import SqliteDatabase
+
+from app.core.model import Record
+from app.db.counts import Removed
+from app.db.raw_sql import raw
+from app.db.schema import PARTS_PER_BODY
+from app.db.storage_use import LOOSE, SIZE, Freed, all_uses, grow, use_of
+
+
+class Deleted(Record, frozen=True):
+    """Requests deleted by id: what went from which endpoint, and their ids."""
+
+    removed: dict[int, Removed]
+    ids: dict[int, list[str]]
+
+
+class MadeRoom(Record, frozen=True):
+    """The oldest requests deleted: what went from which endpoint, and how many of those offered were looked at."""
+
+    removed: dict[int, Removed]
+    looked_at: int
+
+
+def delete_oldest(
+    database: SqliteDatabase,
+    limit: int,
+    *,
+    endpoint_id: int,
+    before: int | None = None,
+    upto_id: str | None = None,
+    kept: str = "[]",
+) -> Removed:
+    """Delete at most `limit` requests of an endpoint, oldest first: received `before`, with ids up to `upto_id`, not in
+    the JSON list `kept`."""
+    connection = raw(database)
+    chosen = (
+        "FROM capture WHERE endpoint_id = :endpoint AND received_at < :before AND id <= :upto"
+        " AND id NOT IN (SELECT value FROM json_each(:kept)) ORDER BY received_at, id LIMIT :limit"
+    )
+    values = {
+        "endpoint": endpoint_id,
+        "before": 2**63 - 1 if before is None else before,
+        "upto": "~" if upto_id is None else upto_id,
+        "kept": kept,
+        "limit": limit,
+    }
+    total, unread = connection.execute(
+        f"SELECT count(*), count(*) - coalesce(sum(is_read), 0) FROM (SELECT is_read {chosen})", values
+    ).fetchone()
+    freed = Freed(bytes=0)
+    if total:
+        before, loose = use_of(connection, endpoint_id), use_of(connection, LOOSE)
+        connection.execute(f"DELETE FROM capture WHERE seq IN (SELECT seq {chosen})", values)
+        freed = Freed(bytes=before - use_of(connection, endpoint_id), loose=use_of(connection, LOOSE) - loose)
+    return Removed(total=total, unread=unread, last_received_at=newest(database, endpoint_id), freed=freed)
+
+
+def oldest(database: SqliteDatabase, limit: int, *, endpoint_id: int | None) -> list[int]:
+    """The numbers of the requests that arrived first, of an endpoint or of all (None), whatever the clock said then."""
+    connection = raw(database)
+    if endpoint_id is None:
+        rows = connection.execute("SELECT seq FROM capture ORDER BY seq LIMIT ?", (limit,))
+    else:
+        # The plus keeps SQLite from walking through all other endpoints' requests: the list's index has the numbers.
+        rows = connection.execute(
+            "SELECT seq FROM capture WHERE endpoint_id = ? ORDER BY +seq LIMIT ?", (endpoint_id, limit)
+        )
+    return [seq for (seq,) in rows.fetchall()]
+
+
+def make_room(database: SqliteDatabase, limit: int, *, seqs: Sequence[int], wanted: int) -> MadeRoom:
+    """Delete the first of these requests, at most `limit`, until they have given back `wanted` bytes."""
+    connection = raw(database)
+    offered = seqs[:limit]
+    rows = connection.execute(
+        f"SELECT seq, endpoint_id, {SIZE} FROM capture WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq",
+        (_listed(offered),),
+    )
+    chosen: list[int] = []
+    for seq, _, size in rows:
+        chosen.append(seq)
+        wanted -= size
+        if wanted <= 0:
+            break
+    looked_at = offered.index(chosen[-1]) + 1 if wanted <= 0 and chosen else len(offered)
+    gone = _delete(database, "seq", chosen)
+    return MadeRoom(removed=gone.removed, looked_at=looked_at)
+
+
+def delete_ids(database: SqliteDatabase, ids: Iterable[str]) -> Deleted:
+    """Delete the requests of these ids, as far as they are there."""
+    return _delete(database, "id", list(ids))
+
+
+def _delete(database: SqliteDatabase, column: str, values: Sequence[str] | Sequence[int]) -> Deleted:
+    connection = raw(database)
+    before = all_uses(connection)
+    rows = connection.execute(
+        f"DELETE FROM capture WHERE {column} IN (SELECT value FROM json_each(?)) RETURNING endpoint_id, id, is_read",
+        (_listed(values),),
+    ).fetchall()
+    after = all_uses(connection)
+    loose = after.get(LOOSE, 0) - before.get(LOOSE, 0)
+    gone: dict[int, list[str]] = {}
+    unread: dict[int, int] = {}
+    for endpoint_id, capture_id, is_read in rows:
+        gone.setdefault(endpoint_id, []).append(capture_id)
+        unread[endpoint_id] = unread.get(endpoint_id, 0) + (not is_read)
+    removed = {}
+    for endpoint_id, names in gone.items():
+        removed[endpoint_id] = Removed(
+            total=len(names),
+            unread=unread[endpoint_id],
+            last_received_at=newest(database, endpoint_id),
+            freed=Freed(bytes=before[endpoint_id] - after[endpoint_id], loose=loose),
+        )
+        loose = 0  # told once: whose parts they were is no matter
+    return Deleted(removed=removed, ids=gone)
+
+
+def _listed(values: Sequence[str] | Sequence[int]) -> str:
+    return msgspec.json.encode(values).decode()
+
+
+def newest(database: SqliteDatabase, endpoint_id: int) -> int | None:
+    """When the endpoint's newest request was received."""
+    row = raw(database).execute("SELECT max(received_at) FROM capture WHERE endpoint_id = ?", (endpoint_id,)).fetchone()
+    found: int | None = row[0]
+    return found
+
+
+def delete_loose_parts(database: SqliteDatabase, limit: int) -> Freed | None:
+    """Delete at most `limit` parts of bodies that were dropped; None when there is none left."""
+    connection = raw(database)
+    row = connection.execute("SELECT seq FROM loose_body WHERE dropped LIMIT 1").fetchone()
+    if row is None:
+        return None
+    first = row[0] * PARTS_PER_BODY
+    parts = connection.execute(
+        "SELECT key, length(data) FROM capture_body WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
+        (first, first + PARTS_PER_BODY - 1, limit),
+    ).fetchall()
+    if parts:
+        connection.execute("DELETE FROM capture_body WHERE key BETWEEN ? AND ?", (first, parts[-1][0]))
+    if len(parts) < limit:
+        connection.execute("DELETE FROM loose_body WHERE seq = ?", (row[0],))
+    freed = sum(size for _, size in parts)
+    grow(connection, {LOOSE: -freed})
+    return Freed(bytes=0, loose=-freed)
+
+
+def delete_removed_endpoint(database: SqliteDatabase, limit: int) -> Freed | None:
+    """Delete at most `limit` requests of an endpoint that was removed, then itself; None when there is none left."""
+    connection = raw(database)
+    row = connection.execute("SELECT id FROM endpoint WHERE removed LIMIT 1").fetchone()
+    if row is None:
+        return None
+    gone = delete_oldest(database, limit, endpoint_id=row[0])
+    if not gone.total:
+        connection.execute("DELETE FROM endpoint WHERE id = ?", row)
+    return gone.freed

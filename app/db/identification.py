@@ -1,0 +1,152 @@
+"""Identifies and describes stored requests in the background: long bodies, and what older versions stored."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+
+from peewee import SqliteDatabase
+
+from app.core.errors import StorageUnavailableError
+from app.core.events import Event, RequestsDescribed, RequestsIdentified
+from app.core.gist.gist import gist
+from app.core.model import Record
+from app.core.providers.catalogue import Identify, ProviderMatch
+from app.db import gist_backlog
+from app.db.gist_backlog import LOOK_S
+from app.db.insert import decode_headers
+from app.db.raw_sql import raw
+from app.db.readers import Readers
+from app.db.schema import NOBODY, PARTS_PER_BODY
+from app.db.writer import Writer
+from app.db.writer_jobs import AdaptiveBatch
+
+log = logging.getLogger(__name__)
+
+
+REST = 2.0
+"""The pause between steps, as a multiple of the time a step took."""
+
+
+class Identified(Record, frozen=True):
+    """Who sent a stored request (None: nobody known) and its gist, which says `more` than the one that is stored."""
+
+    seq: int
+    id: str
+    sender: ProviderMatch | None
+    gist: str
+    more: bool
+
+
+class Identifier:
+    """Goes through such requests when woken, newest first. What a stop interrupts goes on at the next start."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers,
+        identify: Identify | None,
+        publish: Callable[[Event], None],
+        has_room: Callable[[], bool],
+    ) -> None:
+        """Without `identify` nothing is ever looked at. Older versions' requests wait until the disk `has_room`."""
+        self._writer, self._readers, self._identify, self._publish = writer, readers, identify, publish
+        self._has_room = has_room
+        self._pace = AdaptiveBatch(32, most=128)
+        self._task: asyncio.Task[None] | None = None
+        self._again = False
+        self._below: int | None = None
+        """Requests from this number on have a gist; None: that is not known yet."""
+
+    def wake(self) -> None:
+        """There may be something to look at."""
+        self._again = True
+        if self._identify is not None and (self._task is None or self._task.done()):
+            self._task = asyncio.get_running_loop().create_task(self._run(self._identify), name="hookline-identifier")
+
+    async def stop(self) -> None:
+        """Stop after the step in hand."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self, identify: Identify) -> None:
+        while self._again:
+            self._again = False
+            try:
+                if self._below is None:
+                    self._below = await self._readers.run(gist_backlog.begin)
+                await self._catch_up(identify)
+                await self._describe_older()
+            except StorageUnavailableError as error:
+                log.warning("finding out who sent what is put off: %s", error)
+
+    async def _catch_up(self, identify: Identify) -> None:
+        while True:
+            job = partial(look, identify=identify, limit=self._pace.rows)
+            began = time.perf_counter()
+            found = await self._readers.run(job)
+            if not found:
+                return
+            looked = time.perf_counter() - began
+            await self._writer.between(partial(note, found=found), self._pace)
+            senders = tuple((one.id, one.sender.provider, one.sender.event) for one in found if one.sender is not None)
+            if senders:
+                self._publish(RequestsIdentified(senders=senders))
+            gists = tuple((one.id, one.gist) for one in found if one.more)
+            if gists:
+                self._publish(RequestsDescribed(gists=gists))
+            await asyncio.sleep(looked * REST)
+
+    async def _describe_older(self) -> None:
+        """Give a gist to those that have none, until one comes that has to be identified first."""
+        while self._below and not self._again:
+            began = time.perf_counter()
+            described = await self._readers.run(partial(self._describe, below=self._below, limit=self._pace.rows))
+            looked = time.perf_counter() - began
+            if described is None:
+                return
+            if described.gists:
+                await self._writer.between(partial(gist_backlog.note, gists=described.gists), self._pace)
+                self._publish(RequestsDescribed(gists=tuple((name, text) for _, name, text in described.gists)))
+            self._below = described.below
+            await asyncio.sleep(looked * REST)
+
+    def _describe(self, database: SqliteDatabase, below: int, limit: int) -> gist_backlog.Described | None:
+        return gist_backlog.describe(database, below, limit) if self._has_room() else None
+
+
+def look(database: SqliteDatabase, identify: Identify, limit: int) -> list[Identified]:
+    """The newest requests that were not looked at, looked at: at most `limit`, fewer when that takes long."""
+    connection, end = raw(database), time.perf_counter() + LOOK_S
+    found = []
+    with database.atomic():
+        rows = connection.execute(
+            "SELECT c.seq, c.id, c.headers, c.content_type, b.data, c.method, c.target, c.size, c.complete, c.gist"
+            " FROM capture c LEFT JOIN capture_body b ON b.key = c.seq * ? WHERE c.provider IS NULL"
+            " ORDER BY c.seq DESC LIMIT ?",
+            (PARTS_PER_BODY, limit),
+        )
+        for seq, name, packed, content_type, data, method, target, size, complete, stored in rows:
+            headers, body = decode_headers(packed), data or b""
+            described = gist(method, target, headers, content_type, body, size=size, complete=bool(complete))
+            sender = identify(headers, content_type, body)
+            found.append(Identified(seq=seq, id=name, sender=sender, gist=described, more=described != stored))
+            if time.perf_counter() > end:
+                break
+    return found
+
+
+def note(database: SqliteDatabase, _: int, *, found: list[Identified]) -> None:
+    """Write down who sent them and what came, as far as they are still there."""
+    values = [
+        (one.sender.provider, one.sender.event, one.sender.delivery_id, one.gist, one.seq)
+        if one.sender is not None
+        else (NOBODY, None, None, one.gist, one.seq)
+        for one in found
+    ]
+    columns = "provider = ?, event = ?, delivery_id = ?, gist = ?"
+    raw(database).executemany(f"UPDATE capture SET {columns} WHERE seq = ? AND provider IS NULL", values)

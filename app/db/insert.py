@@ -1,0 +1,125 @@
+"""The hot path, underneath peewee: captures go in as a few many-row statements.
+
+sqlite3 gives up and takes back the interpreter's lock at each statement, and taking it back from a busy loop may cost
+more than the insert: so the fewer statements, the more captures a second.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from app.core.clock import now_us
+from app.core.events import Captured, Event
+from app.core.ids import uuid7
+from app.core.model import Headers, MirrorState
+from app.db.counts import RequestCounts
+from app.db.schema import MIRROR_CODE, NOBODY, PARTS_PER_BODY
+from app.db.storage_limits import StorageLimits
+from app.db.storage_use import LOOSE, grow
+from app.db.writer_jobs import Add
+
+_SIZES = (64, 32, 16, 8, 4, 2, 1)
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Headers)
+encode_headers = _encoder.encode
+decode_headers = _decoder.decode
+
+
+class ManyRows:
+    """`INSERT … VALUES (…), (…)` for any number of rows, in as few statements as the prepared sizes allow."""
+
+    def __init__(self, table: str, columns: Sequence[str]) -> None:
+        self._width = len(columns)
+        head = f"INSERT INTO {table} ({', '.join(columns)}) VALUES "
+        row = f"({', '.join('?' * self._width)})"
+        self._statements = [(size, head + ", ".join([row] * size)) for size in _SIZES]
+
+    def insert(self, connection: sqlite3.Connection, values: list[Any]) -> None:
+        """Insert the rows whose values stand one after the other in `values`."""
+        rest = iter(values)
+        left = len(values) // self._width
+        for size, statement in self._statements:
+            while left >= size:
+                connection.execute(statement, list(islice(rest, size * self._width)))
+                left -= size
+
+
+CAPTURES = ManyRows(
+    "capture",
+    (
+        *("seq", "id", "endpoint_id", "received_at", "method", "target", "http_version", "headers", "content_type"),
+        *("size", "sha256", "source_address", "source_port", "scheme", "complete", "reply_status", "mirror", "is_read"),
+        *("provider", "event", "delivery_id", "gist"),
+    ),
+)
+BODIES = ManyRows("capture_body", ("key", "data"))
+DELIVERIES = ManyRows("delivery", ("id", "capture_seq", "endpoint_id", "url", "state", "queued_at"))
+
+
+def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
+    """Insert captures with the last parts of their bodies and the deliveries they queue."""
+    captures: list[Any] = []
+    bodies: list[Any] = []
+    deliveries: list[Any] = []
+    trailers: list[tuple[bytes, int]] = []
+    grown: dict[int, int] = {}
+    for _, c, tail, tail_part, forward_url, headers, size in adds:
+        grown[c.endpoint_id] = grown.get(c.endpoint_id, 0) + size
+        captures += (c.seq, c.id, c.endpoint_id, c.received_at, c.method, c.target, c.http_version)
+        captures += (headers, c.content_type, c.size, c.sha256, c.source_address, c.source_port)
+        captures += (c.scheme, c.complete, c.reply_status, MIRROR_CODE[c.mirror], c.read)
+        captures += ((c.provider or NOBODY) if c.identified else None, c.event, c.delivery_id, c.gist)
+        if c.trailers:
+            trailers.append((encode_headers(c.trailers), c.seq))
+        if tail:
+            bodies += (c.seq * PARTS_PER_BODY + tail_part, tail)
+        if tail_part:
+            connection.execute("DELETE FROM loose_body WHERE seq = ?", (c.seq,))
+            grown[LOOSE] = grown.get(LOOSE, 0) - (c.size - len(tail))
+        if forward_url is not None:
+            at = now_us()
+            deliveries += (uuid7(at), c.seq, c.endpoint_id, forward_url, MirrorState.QUEUED.value, at)
+    CAPTURES.insert(connection, captures)
+    BODIES.insert(connection, bodies)
+    DELIVERIES.insert(connection, deliveries)
+    grow(connection, grown)
+    if trailers:
+        # Apart: so few have any that a value for each row would cost more.
+        connection.executemany("UPDATE capture SET trailers = ? WHERE seq = ?", trailers)
+
+
+class Inserts:
+    """Stores groups of captures for the writer, and tells of them once they are on disk."""
+
+    def __init__(self, tally: RequestCounts, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
+        self._tally, self._limits, self._publish = tally, limits, publish
+
+    def write(self, connection: sqlite3.Connection, adds: list[Add]) -> None:
+        """Insert them all."""
+        insert(connection, adds)
+
+    def stored(self, adds: list[Add]) -> None:
+        """Wake those who wait, count, and publish one event for the whole commit."""
+        summaries = []
+        grown: dict[int, int] = {}
+        taken, in_parts = 0, []
+        for future, capture, _, tail_part, _, _, size in adds:
+            if not future.done():
+                future.set_result(None)
+            taken += size
+            if tail_part:
+                in_parts.append(capture.seq)
+            endpoint_id = capture.endpoint_id
+            if endpoint_id in self._tally:
+                summaries.append(capture.summary())
+                grown[endpoint_id] = grown.get(endpoint_id, 0) + size
+        self._limits.stored(taken, in_parts)
+        if summaries:
+            self._tally.stored(summaries, grown)
+            self._publish(Captured(summaries=tuple(summaries)))

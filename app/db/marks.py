@@ -1,0 +1,114 @@
+"""What the user puts on requests: read or unread, by id or all of an endpoint's in steps; a star; a note."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from peewee import SqliteDatabase
+
+from app.core.deletion import Hidden
+from app.core.errors import NotFoundError
+from app.core.model import PageKey, Record
+from app.db.queries import shown_sql
+from app.db.raw_sql import raw
+
+
+class Marked(Record, frozen=True):
+    """The requests whose mark changed, by endpoint."""
+
+    ids: dict[int, list[str]]
+
+
+class MarkStep(Record, frozen=True):
+    """How many became read, and the place reached (None: all are done)."""
+
+    changed: int
+    reached: PageKey | None
+
+
+START = PageKey(received_at=-1, id="")
+
+
+def mark_ids(database: SqliteDatabase, ids: Sequence[str], read: bool) -> Marked:
+    """Mark these requests, as far as they are there and not so marked already."""
+    rows = raw(database).execute(
+        "UPDATE capture SET is_read = :read WHERE id IN (SELECT value FROM json_each(:ids)) AND is_read <> :read"
+        " RETURNING endpoint_id, id",
+        {"read": read, "ids": _json(ids)},
+    )
+    return _by_endpoint(rows.fetchall())
+
+
+def star_ids(database: SqliteDatabase, ids: Sequence[str], starred: bool) -> Marked:
+    """Give these requests a star, or take it, as far as they are there and that changes anything."""
+    connection = raw(database)
+    rows = connection.execute(
+        "SELECT seq, endpoint_id, id FROM capture WHERE id IN (SELECT value FROM json_each(:ids))"
+        " AND EXISTS (SELECT 1 FROM capture_star WHERE capture_seq = seq) <> :starred",
+        {"starred": starred, "ids": _json(ids)},
+    ).fetchall()
+    statement = "INSERT INTO capture_star VALUES (?)" if starred else "DELETE FROM capture_star WHERE capture_seq = ?"
+    connection.executemany(statement, [(seq,) for seq, _, _ in rows])
+    return _by_endpoint([(endpoint_id, capture_id) for _, endpoint_id, capture_id in rows])
+
+
+def note_id(database: SqliteDatabase, capture_id: str, note: str | None) -> Marked:
+    """Make this the request's note, or leave it none; NotFoundError when the request is not there."""
+    connection = raw(database)
+    row = connection.execute(
+        "SELECT seq, endpoint_id, text FROM capture LEFT JOIN capture_note ON capture_seq = seq"
+        " WHERE id = ? AND endpoint_id NOT IN (SELECT id FROM endpoint WHERE removed)",
+        (capture_id,),
+    ).fetchone()
+    if row is None:
+        raise NotFoundError("That request is not stored any more.")
+    seq, endpoint_id, before = row
+    if note == before:
+        return Marked(ids={})
+    if note is None:
+        connection.execute("DELETE FROM capture_note WHERE capture_seq = ?", (seq,))
+    else:
+        connection.execute("INSERT OR REPLACE INTO capture_note VALUES (?, ?)", (seq, note))
+    return Marked(ids={endpoint_id: [capture_id]})
+
+
+def mark_next_read(
+    database: SqliteDatabase,
+    limit: int,
+    *,
+    endpoint_id: int,
+    above: PageKey,
+    upto_seq: int,
+    hidden: Hidden | None = None,
+) -> MarkStep:
+    """Mark the next `limit` requests above a place read that are numbered up to `upto_seq`, and not hidden."""
+    connection = raw(database)
+    above_it = "endpoint_id = ? AND (received_at, id) > (?, ?) AND seq <= ?"
+    values: list[Any] = [endpoint_id, above.received_at, above.id, upto_seq]
+    last_at, last_id = connection.execute(
+        "SELECT max(received_at), max(id) FROM (SELECT received_at, id FROM capture"
+        f" WHERE {above_it} ORDER BY received_at, id LIMIT ?)",
+        (*values, limit),
+    ).fetchone()
+    if last_at is None:
+        return MarkStep(changed=0, reached=None)
+    condition, more = ("1", []) if hidden is None else shown_sql(connection, hidden)
+    changed = connection.execute(
+        f"UPDATE capture SET is_read = 1 WHERE {above_it} AND is_read = 0 AND (received_at, id) <= (?, ?)"
+        f" AND {condition}",
+        (*values, last_at, last_id, *more),
+    ).rowcount
+    return MarkStep(changed=changed, reached=PageKey(received_at=last_at, id=last_id))
+
+
+def _json(ids: Sequence[str]) -> str:
+    return msgspec.json.encode(list(ids)).decode()
+
+
+def _by_endpoint(rows: Sequence[tuple[int, str]]) -> Marked:
+    marked: dict[int, list[str]] = {}
+    for endpoint_id, capture_id in rows:
+        marked.setdefault(endpoint_id, []).append(capture_id)
+    return Marked(ids=marked)

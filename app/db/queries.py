@@ -1,0 +1,135 @@
+"""What readers read: pages by key, one request, its body. Lists touch neither headers nor bodies."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import msgspec
+from peewee import JOIN, SQL, Expression, ModelSelect, SqliteDatabase, Tuple
+
+from app.core.deletion import Hidden
+from app.core.errors import NotFoundError
+from app.core.model import PART_SIZE, Capture, Counts, PageKey, Summary
+from app.db.raw_sql import raw
+from app.db.records import CAPTURE, SUMMARY, to_capture, to_summary
+from app.db.schema import (
+    PARTS_PER_BODY,
+    BodyModel,
+    CaptureModel,
+    EndpointModel,
+    NoteModel,
+    ResponseTimeModel,
+    StarModel,
+)
+
+
+def page(
+    database: SqliteDatabase,
+    endpoint_id: int | None,
+    before: PageKey | None,
+    after: PageKey | None,
+    limit: int,
+    *,
+    beginning: str | None = None,
+    hidden: Hidden | None = None,
+) -> list[Summary]:
+    """At most `limit` summaries, newest first: those next older than `before`, or next newer than `after`.
+
+    With `beginning`, only those whose ids begin so; with `hidden`, only those that are not.
+    """
+    rising = after is not None
+    query = _select(*SUMMARY).limit(limit)
+    if endpoint_id is None or beginning is not None:
+        # ids sort as times do, and the index on them serves all endpoints
+        query = query.where(_visible()).order_by(CaptureModel.id.asc() if rising else CaptureModel.id.desc())
+        if before is not None:
+            query = query.where(CaptureModel.id < before.id)
+        if after is not None:
+            query = query.where(CaptureModel.id > after.id)
+        if beginning is not None:
+            query = query.where(
+                (CaptureModel.id >= beginning) & (CaptureModel.id < beginning + "g")
+            )  # past every digit
+        if endpoint_id is not None:
+            query = query.where(CaptureModel.endpoint_id == endpoint_id)
+    else:
+        place = Tuple(CaptureModel.received_at, CaptureModel.id)
+        order = (CaptureModel.received_at, CaptureModel.id)
+        query = query.where(CaptureModel.endpoint_id == endpoint_id)
+        query = query.order_by(*order) if rising else query.order_by(*(column.desc() for column in order))
+        if before is not None:
+            query = query.where(place < (before.received_at, before.id))
+        if after is not None:
+            query = query.where(place > (after.received_at, after.id))
+    if hidden is not None:
+        condition, values = shown_sql(raw(database), hidden)
+        query = query.where(SQL(f"({condition})", values))
+    found = [to_summary(row) for row in query.tuples().execute(database)]
+    return found[::-1] if rising else found
+
+
+def shown_sql(connection: sqlite3.Connection, hidden: Hidden) -> tuple[str, list[Any]]:
+    """The condition on rows of `capture` that leaves out what is hidden. Spans are left to SQLite, which is faster; a
+    million ids in a statement would be read anew each time, so they are asked for one by one."""
+    conditions, values = ["1"], []
+    for span in hidden.spans:
+        conditions.append("NOT (endpoint_id = ? AND id <= ? AND id NOT IN (SELECT value FROM json_each(?)))")
+        values += [span.endpoint_id, span.upto, msgspec.json.encode(tuple(span.kept)).decode()]
+    if hidden.names is not None:
+        connection.create_function("is_hidden", 1, hidden.names)
+        conditions.append("NOT is_hidden(id)")
+    return " AND ".join(conditions), values
+
+
+def get(database: SqliteDatabase, capture_id: str) -> Capture | None:
+    """One request with its headers."""
+    query = _select(*CAPTURE).where((CaptureModel.id == capture_id) & _visible())
+    return next((to_capture(row) for row in query.tuples().execute(database)), None)
+
+
+def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | None) -> bytes:
+    """Bytes of a request's body from `offset`, at most `length`; NotFoundError when the request is not there."""
+    with database.atomic():
+        row = CaptureModel.select(CaptureModel.seq, CaptureModel.size).where(
+            (CaptureModel.id == capture_id) & _visible()
+        )
+        found = next(iter(row.tuples().execute(database)), None)
+        if found is None:
+            raise NotFoundError("That request is not stored any more.")
+        seq, size = found
+        end = size if length is None else min(size, offset + length)
+        if end <= offset:
+            return b""
+        first, last = offset // PART_SIZE, (end - 1) // PART_SIZE
+        key = BodyModel.key.between(seq * PARTS_PER_BODY + first, seq * PARTS_PER_BODY + last)
+        parts = BodyModel.select(BodyModel.data).where(key).order_by(BodyModel.key).tuples().execute(database)
+        data = b"".join(bytes(part) for (part,) in parts)
+    start = offset - first * PART_SIZE
+    return data[start : start + end - offset]
+
+
+def count_all(database: SqliteDatabase) -> dict[int, Counts]:
+    """The numbers of each endpoint that holds requests, from the list's index alone.
+
+    Its order knows the newest request; asked for in the same walk, it would take as long as the rest.
+    """
+    rows = raw(database).execute(
+        "SELECT endpoint_id, total, unread,"
+        " (SELECT max(received_at) FROM capture WHERE capture.endpoint_id = counted.endpoint_id)"
+        " FROM (SELECT endpoint_id, count(*) AS total, count(*) - sum(is_read) AS unread FROM capture"
+        " GROUP BY endpoint_id) AS counted"
+    )
+    return {number: Counts(total=total, unread=unread, last_received_at=last) for number, total, unread, last in rows}
+
+
+def _select(*columns: Any) -> ModelSelect[CaptureModel]:
+    query = CaptureModel.select(*columns)
+    for beside in (ResponseTimeModel, StarModel, NoteModel):
+        query = query.join_from(CaptureModel, beside, JOIN.LEFT_OUTER, on=beside.capture_seq == CaptureModel.seq)
+    return query
+
+
+def _visible() -> Expression:
+    """A removed endpoint's requests are out of sight while they are deleted."""
+    return CaptureModel.endpoint_id.not_in(EndpointModel.select(EndpointModel.id).where(SQL("removed")))

@@ -1,0 +1,210 @@
+"""A search walks the list newest first, in steps short enough that other readers never wait long for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+from threading import Event
+from typing import Any
+
+import msgspec
+from peewee import SqliteDatabase
+
+from app.core.deletion import Hidden
+from app.core.ids import first_id
+from app.core.model import PageKey, Record, Summary
+from app.db.queries import shown_sql
+from app.db.raw_sql import raw
+from app.db.records import SUMMARY, to_summary
+from app.db.schema import PARTS_PER_BODY
+from app.db.search.candidate import Candidate
+from app.db.search.row_filter import meets
+from app.db.search.sql_filter import Sql, SqlFilter
+
+STEP_S = 0.02
+"""About how long a step may take."""
+FEW = 2_000
+"""Up to this many requests are read one by one; beyond that, the whole range is read."""
+
+NEWEST = PageKey(received_at=2**63 - 1, id="~")
+"""Before any place in a list."""
+
+
+LAST_TIME = 2**48 * 1000
+"""Ids hold no later time."""
+
+
+def top(at: int) -> PageKey:
+    """The place above all requests received before `at`."""
+    return PageKey(received_at=at, id=first_id(max(at, 0))) if at < LAST_TIME else NEWEST
+
+
+_SUMMARY = ", ".join(f"{column.model._meta.table_name}.{column.column_name}" for column in SUMMARY)
+_DETAILS = "capture.headers, capture.source_address, capture_body.data"
+_ID, _AT, _TARGET, _TYPE = map(
+    [column.column_name for column in SUMMARY].index, ("id", "received_at", "target", "content_type")
+)
+_SEQ = len(SUMMARY)
+_BESIDE = ("capture_reply", "capture_star", "capture_note")
+_WITH_MARKS = "capture" + "".join(f" LEFT JOIN {table} ON {table}.capture_seq = capture.seq" for table in _BESIDE)
+_WITH_BODY = f"{_WITH_MARKS} LEFT JOIN capture_body ON capture_body.key = capture.seq * {PARTS_PER_BODY}"
+_VISIBLE = "capture.endpoint_id NOT IN (SELECT id FROM endpoint WHERE removed)"
+
+
+class ScanStep(Record, frozen=True):
+    """What a step found, newest first, and the place it came to; None: the end of the list."""
+
+    found: list[Summary]
+    reached: PageKey | None
+
+
+class Stretch(Record, frozen=True):
+    """A part of the list, down to `floor` (itself included; None: to the end), and the numbers of the requests in it
+    that alone may be found (None: any may)."""
+
+    floor: PageKey | None = None
+    seqs: frozenset[int] | None = None
+
+
+class Scan(Record, frozen=True):
+    """Which list is walked: of one endpoint, or of all (None); `plan` says what is looked for. A step that is under way
+    when it is `given_up` ends soon.
+    """
+
+    plan: SqlFilter
+    endpoint_id: int | None
+    given_up: Event
+    hidden: Hidden | None = None
+
+    def step(self, database: SqliteDatabase, stretch: Stretch, place: PageKey, rows: int, most: int) -> ScanStep:
+        """Look at about `rows` requests older than `place`, and give at most `most` that were looked for."""
+        end = time.perf_counter() + STEP_S
+        found: list[Summary] = []
+        with database.atomic():
+            if stretch.seqs is not None and len(stretch.seqs) <= FEW:
+                bottom = stretch.floor
+                candidates = self._chosen(database, stretch, place)
+            else:
+                bottom = self._bottom(database, stretch, place, rows)
+                candidates = self._all(database, stretch, place, bottom)
+            for row in candidates:
+                summary = self._look(database, row)
+                if summary is not None:
+                    found.append(summary)
+                if len(found) >= most or time.perf_counter() > end:
+                    return ScanStep(found=found, reached=PageKey(received_at=row[_AT], id=row[_ID]))
+        return ScanStep(found=found, reached=bottom)
+
+    def passed(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> int:
+        """How many requests lie between two places, from the list's index alone."""
+        where, values = self._between(place, bottom)
+        (count,) = raw(database).execute(f"SELECT count(*) FROM capture WHERE {where}", values).fetchone()
+        return int(count)
+
+    def _bottom(self, database: SqliteDatabase, stretch: Stretch, place: PageKey, rows: int) -> PageKey | None:
+        """The place `rows` requests further down, from the list's index alone, or where the stretch ends."""
+        where, values = self._between(place, stretch.floor)
+        row = (
+            raw(database)
+            .execute(
+                f"SELECT received_at, id FROM capture WHERE {where} ORDER BY {self._order()} LIMIT 1 OFFSET ?",
+                (*values, rows - 1),
+            )
+            .fetchone()
+        )
+        return stretch.floor if row is None else PageKey(received_at=row[0], id=row[1])
+
+    def _all(
+        self, database: SqliteDatabase, stretch: Stretch, place: PageKey, bottom: PageKey | None
+    ) -> Iterator[tuple[Any, ...]]:
+        """The rows between two places that may be what is looked for, newest first."""
+        where, values = self._where(database, place, bottom)
+        query = f"SELECT {self._columns()} WHERE {where} ORDER BY {self._order()}"
+        rows = raw(database).execute(query, (*self._told_values(), *values))
+        seqs = stretch.seqs
+        return rows if seqs is None else (row for row in rows if row[_SEQ] in seqs)
+
+    def _chosen(self, database: SqliteDatabase, stretch: Stretch, place: PageKey) -> Iterator[tuple[Any, ...]]:
+        """Those of a few numbers that may be, newest first. They are sorted before their bodies are read."""
+        where, values = self._where(database, place, stretch.floor)
+        connection = raw(database)
+        # json_each has an `id` of its own, which would make that of `capture` ambiguous
+        wanted = "(SELECT value FROM json_each(?)) AS wanted"
+        keys = connection.execute(
+            f"SELECT capture.seq FROM {wanted} CROSS JOIN capture ON capture.seq = wanted.value"
+            f" WHERE {where} ORDER BY {self._order()}",
+            (msgspec.json.encode(list(stretch.seqs or ())).decode(), *values),
+        ).fetchall()
+        query = f"SELECT {self._columns()} WHERE capture.seq = ?"
+        for (seq,) in keys:
+            yield from connection.execute(query, (*self._told_values(), seq))
+
+    def _columns(self) -> str:
+        if self.plan.exact:
+            return f"{_SUMMARY}, capture.seq FROM {_WITH_MARKS}"
+        told = "".join(f", ({text})" for _, (text, _) in self.plan.leaves)
+        return f"{_SUMMARY}, capture.seq, {_DETAILS}{told} FROM {_WITH_BODY}"
+
+    def _told_values(self) -> list[Any]:
+        return [value for _, (_, values) in self.plan.leaves for value in values]
+
+    def _look(self, database: SqliteDatabase, row: tuple[Any, ...]) -> Summary | None:
+        """The request's summary if it is one that is looked for."""
+        if self.plan.exact:
+            return to_summary(row)
+        headers, source, data, *told = row[_SEQ + 1 :]
+        candidate = Candidate(
+            target=row[_TARGET],
+            content_type=row[_TYPE],
+            source=source,
+            headers=headers,
+            data=data,
+            told={place: bool(answer) for (place, _), answer in zip(self.plan.leaves, told, strict=True)},
+            read=partial(_part, database, row[_SEQ]),
+            given_up=self.given_up.is_set,
+        )
+        return to_summary(row) if all(meets(candidate, term) for term in self.plan.terms) else None
+
+    def _where(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> Sql:
+        between, values = self._between(place, bottom)
+        condition, more = self.plan.where
+        visible = f" AND {_VISIBLE}" if self.endpoint_id is None else ""
+        where = f"{between} AND ({condition}){visible}"
+        if self.hidden is None:
+            return where, (*values, *more)
+        shown, named = shown_sql(raw(database), self.hidden)
+        return f"{where} AND {shown}", (*values, *more, *named)
+
+    def _between(self, place: PageKey, bottom: PageKey | None) -> Sql:
+        """Older than `place`, down to `bottom`, itself included."""
+        older, values = self._older(place)
+        if bottom is None:
+            return older, values
+        newer, more = self._newer(bottom)
+        return f"{older} AND {newer}", (*values, *more)
+
+    def _order(self) -> str:
+        # ids sort as times do, and the index on them serves all endpoints
+        if self.endpoint_id is None:
+            return "capture.id DESC"
+        return "capture.received_at DESC, capture.id DESC"
+
+    def _older(self, place: PageKey) -> Sql:
+        if self.endpoint_id is None:
+            return "capture.id < ?", (place.id,)
+        values = (self.endpoint_id, place.received_at, place.id)
+        return "capture.endpoint_id = ? AND (capture.received_at, capture.id) < (?, ?)", values
+
+    def _newer(self, bottom: PageKey) -> Sql:
+        """From `bottom` upwards, itself included."""
+        if self.endpoint_id is None:
+            return "capture.id >= ?", (bottom.id,)
+        return "(capture.received_at, capture.id) >= (?, ?)", (bottom.received_at, bottom.id)
+
+
+def _part(database: SqliteDatabase, seq: int, number: int) -> bytes | None:
+    """A part of a body."""
+    key = seq * PARTS_PER_BODY + number
+    row = raw(database).execute("SELECT data FROM capture_body WHERE key = ?", (key,)).fetchone()
+    return row[0] if row is not None and number < PARTS_PER_BODY else None

@@ -1,0 +1,134 @@
+"""A search as the loop sees it: batches of summaries, newest first, as they are found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from functools import partial
+from threading import Event
+
+from app.core.clock import now_us
+from app.core.deletion import Hidden
+from app.core.model import PageKey, Summary
+from app.core.search.query import Query
+from app.db.readers import Readers
+from app.db.search.index.entries import oldest_above
+from app.db.search.index.index import Index
+from app.db.search.planner import wanted
+from app.db.search.scan import NEWEST, STEP_S, Scan, Stretch, top
+from app.db.search.scan_progress import ScanProgress
+from app.db.search.sparse_marks import below, narrowed, rows_of
+from app.db.search.sql_filter import SqlFilter, plan
+
+FIRST_ROWS, LEAST_ROWS, MOST_ROWS = 100, 20, 20_000
+MOST_BEHIND = 20_000
+"""With more requests than that yet to be indexed, the index is left alone."""
+
+
+async def search(
+    readers: Readers,
+    index: Index,
+    query: Query,
+    endpoint_id: int | None,
+    *,
+    before: PageKey | None,
+    limit: int,
+    searched: Callable[[int], None] | None = None,
+    hidden: Hidden | None = None,
+) -> AsyncGenerator[list[Summary], None]:
+    """At most `limit` summaries in all, none that is `hidden`, in batches that are never empty. To cancel it, close it:
+    a step ends soon.
+
+    While it goes on for long, `searched` is told how many of the list's newest requests have been looked at.
+    """
+    walk = Scan(plan=plan(query, now_us()), endpoint_id=endpoint_id, given_up=Event(), hidden=hidden)
+    place = min((before or NEWEST, top(walk.plan.before)), key=lambda key: key.received_at)
+    meter = ScanProgress(readers, walk, top(walk.plan.before), searched)
+    try:
+        rows, left = FIRST_ROWS, limit
+        async for stretch in _stretches(readers, index, walk.plan, place):
+            if stretch.floor is not None and _key(stretch.floor) >= _key(place):
+                continue  # looked at already, with requests of a clock that was set back
+            at: PageKey | None = place if stretch.seqs is None or stretch.seqs else stretch.floor
+            while at is not None and at != stretch.floor:
+                if left <= 0 or at.received_at < walk.plan.since:
+                    return
+                begin = time.perf_counter()
+                step = await readers.run(partial(walk.step, stretch=stretch, place=at, rows=rows, most=left))
+                rows = _next_rows(rows, time.perf_counter() - begin)
+                at, left = step.reached, left - len(step.found)
+                await meter.came_to(at, found=bool(step.found))
+                if step.found:
+                    yield step.found
+            if stretch.floor is None:
+                return
+            place = stretch.floor
+            await meter.came_to(place)
+    finally:
+        walk.given_up.set()
+
+
+def _key(place: PageKey) -> tuple[int, str]:
+    return place.received_at, place.id
+
+
+async def _stretches(readers: Readers, index: Index, plan: SqlFilter, place: PageKey) -> AsyncIterator[Stretch]:
+    """The list in stretches, newest first, to where nothing more can be found."""
+    rows = await readers.run(partial(rows_of, selects=plan.rare, place=place)) if plan.rare else None
+    if rows == []:
+        return
+    if rows is not None:
+        place = PageKey(received_at=rows[0][0], id=rows[0][1])
+    async for stretch in _by_index(readers, index, plan, place):
+        if rows is None:
+            yield stretch
+            continue
+        for part in narrowed(stretch, rows):
+            yield part
+        rows = below(stretch, rows)
+        if not rows:
+            return
+
+
+async def _by_index(readers: Readers, index: Index, plan: SqlFilter, place: PageKey) -> AsyncIterator[Stretch]:
+    """Stretches with what the index gives for them, the last without a floor; what is not in it is looked at whole."""
+    contents, asked = index.contents, wanted(plan.terms)
+    behind, oldest = 0, None
+    if asked is not None and contents.spans:
+        behind, oldest = await readers.run(lambda database: oldest_above(database, contents.upto, MOST_BEHIND))
+    if asked is None or not contents.spans or behind >= MOST_BEHIND:
+        yield Stretch()
+        return
+    if oldest is not None and place.received_at >= oldest:
+        yield Stretch(floor=top(oldest))
+    stored_late = await index.stored_in_gaps(contents)
+    zones = [zone for zone in _zones(contents.spans) if zone[0] is None or place.received_at >= zone[0]]
+    while zones:
+        found = await index.find(asked, [numbers for _, numbers in zones])
+        if found is None:
+            yield Stretch()
+            return
+        for (floor, _), seqs in zip(zones, found, strict=False):
+            yield Stretch(floor=None if floor is None else top(floor), seqs=frozenset([*stored_late, *seqs]))
+        zones = zones[len(found) :]
+
+
+def _zones(spans: dict[int, tuple[int, int]]) -> list[tuple[int | None, list[int]]]:
+    """Groups of requests as parts of the list, newest first: where each part ends, and which groups lie in it.
+
+    Groups whose times overlap, as after a clock was set back, share a part. The last part goes to the end of the list.
+    """
+    zones: list[tuple[int, list[int]]] = []
+    for number, (oldest, newest) in sorted(spans.items(), key=lambda item: item[1][1], reverse=True):
+        if zones and zones[-1][0] <= newest:
+            zones[-1] = (min(zones[-1][0], oldest), [*zones[-1][1], number])
+        else:
+            zones.append((oldest, [number]))
+    return [(None if at == len(zones) - 1 else floor, numbers) for at, (floor, numbers) in enumerate(zones)]
+
+
+def _next_rows(rows: int, took: float) -> int:
+    """How many rows the next step looks at, so that it takes about `STEP_S`."""
+    if took > STEP_S:
+        return max(LEAST_ROWS, rows // 2)
+    return min(MOST_ROWS, rows * 2) if took < STEP_S / 2 else rows

@@ -1,0 +1,86 @@
+"""What is handed to the writer, and what it hands back."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from peewee import SqliteDatabase
+
+from app.core.model import Capture
+
+Add = tuple["asyncio.Future[None]", Capture, bytes, int, str | None, bytes, int]
+"""A capture to store: who waits for it, the record, its last body part, that part's number, where to mirror it, its
+headers as they are stored, and the bytes it takes with all that.
+
+A tuple, because one is made for each request.
+"""
+
+
+class BatchInsert(Protocol):
+    """Stores captures, many at a time."""
+
+    def write(self, connection: sqlite3.Connection, adds: list[Add]) -> None:
+        """Insert them all. Runs on the writer's thread, within its transaction."""
+        ...
+
+    def stored(self, adds: list[Add]) -> None:
+        """They are on disk: tell those who wait, and everybody else. Runs on the loop's thread."""
+        ...
+
+
+class AdaptiveBatch:
+    """How many rows a step of background work takes on, so that it keeps captures waiting for about `TARGET_S`."""
+
+    TARGET_S = 0.004
+
+    def __init__(self, rows: int, least: int = 16, most: int = 4096) -> None:
+        self.rows, self._least, self._most = rows, least, most
+
+    def took(self, seconds: float) -> None:
+        """Learn from the last step."""
+        if seconds > self.TARGET_S:
+            self.rows = max(self._least, self.rows // 2)
+        elif seconds < self.TARGET_S / 3:
+            self.rows = min(self._most, self.rows * 2)
+
+    def begin_small(self) -> None:
+        """There was no room for the last step: take on as little as may be."""
+        self.rows = self._least
+
+
+class Job:
+    """One write. `after` runs on the loop, in the order of commits; `failed` runs instead when nothing was written."""
+
+    __slots__ = ("after", "cost", "failed", "pace", "result", "run", "whole")
+
+    def __init__(
+        self,
+        run: Callable[[SqliteDatabase], Any],
+        after: Callable[[Any], None],
+        failed: Callable[[Exception], None],
+        pace: AdaptiveBatch | None = None,
+        *,
+        whole: bool = True,
+        cost: int = 0,
+    ) -> None:
+        """With a `pace` it is background work; unless `whole` it runs outside of a transaction.
+
+        `cost` is how many bytes senders make it store: it has to leave the disk reserve alone.
+        """
+        self.run, self.after, self.failed = run, after, failed
+        self.pace, self.whole, self.cost = pace, whole, cost
+        self.result: Any = None
+
+
+class JobResult:
+    """What became of a group: carried to the loop in one call."""
+
+    __slots__ = ("adds", "failures", "jobs")
+
+    def __init__(self) -> None:
+        self.adds: list[Add] = []
+        self.jobs: list[Job] = []
+        self.failures: list[tuple[Add | Job, Exception]] = []

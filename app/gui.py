@@ -1,0 +1,282 @@
+"""The program with its window: opens the data folder and the ports, asking when it cannot, then shows the window.
+
+The window's modules are loaded on a thread while the store opens and counts: each waits for the other as little as may
+be, and senders are answered before there is anything to see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer
+
+from app import __version__
+from app.application import LOOPBACK, Application
+from app.cli.options import WindowOptions
+from app.core.errors import (
+    DamagedDatabaseError,
+    FolderInUseError,
+    HooklineError,
+    MissingDatabaseError,
+    PortInUseError,
+)
+from app.core.launch_request import LaunchRequest
+from app.db import runtime_file
+from app.db.folder import set_aside
+from app.system import installation, updates
+from app.system.packages import how_to_install_fonts
+from app.ui.garbage_collector import GuiCollector
+from app.ui.gui_application import GuiApplication
+from app.ui.loop import run
+from app.ui.messages import Message, MessageAction, Messages
+from app.ui.single_instance import ask
+from app.ui.tasks import Tasks
+from app.ui.theme.fonts import can_write
+from app.ui.theme.icons import app_icon
+from app.ui.theme.theme import Theme
+from app.ui.widgets.choice import Way, choose
+
+if TYPE_CHECKING:
+    from app.ui.shell.main_window import MainWindow
+
+log = logging.getLogger(__name__)
+
+EXIT_CANNOT = 3
+SIGNAL_POLL_MS = 250
+STARTING_S = 10.0
+"""Two starts at once: the one that has the data folder needs a while until its window answers."""
+
+QUIT = Way("Quit")
+NEW_DATABASE = Way("Start with an empty database")
+SET_ASIDE = Way("Set it aside and start anew", "primary")
+AGAIN = Way("Try again")
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What a benchmark or the picture book gets hold of once the window is shown."""
+
+    application: Application
+    window: MainWindow
+    theme: Theme
+    messages: Messages
+
+
+def run_window(
+    options: WindowOptions,
+    on_ready: Callable[[Ready], None] | None = None,
+    on_question: Callable[[str], None] | None = None,
+) -> int:
+    """Show the window until it is closed; the exit code. `on_ready` is called once it accepts requests.
+
+    `on_question` is told what would be asked at the start, in place of a user who would then quit.
+    """
+    app = GuiApplication(sys.argv[:1])
+    app.setApplicationName("Hookline")
+    app.setApplicationVersion(__version__)
+    app.setDesktopFileName("hookline")
+    app.setWindowIcon(app_icon())
+    app.setQuitOnLastWindowClosed(False)
+    return run(app, Windowed(app, options, on_question).main(on_ready))
+
+
+class Windowed:
+    """One run of the windowed program."""
+
+    def __init__(
+        self, app: GuiApplication, options: WindowOptions, on_question: Callable[[str], None] | None = None
+    ) -> None:
+        self._app, self._options, self._on_question = app, options, on_question
+        self._application = Application(options.data_dir, options.overrides(), window=True)
+        self._theme = Theme(app)
+        self._theme.apply(app)
+        self._messages = Messages(app)
+        self._closing = asyncio.Event()
+        app.quit_asked.connect(self._quit)
+        self._collector = GuiCollector(app)
+        self._program_file = updates.ProgramFile(installation.executable())
+        self._again = False
+
+    async def main(self, on_ready: Callable[[Ready], None] | None) -> int:
+        """From the first look at the data folder to the last row on disk."""
+        self._stop_on_signals()
+        loading = asyncio.create_task(asyncio.to_thread(import_module, "app.window_session"), name="load the window")
+        try:
+            if not await self._open():
+                return EXIT_CANNOT
+            if not await self._listen():
+                return EXIT_CANNOT
+            await loading
+            await self._show(on_ready)
+        except FolderInUseError as error:
+            return await self._hand_over(error)
+        finally:
+            self._collector.stop()
+            await self._application.close()
+        return await self._start_again() if self._again else 0
+
+    async def _open(self) -> bool:
+        """Open the data folder; False when the user gave up."""
+        new_database = False
+        while True:
+            try:
+                await self._application.open(new_database=new_database)
+            except FolderInUseError:
+                raise
+            except MissingDatabaseError as error:
+                way = await self._ask("The database is missing", str(error), QUIT, NEW_DATABASE, AGAIN)
+                if way not in (AGAIN, NEW_DATABASE):
+                    return False
+                new_database = way is NEW_DATABASE
+            except DamagedDatabaseError as error:
+                if await self._ask("The database cannot be read", str(error), QUIT, SET_ASIDE) is not SET_ASIDE:
+                    return False
+                kept, new_database = set_aside(self._application.folder), True
+                note = (
+                    f"The damaged database was kept as {kept.name} in {kept.parent}; Hookline started with a new one."
+                )
+                self._messages.post(Message(text=note, tone="info"))
+            except HooklineError as error:
+                if await self._ask("Hookline cannot start", str(error), QUIT, AGAIN) is not AGAIN:
+                    return False
+            else:
+                self._theme.set_choice(self._application.settings.theme)
+                return True
+
+    async def _listen(self) -> bool:
+        """Take the ports; False when the user gave up."""
+        while True:
+            try:
+                await self._application.listen()
+            except PortInUseError as error:
+                free = _next_free_port(error.host, error.port)
+                use = Way(f"Use port {free} this time", "primary")
+                holder = f" by {error.holder}" if error.holder else ""
+                text = (
+                    f"Port {error.port} on {error.host} is already in use{holder}. Stop that program and try again,"
+                    f" or go on with port {free} until Hookline is closed. Settings change it for good."
+                )
+                way = await self._ask(f"Port {error.port} is in use", text, QUIT, AGAIN, use)
+                if way is use:
+                    is_capture = error.port == self._application.settings.port
+                    self._application.override(**{"port" if is_capture else "api_port": free})
+                elif way is not AGAIN:
+                    return False
+            except HooklineError as error:
+                if await self._ask("Hookline cannot start", str(error), QUIT, AGAIN) is not AGAIN:
+                    return False
+            else:
+                return True
+
+    async def _ask(self, title: str, text: str, *ways: Way) -> Way | None:
+        """The way the user chose; None when there was no choice, or the program is told to end meanwhile."""
+        if self._on_question is not None:
+            self._on_question(text)
+            return None
+        choosing = asyncio.create_task(choose(title, text, ways, self._theme), name="question at the start")
+        closing = asyncio.create_task(self._closing.wait(), name="end of the program")
+        try:
+            await asyncio.wait((choosing, closing), return_when=asyncio.FIRST_COMPLETED)
+            return choosing.result() if choosing.done() else None
+        finally:
+            choosing.cancel()
+            closing.cancel()
+            await asyncio.gather(choosing, closing, return_exceptions=True)
+
+    async def _show(self, on_ready: Callable[[Ready], None] | None) -> None:
+        from app.window_session import ShownWindow  # start-up time: loaded meanwhile, see `main`
+
+        tasks = Tasks(self._messages)
+        shown = ShownWindow(self._application, self._app, self._theme, tasks, self._closing.set)
+        self._application.repeat_troubles()
+        shown.show(self._options)
+        self._collector.freeze()
+        if not can_write():
+            log.warning("hookline: No font is installed, so text cannot be read. %s", how_to_install_fonts())
+        if on_ready is not None:
+            on_ready(Ready(self._application, shown.window, self._theme, self._messages))
+        if installation.is_bundle():
+            tasks.start(self._watch_program(), "program file")
+        try:
+            await self._closing.wait()
+        finally:
+            await shown.close()
+
+    async def _watch_program(self) -> None:
+        """Say that the program was updated or removed; only its next start is another."""
+        async for change in self._program_file.changes():
+            restart = (MessageAction("Restart now", self._restart),) if change.startable else ()
+            self._messages.post(
+                Message(text=change.text, advice=change.advice, tone="info", actions=restart, key="program file")
+            )
+
+    def _restart(self) -> None:
+        self._again = True
+        self._closing.set()
+
+    async def _start_again(self) -> int:
+        """Start the new program, now that the data folder is free."""
+        try:
+            updates.start(self._options.arguments())
+        except OSError as error:
+            self._closing.clear()
+            text = (
+                f"{installation.executable()} does not start: {error.strerror}. Your requests are safe. Reinstall it."
+            )
+            await self._ask("Hookline cannot be started again", text, QUIT)
+            return EXIT_CANNOT
+        return 0
+
+    async def _hand_over(self, error: FolderInUseError) -> int:
+        """Another Hookline has the folder: tell its window what is wanted, or say that it has none."""
+        loop = asyncio.get_running_loop()
+        folder, end = self._application.folder, loop.time() + STARTING_S
+        while not ask(folder, LaunchRequest(__version__, self._options.wish)):
+            if loop.time() > end or runtime_file.has_no_window(folder, error.pid):
+                await self._ask("Hookline is already running", str(error), QUIT)
+                return EXIT_CANNOT
+            await asyncio.sleep(0.1)
+        return 0
+
+    def _quit(self) -> None:
+        self._closing.set()
+
+    def _stop_on_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            try:
+                loop.add_signal_handler(number, self._closing.set)
+            except NotImplementedError:
+                signal.signal(number, self._on_signal)
+                self._start_signal_poll()
+
+    def _on_signal(self, *_: object) -> None:
+        self._closing.set()
+
+    def _start_signal_poll(self) -> None:
+        """On Windows Python looks at its signals only when it runs, so let it run now and then."""
+        timer = QTimer(self._collector)
+        timer.timeout.connect(_look_at_signals)
+        timer.start(SIGNAL_POLL_MS)
+
+
+def _look_at_signals() -> None:
+    """Being called is enough."""
+
+
+def _next_free_port(host: str, port: int) -> int:
+    """The next port above `port` that can be listened on at `host` now."""
+    for candidate in range(port + 1, 65_536):
+        with contextlib.suppress(OSError), socket.create_server((host or LOOPBACK, candidate)):
+            return candidate
+    with socket.create_server((host or LOOPBACK, 0)) as any_port:
+        return int(any_port.getsockname()[1])

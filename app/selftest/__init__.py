@@ -1,0 +1,1 @@
+"""`hookline selftest`: tries the real program on a folder of its own."""

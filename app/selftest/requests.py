@@ -1,0 +1,161 @@
+"""The five requests of the selftest: sent byte by byte through the capture port, and compared with what was kept."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import json
+import socket
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from app.application import Application
+from app.core.errors import HooklineError
+from app.core.model import Endpoint, Headers
+from app.server.api.schemas import RequestOut
+
+TIMEOUT_S = 10.0
+CHUNK = 50_000
+JSON_BODY = '{"event":"selftest","name":"Zoë","amount":9007199254740993}'.encode()
+JSON_TEXT = "Zoë"
+BINARY = bytes(range(256)) * 4
+LINE = b"0123456789abcde\n"
+
+View = Literal["code", "hex", "nothing"]
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A request to be sent. `path` goes behind the endpoint's URL; `body` is what has to be kept of it.
+
+    `view` is the one the window shows such a body in, `text` a piece of what is then to be read.
+    """
+
+    name: str
+    method: str
+    path: str = ""
+    headers: Headers = ()
+    body: bytes = b""
+    chunked: bool = False
+    view: View = "code"
+    text: str = ""
+
+    def head(self, host: str, base_path: str) -> tuple[str, Headers]:
+        """Target and headers as they are sent to `host`."""
+        framing: Headers = ()
+        if self.chunked:
+            framing = (("Transfer-Encoding", "chunked"),)
+        elif self.body:
+            framing = (("Content-Length", str(len(self.body))),)
+        return base_path + self.path, (("Host", host), *self.headers, *framing)
+
+    def wire(self, target: str, headers: Headers) -> bytes:
+        """The request as it goes over the socket."""
+        lines = [f"{self.method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers), "", ""]
+        return "\r\n".join(lines).encode("latin-1") + (_chunks(self.body) if self.chunked else self.body)
+
+
+PARCELS = (
+    Parcel(
+        "empty",
+        "GET",
+        "/a%2Fb/c?tag=1&tag=2&q=%20x",
+        headers=(("x-odd-CASE", "1"), ("X-Twice", "a"), ("x-twice", "b")),
+        view="nothing",
+    ),
+    Parcel("JSON", "POST", headers=(("content-type", "application/json"),), body=JSON_BODY, text=JSON_TEXT),
+    Parcel("binary", "PUT", "/blob", (("Content-Type", "application/octet-stream"),), BINARY, view="hex"),
+    Parcel(
+        "gzip",
+        "PATCH",
+        headers=(("Content-Type", "application/json"), ("Content-Encoding", "gzip")),
+        body=gzip.compress(JSON_BODY, mtime=0),
+        text=JSON_TEXT,
+    ),
+    Parcel("large", "POST", "/large", (("Content-Type", "text/plain"),), LINE * 70_000, chunked=True, text="abcde"),
+)
+
+
+class Sending:
+    """Sends parcels to one endpoint of a running application, and reads them back from its store and its API."""
+
+    def __init__(self, application: Application, endpoint: Endpoint) -> None:
+        self._application, self._endpoint = application, endpoint
+        self._url = urlsplit(application.local_url(endpoint))
+
+    async def try_out(self, parcel: Parcel) -> str:
+        """Send one and compare; the id it was kept under. HooklineError tells what differs."""
+        target, headers = parcel.head(self._url.netloc, self._url.path)
+        status, answer = await asyncio.to_thread(self._send, parcel.method, parcel.wire(target, headers))
+        if not 200 <= status < 300:
+            raise HooklineError(f"The capture port answered {status}: {answer.decode('utf-8', 'replace').strip()}")
+        name = str(json.loads(answer)["id"])
+        expected = {
+            "method": parcel.method,
+            "target": target,
+            "headers": headers,
+            "size": len(parcel.body),
+            "sha256": hashlib.sha256(parcel.body).hexdigest(),
+            "complete": True,
+        }
+        store = self._application.store.captures
+        kept = await store.get(name)
+        if kept is None:
+            raise HooklineError("The store does not know the request that was acknowledged.")
+        _compare("The store", kept, expected)
+        _compare_bodies("The store", await store.body(name), parcel.body)
+        told, body = await asyncio.to_thread(self._ask_api, name)
+        _compare("The local API", told, expected)
+        _compare_bodies("The local API", body, parcel.body)
+        return name
+
+    def _send(self, method: str, wire: bytes) -> tuple[int, bytes]:
+        address = (self._url.hostname or "", self._url.port or 0)
+        with socket.create_connection(address, timeout=TIMEOUT_S) as connection:
+            connection.sendall(wire)
+            response = HTTPResponse(connection, method=method)
+            try:
+                response.begin()
+                return response.status, response.read()
+            except HTTPException as error:
+                raise HooklineError(f"The capture port gave no proper answer: {error!r}") from error
+
+    def _ask_api(self, name: str) -> tuple[RequestOut, bytes]:
+        """Head and body of a request, as a program beside the window would ask for them."""
+        parts = urlsplit(self._application.api_url)
+        answers = []
+        for path in (f"/api/v1/requests/{name}", f"/api/v1/requests/{name}/body"):
+            connection = HTTPConnection(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
+            try:
+                connection.request("GET", path, headers={"Authorization": f"Bearer {self._application.token}"})
+                response = connection.getresponse()
+                answers.append(response.read())
+            except HTTPException as error:
+                raise HooklineError(f"The local API gave no proper answer: {error!r}") from error
+            finally:
+                connection.close()
+            if response.status != 200:
+                raise HooklineError(f"The local API answered {response.status} to {path}.")
+        return msgspec.json.decode(answers[0], type=RequestOut), answers[1]
+
+
+def _compare(who: str, kept: Any, expected: dict[str, Any]) -> None:
+    for field, value in expected.items():
+        if (found := getattr(kept, field)) != value:
+            raise HooklineError(f"{who} has another {field}: {found!r}, not {value!r}.")
+
+
+def _compare_bodies(who: str, body: bytes, expected: bytes) -> None:
+    if body != expected:
+        raise HooklineError(f"{who} has another body: {len(body):,} bytes, {len(expected):,} were sent.")
+
+
+def _chunks(body: bytes) -> bytes:
+    """`body` in chunked transfer coding."""
+    parts = [body[at : at + CHUNK] for at in range(0, len(body), CHUNK)]
+    return b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"

@@ -1,0 +1,131 @@
+"""Looks at a window from outside, as its user would: whether it painted, what it lists, what it shows of a request."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
+from PySide6.QtGui import QFontInfo, QGuiApplication, QIcon, QImage
+
+from app.core.bodies.formats.languages import LANGUAGES
+from app.core.bodies.formats.lexer import lexer, runs
+from app.core.errors import HooklineError
+from app.core.resources import resource
+from app.ui.shell.main_window import MainWindow
+from app.ui.theme.fonts import can_write, ui_font
+from app.ui.theme.icons import NAMES, app_icon
+from app.ui.theme.theme import Theme
+
+PATIENCE_S, LOOK_S = 10.0, 0.005
+ICON_SIZE = 32
+CONTROLS = ("check", "chevron-down", "chevron-left", "chevron-right", "chevron-up", "dot")
+
+
+class Inspection(QObject):
+    """Made when the window was shown and Qt has not painted it yet, that is, before the loop goes on.
+
+    `hidden` is emitted when the window goes away.
+    """
+
+    hidden = Signal()
+
+    def __init__(self, window: MainWindow, theme: Theme) -> None:
+        super().__init__(window)
+        self._window, self._theme = window, theme
+        self._painted_at: int | None = None
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Notes the first paint, which is over before Qt does anything else, and the end."""
+        if event.type() == QEvent.Type.Paint and self._painted_at is None:
+            QTimer.singleShot(0, self._note)
+        elif event.type() == QEvent.Type.Hide:
+            self.hidden.emit()
+        return False
+
+    @Slot()
+    def _note(self) -> None:
+        self._painted_at = self._painted_at or time.monotonic_ns()
+
+    async def first_paint(self) -> int:
+        """When the window was first painted, in nanoseconds of the system's monotonic clock."""
+        await _until(lambda: self._painted_at is not None, "The window was not painted")
+        return self._painted_at or 0
+
+    @staticmethod
+    def platform() -> str:
+        """What Qt paints on: `xcb`, `wayland`, `offscreen`, ..."""
+        return QGuiApplication.platformName()
+
+    def looks(self) -> dict[str, Callable[[], str]]:
+        """What can be looked at without any request: the check's name, and what says what was seen."""
+        return {"icons": self._look_at_icons, "fonts": _look_at_fonts, "syntax colours": _look_at_colours}
+
+    async def listed(self, ids: Sequence[str]) -> str:
+        """Wait until the list shows exactly these requests, the last one on top."""
+        model = self._window.requests.feed.model
+
+        def rows() -> list[str]:
+            return [model.summary(row).id for row in range(model.rowCount())]
+
+        wanted = sorted(ids, reverse=True)
+        await _until(lambda: rows() == wanted, f"The list does not show the {len(ids)} requests")
+        await _until(self._window.requests.list.isVisible, "The list is not to be seen")
+        return f"{len(ids)} requests"
+
+    async def shown(self, name: str, view: str, text: str) -> str:
+        """Open a request and wait until its body stands in `view` (code, hex, nothing) with `text` in it."""
+        page = self._window.requests
+        body = page.detail.body
+        page.open_request(name)
+
+        def is_there() -> bool:
+            shown = page.detail.capture
+            return (
+                shown is not None
+                and shown.id == name
+                and body.stack.currentWidget() is getattr(body, view)
+                and (view != "code" or text in body.code.toPlainText())
+            )
+
+        await _until(is_there, f"The body is not shown as {view}")
+        return body.kind.text() or "no body"
+
+    def _look_at_icons(self) -> str:
+        icons = {name: self._theme.icon(name) for name in NAMES}
+        icons["Hookline's own"] = app_icon()
+        icons |= {name: QIcon(str(resource(f"icons/controls/{name}.svg"))) for name in CONTROLS}
+        blank = [name for name, icon in icons.items() if _is_blank(icon.pixmap(ICON_SIZE).toImage())]
+        if blank:
+            raise HooklineError(f"These icons are blank: {', '.join(blank)}.")
+        return f"{len(icons)} are drawn"
+
+
+def _look_at_fonts() -> str:
+    if not can_write():
+        raise HooklineError("Text cannot be drawn, because no font is installed.")
+    return QFontInfo(ui_font()).family()
+
+
+def _is_blank(image: QImage) -> bool:
+    """Whether every pixel is transparent."""
+    alpha = image.convertToFormat(QImage.Format.Format_Alpha8)
+    return not any(bytes(alpha.constBits()))
+
+
+async def _until(condition: Callable[[], bool], otherwise: str) -> None:
+    """Wait until it holds; HooklineError saying `otherwise` when it does not come to hold."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise HooklineError(f"{otherwise} within {PATIENCE_S:g} s.")
+        await asyncio.sleep(LOOK_S)
+
+
+def _look_at_colours() -> str:
+    """A bundle holds of Pygments only what it was told to."""
+    for language in LANGUAGES:
+        list(runs(lexer(*language.lexer), "a = 'b'\n"))
+    return f"{len(LANGUAGES)} languages"

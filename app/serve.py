@@ -1,0 +1,165 @@
+"""`hookline serve`: the whole program on plain asyncio, without Qt, with its news on standard output."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import signal
+import sys
+import time
+from collections.abc import Sequence
+
+from app.application import Application
+from app.cli.options import ServeOptions
+from app.cli.tail import format_tail
+from app.core.curl import ready_curl
+from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError, MissingDatabaseError
+from app.core.events import Captured, StorageLimitChanged
+from app.core.model import Endpoint, EndpointDraft
+from app.core.text import limit_text
+from app.db import runtime_file
+from app.db.folder import set_aside
+from app.system import installation, updates
+
+EXIT_CANNOT = 3
+PATIENCE_S, PAUSE_S = 2.0, 0.05
+WINDOWS_SIGNAL_POLL_S = 0.25
+
+
+def run_headless(options: ServeOptions) -> int:
+    """Serve until SIGINT or SIGTERM; the exit code is 3, with one line on standard error, when that cannot be."""
+    try:
+        return asyncio.run(_serve(options))
+    except HooklineError as error:
+        print(f"hookline: {error}", file=sys.stderr)
+        return EXIT_CANNOT
+
+
+async def _serve(options: ServeOptions) -> int:
+    stop = _stop_on_signals()
+    program_file = updates.ProgramFile(installation.executable())
+    application = Application(options.data_dir, options.overrides())
+    try:
+        await _open(application, options)
+        endpoints = [await _ensure_endpoint(application, name) for name in options.endpoints]
+        await application.listen()
+        _say(f"listening on {application.local_base()}")
+        _introduce(application, endpoints)
+        for endpoint, use in application.store.limits.reached():
+            _report_limit(StorageLimitChanged(endpoint=endpoint, use=use))
+        application.bus.subscribe(StorageLimitChanged, _report_limit)
+        if options.tail:
+            application.bus.subscribe(Captured, Tail(application).show)
+        watching = asyncio.create_task(_watch(program_file), name="program file")
+        _collect_seldom()
+        await stop.wait()
+        watching.cancel()
+    finally:
+        await application.close()
+    return 0
+
+
+async def _watch(program_file: updates.ProgramFile) -> None:
+    """Say that the program was updated or removed; only its next start is another."""
+    if installation.is_bundle():
+        async for change in program_file.changes():
+            _report(f"{change.text} {change.advice}")
+
+
+def _collect_seldom() -> None:
+    """Look for garbage in cycles far less often than usual, and not among what start-up made.
+
+    A request makes some twenty records and leaves no cycle, so the usual 700 mean a look every 35 requests: a tenth of
+    the captures a second for nothing.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
+async def _open(application: Application, options: ServeOptions) -> None:
+    try:
+        await _open_after_commands(application, options)
+    except MissingDatabaseError as error:
+        raise HooklineError(f"{error} For a new one, add --new-database.") from error
+    except DamagedDatabaseError as error:
+        if not options.set_aside_damaged:
+            raise HooklineError(f"{error} To keep it aside and begin anew, add --set-aside-damaged.") from error
+        kept = set_aside(application.folder)
+        _say(f"damaged database kept as {kept}")
+        await application.open(new_database=True)
+
+
+async def _open_after_commands(application: Application, options: ServeOptions) -> None:
+    """A command holds the folder for a moment only; a program that keeps it tells where it is, and soon."""
+    patient_until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return await application.open(new_database=options.new_database)
+        except FolderInUseError:
+            if runtime_file.is_there(application.folder) or time.monotonic() > patient_until:
+                raise
+        await asyncio.sleep(PAUSE_S)
+
+
+async def _ensure_endpoint(application: Application, name: str) -> Endpoint:
+    """The first endpoint called `name`, made when there is none."""
+    for endpoint in application.store.endpoints.all():
+        if endpoint.name == name:
+            return endpoint
+    return await application.store.endpoints.create(EndpointDraft(name=name))
+
+
+def _introduce(application: Application, endpoints: Sequence[Endpoint]) -> None:
+    for endpoint in endpoints:
+        url = application.capture_url(endpoint)
+        state = "" if endpoint.active else "  (switched off: senders get 503)"
+        _say(f"{endpoint.name}: {url}{state}")
+        _say(f"  {ready_curl(url)}")
+
+
+def _stop_on_signals() -> asyncio.Event:
+    """An event that SIGINT or SIGTERM sets."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, stop.set)
+        except NotImplementedError:
+            # Windows: Python notices the signal only between steps of the loop, so keep it stepping.
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+            _keep_stepping(loop)
+    return stop
+
+
+def _keep_stepping(loop: asyncio.AbstractEventLoop) -> None:
+    loop.call_later(WINDOWS_SIGNAL_POLL_S, _keep_stepping, loop)
+
+
+def _report_limit(event: StorageLimitChanged) -> None:
+    text, advice = limit_text(event.endpoint, event.use)
+    _report(f"{text} {advice}".rstrip())
+
+
+def _report(text: str) -> None:
+    with contextlib.suppress(OSError):
+        print(f"hookline: {text}", file=sys.stderr, flush=True)
+
+
+class Tail:
+    """Prints a line for each captured request."""
+
+    def __init__(self, application: Application) -> None:
+        self._endpoints = application.store.endpoints
+
+    def show(self, event: Captured) -> None:
+        """Print the lines of one commit."""
+        for summary in event.summaries:
+            endpoint = self._endpoints.by_id(summary.endpoint_id)
+            _say(format_tail(summary, endpoint.slug if endpoint else "?"))
+
+
+def _say(line: str) -> None:
+    # Whoever read the output may have gone, or its disk be full: that is no reason to capture no more.
+    with contextlib.suppress(OSError):
+        print(line, flush=True)

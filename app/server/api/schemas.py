@@ -1,0 +1,239 @@
+"""The JSON shapes of the local API. The same types validate what comes in and describe what goes out."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import UNSET, UnsetType
+
+from app.core.model import Auth, EndpointDraft, Forward, Headers, MirrorState, Plan, Record, Reply, WhenFull
+
+EndpointIn = EndpointDraft
+"""The body of `POST /endpoints` is the draft itself."""
+
+
+class ReplyPatch(Record, frozen=True, omit_defaults=True):
+    """Fields of `reply` to change; those left out stay."""
+
+    status: int | UnsetType = UNSET
+    headers: Headers | UnsetType = UNSET
+    body: str | UnsetType | None = UNSET
+    delay_ms: int | UnsetType = UNSET
+
+
+class ForwardPatch(Record, frozen=True, omit_defaults=True):
+    """Fields of `forward` to change."""
+
+    timeout_ms: int | UnsetType = UNSET
+
+
+class AuthPatch(Record, frozen=True, omit_defaults=True):
+    """Fields of `auth` to change."""
+
+    kind: Literal["none", "basic", "bearer", "header"] | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    secret: str | UnsetType = UNSET
+
+
+class EndpointPatch(Record, frozen=True, omit_defaults=True):
+    """The body of `PATCH /endpoints/{slug}`: fields left out stay, `"forward_url": null` clears it, and so does
+    `"storage_limit": null`. `position` is the place in the list of endpoints, from 1."""
+
+    name: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    retention_days: int | UnsetType = UNSET
+    storage_limit: int | UnsetType | None = UNSET
+    when_full: WhenFull | UnsetType = UNSET
+    forward_url: str | UnsetType | None = UNSET
+    slug: str | UnsetType = UNSET
+    active: bool | UnsetType = UNSET
+    reply: ReplyPatch | UnsetType = UNSET
+    forward: ForwardPatch | UnsetType = UNSET
+    auth: AuthPatch | UnsetType = UNSET
+    position: int | UnsetType = UNSET
+
+
+class RequestPatch(Record, frozen=True, omit_defaults=True):
+    """The body of `PATCH /requests/{id}`: fields left out stay, `"note": null` removes the note."""
+
+    read: bool | UnsetType = UNSET
+    starred: bool | UnsetType = UNSET
+    note: str | UnsetType | None = UNSET
+
+
+class EndpointOut(Record, frozen=True):
+    """An endpoint with its capture URL and what it holds. `position` is its place in the list, from 1.
+    `storage_limit_reached`: its oldest requests are being deleted for its limit, or its capturing has stopped, as
+    `when_full` says."""
+
+    slug: str
+    url: str
+    position: int
+    name: str
+    description: str
+    retention_days: int
+    storage_limit: int | None
+    when_full: WhenFull
+    forward_url: str | None
+    active: bool
+    reply: Reply
+    forward: Forward
+    auth: Auth
+    created_at: str
+    request_count: int
+    unread_count: int
+    last_request_at: str | None
+    stored_bytes: int
+    storage_limit_reached: bool
+
+
+class ReplyOut(Record, frozen=True):
+    """The answer given to a sender; `ms` is null until it has left."""
+
+    status: int
+    ms: float | None
+
+
+class SourceAddress(Record, frozen=True):
+    """Where a request came from."""
+
+    address: str
+    port: int
+
+
+class SummaryOut(Record, frozen=True):
+    """A captured request as lists show it. `provider` and `event` are null where nobody knows who sent it, `note` where
+    there is none. `gist` says in a few words what came; null for one that was stored by an older version and is not
+    described yet."""
+
+    id: str
+    endpoint: str
+    received_at: str
+    method: str
+    target: str
+    size: int
+    content_type: str
+    complete: bool
+    reply: ReplyOut
+    mirror: MirrorState
+    read: bool
+    starred: bool
+    note: str | None
+    provider: str | None
+    event: str | None
+    gist: str | None
+
+
+class DeliveryOut(Record, frozen=True):
+    """One mirroring of a request and its outcome; `endpoint` is a slug, `url` what was requested, with sub-path and
+    query."""
+
+    id: str
+    request: str
+    endpoint: str
+    url: str
+    state: MirrorState
+    queued_at: str
+    started_at: str | None
+    ms: float | None
+    status: int | None
+    response_headers: Headers
+    response_size: int
+    response_truncated: bool
+    error: str | None
+
+
+class RequestOut(SummaryOut, frozen=True):
+    """A captured request in full, without its body. `trailers` came behind a chunked body; they are not forwarded."""
+
+    http_version: str
+    headers: Headers
+    trailers: Headers
+    sha256: str
+    source: SourceAddress
+    scheme: str
+    delivery_id: str | None
+    deliveries: tuple[DeliveryOut, ...]
+
+
+class RefusalOut(Record, frozen=True):
+    """A request that was not captured, and why. `endpoint` is the slug of the endpoint it was for, null where there is
+    none. `GET /refused/{id}/raw` has its first `raw_size` bytes as they came."""
+
+    id: int
+    at: str
+    source: SourceAddress
+    status: int
+    reason: str
+    method: str
+    target: str
+    endpoint: str | None
+    raw_size: int
+
+
+class EndpointUsage(Record, frozen=True):
+    """How many endpoints there are, and how many the plan allows (null: any number)."""
+
+    held: int
+    limit: int | None
+
+
+class AccountOut(Record, frozen=True):
+    """The account of this data folder."""
+
+    plan: Plan
+    endpoints: EndpointUsage
+
+
+class AccountPatch(Record, frozen=True):
+    """The body of `PATCH /account`."""
+
+    plan: Plan
+
+
+class Totals(Record, frozen=True):
+    """Requests over all endpoints; `refused` since the program started."""
+
+    requests: int
+    unread: int
+    refused: int
+
+
+class RetentionOut(Record, frozen=True):
+    """Whether requests are deleted by age. While that waits: why, and after how many seconds of running it resumes."""
+
+    state: Literal["running", "waiting"]
+    reason: str | None
+    resumes_in_seconds: float | None
+
+
+class StoredOut(Record, frozen=True):
+    """The bytes stored by all endpoints, and their limit (null: none). `limit_reached`: the oldest requests are being
+    deleted for it, or capturing has stopped, as `when_full` says."""
+
+    bytes: int
+    limit: int | None
+    when_full: WhenFull
+    limit_reached: bool
+    capturing_stopped: bool
+
+
+class StatusOut(Record, frozen=True):
+    """How the program is doing. `storage` is `ok`, or says why storing fails; `warnings` say what else is wrong.
+
+    `database_bytes` is null while the database cannot be read.
+    """
+
+    version: str
+    capture_url: str | None
+    base_url: str
+    plan: Plan
+    endpoints: EndpointUsage
+    counts: Totals
+    database_bytes: int | None
+    stored: StoredOut
+    uptime_seconds: float
+    pid: int
+    storage: str
+    warnings: tuple[str, ...]
+    retention: RetentionOut

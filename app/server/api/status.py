@@ -1,0 +1,111 @@
+"""Calls about the program itself: its status, its retention, and the requests it refused."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+from aiohttp import web
+
+from app.core.errors import StorageUnavailableError
+from app.core.model import Refusal, StorageSize
+from app.core.target_slug import slug_of
+from app.server.api.account import endpoints_held
+from app.server.api.body import attachment_headers
+from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
+from app.server.api.ports import ApiServices
+from app.server.api.problems import Problem
+from app.server.api.routes import Page, Route, answer
+from app.server.api.schemas import StatusOut, Totals
+from app.server.api.serializers import refusal_out, retention_out, stored_out
+
+
+class RefusedKey(msgspec.Struct, frozen=True, array_like=True):
+    """A place in the refused list: `given` of the entries of microsecond `at` were already shown."""
+
+    at: int
+    given: int
+
+
+class StateCalls:
+    """Handlers of `/status`, `/retention/resume` and `/refused`."""
+
+    def __init__(self, services: ApiServices) -> None:
+        self._services = services
+
+    def routes(self) -> list[Route]:
+        """The calls of this file."""
+        return [
+            Route("GET", "/status", self.status),
+            Route("POST", "/retention/resume", self.resume),
+            Route("GET", "/refused", self.refused, PAGING),
+            Route("GET", "/refused/{id}/raw", self.raw),
+        ]
+
+    async def status(self, request: web.Request) -> web.Response:
+        """How the program is doing; answered whatever became of the database."""
+        services = self._services
+        endpoints = services.endpoints.all()
+        counts = [services.captures.counts(endpoint.id) for endpoint in endpoints]
+        plan, problem = services.account.plan, services.retention.problem
+        size = await self._size()
+        if problem is not None and size is not None:
+            problem = msgspec.structs.replace(problem, expired=size.expired)
+        return answer(
+            StatusOut(
+                version=services.version,
+                capture_url=services.capture_url(),
+                base_url=services.base_url(),
+                plan=plan,
+                endpoints=endpoints_held(services, plan),
+                counts=Totals(
+                    requests=sum(count.total for count in counts),
+                    unread=sum(count.unread for count in counts),
+                    refused=services.refused.total,
+                ),
+                database_bytes=None if size is None else size.file_bytes,
+                stored=stored_out(services.limits.use()),
+                uptime_seconds=round(services.uptime_s(), 3),
+                pid=os.getpid(),
+                storage=services.storage_trouble() or "ok",
+                warnings=services.warnings(),
+                retention=retention_out(problem),
+            )
+        )
+
+    async def resume(self, request: web.Request) -> web.Response:
+        """Trust the clock and delete by age again; harmless while that is done anyway."""
+        await self._services.retention.resume()
+        return answer(retention_out(self._services.retention.problem))
+
+    async def _size(self) -> StorageSize | None:
+        try:
+            return await self._services.retention.size()
+        except StorageUnavailableError:
+            return None
+
+    async def refused(self, request: web.Request) -> web.Response:
+        """Refused requests, newest first."""
+        limit, key = limit_of(request), cursor_of(request, RefusedKey)
+        rows = self._services.refused.newest()
+        if key is not None:
+            rows = [row for row in rows if row.at <= key.at][max(key.given, 0) :]
+        shown, following = rows[:limit], None
+        if len(rows) > limit:
+            at = shown[-1].at
+            before = key.given if key is not None and key.at == at else 0
+            following = cursor_text(RefusedKey(at, before + sum(row.at == at for row in shown)))
+        return answer(Page(tuple(refusal_out(row, self._slug(row)) for row in shown), following))
+
+    def _slug(self, refusal: Refusal) -> str | None:
+        slug = slug_of(refusal.target)
+        return slug if slug and self._services.endpoints.by_slug(slug) is not None else None
+
+    async def raw(self, request: web.Request) -> web.Response:
+        """What came of a refused request, as it came, at most 64 KiB."""
+        text = request.match_info["id"]
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+        data = self._services.refused.raw(number)
+        if data is None:
+            raise Problem(404, "not-found", f"Nothing is kept of a refused request {text!r}.")
+        return web.Response(body=data, headers=attachment_headers(f"refused-{number}.bin"))

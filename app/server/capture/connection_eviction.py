@@ -1,0 +1,107 @@
+"""Which connection is closed to make room for a new sender when all are in use."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+from collections import deque
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Generic, Protocol, TypeVar
+
+FRESH_S = 0.02
+"""Slow connections found so long ago are looked for again: some may be idle by now."""
+
+
+class EvictionStage(IntEnum):
+    """What a connection waits for from its sender. Of one address's, those of the lowest stage make room first."""
+
+    IDLE = 0
+    """The next request: it was kept open after an answer."""
+    ANSWERED = 1
+    """That the sender closes, after its last answer."""
+    DELAYED = 2
+    """Nothing: its request is stored, and answered after the endpoint's delay, or at once to make room."""
+    HEAD = 3
+    """The rest of a request's head, or its first byte."""
+    BODY = 4
+    """The rest of a body."""
+    UNREAD = 5
+    """That the sender reads its answer."""
+
+
+Waiting = tuple[EvictionStage, float] | None
+"""A stage, and a time that orders connections of one stage: the lowest has waited longest. None: nothing is waited for
+from the sender, because its request is being stored or answered."""
+
+
+class Evictable(Protocol):
+    """A connection."""
+
+    def waits_for(self) -> Waiting:
+        """What it waits for from its sender."""
+        ...
+
+
+C = TypeVar("C", bound=Evictable)
+
+
+class ConnectionEviction(Generic[C]):
+    """Chooses among open connections: the one idle longest, else the slowest of the address that has the most of them.
+
+    A sender whose address has `share` connections or more, while other addresses have some too, gets room from its own
+    address alone. Every connection is looked at (a quarter of a millisecond for 512) only once for many new senders.
+    """
+
+    def __init__(self, connections: Mapping[C, str], held: Mapping[str, int], share: int) -> None:
+        """`connections`: all that are open, with their addresses; `held`: how many each address has."""
+        self._connections, self._held, self._share = connections, held, share
+        self._found: dict[str, deque[tuple[EvictionStage, float, C]]] = {}
+        self._found_at = -math.inf
+
+    def choose(self, newcomer: str, now: float) -> tuple[EvictionStage, C] | None:
+        """The connection to close for a sender from this address, and its stage; None when all must be kept."""
+        chosen = self._next(newcomer)
+        if chosen is None or (chosen[0] is not EvictionStage.IDLE and now - self._found_at >= FRESH_S):
+            self._look(now)
+            chosen = self._next(newcomer)
+        return chosen
+
+    def _look(self, now: float) -> None:
+        found: dict[str, list[tuple[EvictionStage, float, int, C]]] = {}
+        for number, (connection, address) in enumerate(self._connections.items()):
+            waiting = connection.waits_for()
+            if waiting is not None:
+                found.setdefault(address, []).append((*waiting, number, connection))
+        self._found = {
+            address: deque((stage, since, connection) for stage, since, _, connection in sorted(of_address))
+            for address, of_address in found.items()
+        }
+        self._found_at = now
+
+    def _next(self, newcomer: str) -> tuple[EvictionStage, C] | None:
+        own_only = len(self._held) > 1 and self._held.get(newcomer, 0) >= self._share
+        while (address := newcomer if own_only else self._address()) in self._found:
+            of_address = self._found[address]
+            stage, since, connection = of_address.popleft()
+            if not of_address:
+                del self._found[address]
+            if self._connections.get(connection) == address and connection.waits_for() == (stage, since):
+                return stage, connection
+        return None
+
+    def _address(self) -> str | None:
+        """Whose connection is next: the one that is idle longest, else the address that has the most."""
+        firsts = ((of_address[0], address) for address, of_address in self._found.items())
+        idle = min(((first[1], address) for first, address in firsts if first[0] is EvictionStage.IDLE), default=None)
+        if idle is not None:
+            return idle[1]
+        return max(self._found, key=lambda address: self._held.get(address, 0), default=None)
+
+
+def sender_of(address: str) -> str:
+    """What counts as one address: of IPv6 the first 64 bits, because who has one of them has them all."""
+    if ":" not in address:
+        return address
+    whole = ipaddress.IPv6Address(address)
+    return str(whole.ipv4_mapped or ipaddress.IPv6Network((int(whole) >> 64 << 64, 64)))

@@ -1,0 +1,77 @@
+"""Answers as the bytes that leave: an endpoint's reply is composed once and only stamped for each request."""
+
+from __future__ import annotations
+
+import json
+import time
+from email.utils import formatdate
+from functools import lru_cache
+from http import HTTPStatus
+
+from app.core.model import Headers, Reply
+
+_BODILESS = frozenset({204, 304})
+_RESET_CONTENT = 205
+_CAPTURED = b'{"status":"captured","id":"%b"}'
+_CAPTURED_LENGTH = len(_CAPTURED) - len(b"%b") + 36
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class Response:
+    """One reply, ready to be sent any number of times.
+
+    The default body (`body=None`) holds the id of the captured request. `Server` and `Date` are added unless `headers`
+    set them, and a content type that fits the body.
+    """
+
+    def __init__(self, status: int, headers: Headers, body: str | None) -> None:
+        self.status = status
+        self._body = None if body is None else body.encode("utf-8", "surrogatepass")
+        names = {name.lower() for name, _ in headers}
+        lines = [f"HTTP/1.1 {status} {_phrase(status)}"]
+        if "server" not in names:
+            lines.append("Server: Hookline")
+        lines.extend(f"{name}: {value}" for name, value in headers)
+        if status in _BODILESS or status == _RESET_CONTENT:
+            self._body = b""
+        length = _CAPTURED_LENGTH if self._body is None else len(self._body)
+        if status not in _BODILESS:
+            if length and "content-type" not in names:
+                kind = "application/json" if self._body is None else "text/plain; charset=utf-8"
+                lines.append(f"Content-Type: {kind}")
+            lines.append(f"Content-Length: {length}")
+        self._head = "\r\n".join(lines).encode("latin-1") + b"\r\n"
+        self._dated = "date" in names
+
+    def compose(self, capture_id: str, connection: bytes, alone: bool) -> bytes:
+        """The whole answer. `connection` is the header line on keeping the connection, `alone` leaves out the body."""
+        date = b"" if self._dated else _date_line(int(time.time()))
+        if alone:
+            return b"%b%b%b\r\n" % (self._head, date, connection)
+        body = self._body
+        if body is None:
+            body = _CAPTURED % capture_id.encode("ascii")
+        return b"%b%b%b\r\n%b" % (self._head, date, connection, body)
+
+
+def of_reply(reply: Reply) -> Response:
+    """The answer that an endpoint's reply stands for."""
+    return Response(reply.status, reply.headers, reply.body)
+
+
+def of_error(status: int, error: str, headers: Headers = (), **details: int | str) -> Response:
+    """The answer to a request that is refused: `{"error": …}` and what else is to be known."""
+    body = json.dumps({"error": error, **details}, separators=(",", ":"))
+    return Response(status, (("Content-Type", "application/json"), *headers), body)
+
+
+@lru_cache(maxsize=1)
+def _date_line(second: int) -> bytes:
+    return f"Date: {formatdate(second, usegmt=True)}\r\n".encode("ascii")
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:  # a number without a name is lawful
+        return ""

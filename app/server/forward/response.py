@@ -1,0 +1,55 @@
+"""What came of a delivery: the target's answer as it arrives, and the record made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from app.core.clock import now_us
+from app.core.model import PART_SIZE, Delivery, Headers, MirrorState
+from app.server.forward.status import status_text
+
+
+@dataclass
+class TargetResponse:
+    """A target's answer, filled in while it is read, so that what came before a failure is kept.
+
+    `body` holds the first `PART_SIZE` bytes as they were sent: transfer coding removed, content coding kept.
+    """
+
+    status: int | None = None
+    headers: Headers = ()
+    body: bytearray = field(default_factory=bytearray)
+    truncated: bool = False
+
+    def add(self, data: bytes) -> None:
+        """Keep `data` as far as there is room."""
+        room = PART_SIZE - len(self.body)
+        self.body += data[:room]
+        self.truncated = len(data) > room
+
+
+def concluded(delivery: Delivery, answer: TargetResponse, error: str | None, started_at: int, ms: float) -> Delivery:
+    """`delivery` with its outcome: delivered when a 2xx answer came whole, failed with a sentence otherwise."""
+    if error is None and answer.status is not None:
+        error = status_text(answer.status, answer.headers, bytes(answer.body))
+    elif error is not None and answer.status is not None:
+        error = f"The answer began ({answer.status}) but did not end. {error}"
+    return msgspec.structs.replace(
+        delivery,
+        state=MirrorState.FAILED if error else MirrorState.DELIVERED,
+        started_at=started_at,
+        ms=ms,
+        status=answer.status,
+        response_headers=answer.headers,
+        response_size=len(answer.body),
+        response_truncated=answer.truncated,
+        error=error,
+    )
+
+
+def failed_by_us(delivery: Delivery, error: Exception) -> Delivery:
+    """`delivery` failed by an error in this program, so that it is seen and does not hold up the next."""
+    text = f"Hookline could not mirror this request because of an error of its own: {type(error).__name__}: {error}"
+    return concluded(delivery, TargetResponse(), text, now_us(), 0.0)

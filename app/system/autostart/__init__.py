@@ -1,0 +1,1 @@
+"""Start at sign-in, one file per system."""

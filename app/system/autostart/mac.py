@@ -1,0 +1,69 @@
+"""Start at sign-in on macOS."""
+
+from __future__ import annotations
+
+import plistlib
+import shlex
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from app.system.autostart.entry import Start, told, write_whole
+
+AGENT = "io.hookline.Hookline"
+
+
+class LaunchAgent:
+    """macOS: a property list in the user's `LaunchAgents`; launchd reads it at the next sign-in."""
+
+    def __init__(self, folder: Path, start: Start) -> None:
+        self.path = folder / f"{AGENT}.plist"
+        self._start = start
+
+    def enabled(self) -> bool:
+        """Neither disabled nor without its start at sign-in, and ours."""
+        return self._start.is_started_by(self._active())
+
+    def replaced(self) -> str | None:
+        """What the agent starts instead."""
+        words = self._active()
+        return None if not words or self._start.is_started_by(words) else shlex.join(words)
+
+    def unavailable(self) -> str | None:
+        """A program run straight from a download lies at a place that is gone at the next start."""
+        if "/AppTranslocation/" in self._start.program[0]:
+            return "macOS runs Hookline from a temporary place. Move it to Applications, and open it from there."
+        return None
+
+    def set(self, on: bool) -> None:
+        """On: make the agent, or mend it. Off: remove it, or disable it where the user changed it."""
+        held = self._held()
+        fresh: dict[str, Any] = {"Label": AGENT, "ProgramArguments": self._start.words, "RunAtLoad": True}
+        fresh |= {"ProcessType": "Interactive", "LimitLoadToSessionType": "Aqua"}
+        with told(self.path, "written"):
+            if on:
+                ours = self._start.is_started_by(_arguments(held))
+                words = held["ProgramArguments"] if ours else self._start.words
+                wanted = {**fresh, **held, "ProgramArguments": words, "RunAtLoad": True}
+                wanted.pop("Disabled", None)
+                write_whole(self.path, plistlib.dumps(wanted))
+            elif {**held, "ProgramArguments": 0} == {**fresh, "ProgramArguments": 0}:
+                self.path.unlink(missing_ok=True)
+            elif held:
+                write_whole(self.path, plistlib.dumps({**held, "Disabled": True}))
+
+    def _active(self) -> list[str]:
+        held = self._held()
+        return _arguments(held) if held.get("RunAtLoad") is True and not held.get("Disabled") else []
+
+    def _held(self) -> dict[str, Any]:
+        held: object = {}
+        with told(self.path, "read"), suppress(FileNotFoundError, NotADirectoryError):
+            held = plistlib.loads(self.path.read_bytes())
+        return held if isinstance(held, dict) else {}
+
+
+def _arguments(held: Mapping[str, Any]) -> list[str]:
+    words = held.get("ProgramArguments")
+    return [str(word) for word in words] if isinstance(words, list) else []

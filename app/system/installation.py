@@ -1,0 +1,65 @@
+"""How this program was started: from source or as a bundle, where the bundle lies, and what starts it again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+PORTABLE_MARK = "hookline.portable"
+PORTABLE_DATA = "hookline-data"
+
+
+def is_bundle() -> bool:
+    """Whether this is the packaged program, which brings its own Python."""
+    return bool(getattr(sys, "frozen", False))
+
+
+def executable(environment: Mapping[str, str] = os.environ) -> Path:
+    """The file the user starts: the bundle's program, the AppImage that holds it, or Python when run from source."""
+    image, mounted = environment.get("APPIMAGE"), environment.get("APPDIR")
+    # An AppImage hands these on to its children too: they speak of this program only when it lies inside.
+    if is_bundle() and image and mounted and Path(sys.executable).is_relative_to(mounted):
+        return Path(image)
+    return Path(sys.executable)
+
+
+def command() -> list[str]:
+    """What starts Hookline again, whatever the working folder."""
+    if is_bundle():
+        return [str(executable())]
+    root = Path(__file__).resolve().parents[2]
+    # `-m app` would find the package only from this folder, or where it is installed.
+    start = f"import sys; sys.path.insert(0, {str(root)!r}); from app.__main__ import main; sys.exit(main())"
+    return [sys.executable, "-c", start]
+
+
+def folder_of(program: Path) -> Path:
+    """The folder that `program` lies in as the user sees it: on macOS the one that holds the `.app`."""
+    if program.parent.parts[-2:] == ("Contents", "MacOS"):
+        return program.parents[3]
+    return program.parent
+
+
+def portable_mark() -> Path | None:
+    """The file `hookline.portable` beside a bundle's program, which makes it a portable one; None without it."""
+    mark = folder_of(executable()) / PORTABLE_MARK
+    return mark if is_bundle() and mark.is_file() else None
+
+
+def portable_note(folder: Path) -> str:
+    """Why the data folder is `folder`, when that is because the program is portable; otherwise empty."""
+    mark = portable_mark()
+    if mark is None or folder != portable_folder():
+        return ""
+    return (
+        f"Hookline is in portable mode because of the file {mark}: it keeps its data beside the program. Without that"
+        " file it keeps them in your account."
+    )
+
+
+def portable_folder() -> Path | None:
+    """The data folder of a portable bundle, beside the program; None for any other."""
+    mark = portable_mark()
+    return mark.with_name(PORTABLE_DATA) if mark else None

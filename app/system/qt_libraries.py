@@ -1,0 +1,103 @@
+"""Whether Qt finds what it needs of the system, found out before Qt is started: it would end the process instead."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import locale
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from shutil import which
+
+from app.system import installation, packages
+from app.system.display import platforms
+
+# What the window uses of Qt. The platform's plugin comes on top, and with it all of QtGui.
+MODULES = ("libQt6Widgets.so.6", "libQt6Network.so.6", "libQt6Svg.so.6")
+_MISSING = re.compile(r"^(?:Error loading shared library )?(\S+\.so[.\d]*): ")
+_TOO_OLD = re.compile(r"version [`'](\w+_[\d.]+)' not found")
+DIALOGS = (("zenity", "--error", "--no-markup", "--text"), ("kdialog", "--error"), ("xmessage", "-center"))
+
+
+def why_no_qt(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> str | None:
+    """What is missing and what to do about it; None when Qt can start. Loads what it looks at, as Qt would next."""
+    folder = _qt_folder()
+    if not platform.startswith("linux") or folder is None:
+        return None
+    wanted = platforms(environment)
+    plugins = [folder / "plugins" / "platforms" / f"libq{name.split('-')[0]}.so" for name in wanted]
+    if not any(plugin.is_file() for plugin in plugins):
+        there = ", ".join(sorted(path.stem[4:] for path in plugins[0].parent.glob("libq*.so")))
+        return f"QT_QPA_PLATFORM is {environment.get('QT_QPA_PLATFORM', '')}; this Hookline can open: {there}."
+    troubles = [_trouble(plugin) for plugin in plugins if plugin.is_file()]
+    if not all(troubles):
+        troubles = list(filter(None, (_trouble(folder / "lib" / name) for name in MODULES)))
+    return explained(troubles[0] or "", _absent(wanted)) if troubles else None
+
+
+def speak_utf8() -> None:
+    """Take the character set that Qt insists on where none is chosen (as in cron or `env -i`), or Qt says so at length.
+
+    A Python that was not packaged has done so by itself.
+    """
+    with suppress(locale.Error):
+        locale.setlocale(locale.LC_CTYPE, "")
+    if installation.is_bundle() and sys.platform != "win32" and locale.nl_langinfo(locale.CODESET) != "UTF-8":
+        os.environ["LC_CTYPE"] = "C.UTF-8"
+
+
+def explained(trouble: str, absent: Iterable[str] = (), system: tuple[str, ...] | None = None) -> str:
+    """The loader's words about one library, and the `absent` ones found besides, as a message for the user."""
+    without = "Without a window, hookline serve does its work."
+    if too_old := _TOO_OLD.search(trouble):
+        need = too_old[1].replace("_", " ")
+        return f"The window cannot open: this system is too old for it ({need} is needed). {without}"
+    missing = _MISSING.match(trouble)
+    if not missing or "No such file" not in trouble:
+        return f"The window cannot open: {trouble.rstrip('.')}. {without}"
+    names = sorted({missing[1], *absent})
+    what = "a library that is" if len(names) == 1 else "libraries that are"
+    how = packages.how_to_install(names, system)
+    return f"The window needs {what} not installed: {', '.join(names)}. {without}\n{how}"
+
+
+def tell_on_desktop(text: str, environment: Mapping[str, str] = os.environ) -> bool:
+    """Show `text` in a dialog of the desktop's own, for one who started it from a menu; False if none is there."""
+    on_display = environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")
+    for name, *options in DIALOGS:
+        if on_display and which(name):
+            subprocess.Popen([name, *options, text], start_new_session=True)
+            return True
+    return False
+
+
+def _qt_folder() -> Path | None:
+    # Finding the package does not import it.
+    spec = importlib.util.find_spec("PySide6")
+    places = spec.submodule_search_locations if spec else None
+    folder = Path(places[0]) / "Qt" if places else None
+    return folder if folder and folder.is_dir() else None
+
+
+def _trouble(library: Path | str) -> str | None:
+    """What the system's loader says against it."""
+    try:
+        ctypes.CDLL(str(library))
+    except OSError as error:
+        return str(error.__cause__ or error)  # in a bundle PyInstaller puts words of its own around the loader's
+    return None
+
+
+def _absent(wanted: Iterable[str]) -> list[str]:
+    """All the system's libraries that are missing, so that they are installed at once and not one by one."""
+    names = dict(packages.EVERYWHERE)
+    if "xcb" in wanted:
+        names |= packages.X11
+    if "wayland" in wanted:
+        names |= packages.WAYLAND
+    return [name for name in names if (_trouble(name) or "").startswith(f"{name}:")]

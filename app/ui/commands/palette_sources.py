@@ -1,0 +1,145 @@
+"""Where the palette's entries come from: the book, the endpoints, the saved filters, and what is typed itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtGui import QAction, QIcon, QKeySequence
+
+from app.core.bodies.escape import escape
+from app.core.links import LinkError, RequestLink, link_to_request, parse_link
+from app.core.model import Endpoint
+from app.core.search.format import literal
+from app.core.search.parse import parse
+from app.core.search.query import All, Either, Filter, Not, QueryError, Term
+from app.ui.commands.key_caps import caps_of
+from app.ui.commands.palette_entry import PaletteEntry
+from app.ui.commands.registry import CommandGroup, CommandRegistry, name_of
+from app.ui.requests.filter.line import LENGTH_MAX
+from app.ui.requests.filter.saved import SavedFilter
+
+SHOWN_MAX = 200
+"""Characters of a filter that a row shows: more never fit."""
+PALETTE = "command palette"
+"""The object name of the command that opens it."""
+NUMBERED = 9
+"""The number of endpoints with a key of their own, `number_keys`."""
+_ICONS = {
+    CommandGroup.REQUEST: "body",
+    CommandGroup.LIST: "all",
+    CommandGroup.ENDPOINT: "hook",
+    CommandGroup.GO_TO: "expand",
+    CommandGroup.PROGRAM: "command",
+}
+
+
+def number_keys(number: int) -> QKeySequence:
+    """The keys that lead to the endpoint of this number, counted from 1."""
+    return QKeySequence(f"Ctrl+{number}")
+
+
+def commands(book: CommandRegistry) -> list[PaletteEntry]:
+    """Every command that would do something now, but the one that opens the palette itself."""
+    return [
+        _command(group, action)
+        for group, action in book.all()
+        if action.isEnabled() and action.isVisible() and action.objectName() != PALETTE
+    ]
+
+
+def endpoints(held: Sequence[Endpoint], go: Callable[[int], object]) -> list[PaletteEntry]:
+    """A way to each endpoint, found by name and slug."""
+    return [
+        PaletteEntry(
+            key=f"endpoint {endpoint.id}",
+            text=escape(endpoint.name),
+            kind="Go to endpoint",
+            run=partial(go, endpoint.id),
+            icon="hook",
+            detail=endpoint.slug,
+            caps=caps_of(number_keys(number)) if number <= NUMBERED else (),
+        )
+        for number, endpoint in enumerate(held, 1)
+    ]
+
+
+def saved_filters(held: Sequence[SavedFilter], use: Callable[[str], object]) -> list[PaletteEntry]:
+    """Each saved filter, found by name and by what it asks for."""
+    return [
+        PaletteEntry(
+            key=f"filter {one.name}",
+            text=escape(one.name),
+            kind="Saved filter",
+            run=partial(use, one.text),
+            icon="saved",
+            detail=escape(one.text[:SHOWN_MAX]),
+        )
+        for one in held
+    ]
+
+
+def typed(text: str, open_request: Callable[[str], object], search: Callable[[str], object]) -> list[PaletteEntry]:
+    """What can be done with a text that is a request's id, a link to a request, or a filter."""
+    text = text.strip()
+    request = _request_id(text)
+    if request is not None:
+        return [PaletteEntry("", f"Open request {request}", "Request", partial(open_request, request), "body")]
+    if _is_filter(text):
+        return [
+            PaletteEntry(
+                "", f"Search all requests for {escape(text[:SHOWN_MAX])}", "Search", partial(search, text), "search"
+            )
+        ]
+    return []
+
+
+def words(text: str, search: Callable[[str], object]) -> list[PaletteEntry]:
+    """A search for what is typed, word for word; none for nothing."""
+    text = text.strip()
+    query = literal(text, LENGTH_MAX)
+    if not query:
+        return []
+    shown = f"Search all requests for “{escape(text[:SHOWN_MAX])}”"
+    return [PaletteEntry("", shown, "Search", partial(search, query), "search")]
+
+
+def _command(group: CommandGroup, action: QAction) -> PaletteEntry:
+    icon: QIcon | str = action.property("glyph") or _ICONS[group]
+    if not action.icon().isNull():
+        icon = action.icon()
+    return PaletteEntry(
+        key=action.objectName() or name_of(action),
+        text=escape(name_of(action)),
+        kind=group.value,
+        run=action.trigger,
+        icon=icon,
+        caps=caps_of(action.shortcut()),
+    )
+
+
+def _request_id(text: str) -> str | None:
+    for link in (text, link_to_request(text)):
+        try:
+            meant = parse_link(link)
+        except LinkError:
+            continue
+        if isinstance(meant, RequestLink):
+            return meant.id
+    return None
+
+
+def _is_filter(text: str) -> bool:
+    """Whether the search language understands it and finds a filter in it; bare words are for commands."""
+    try:
+        return any(map(_holds_filter, parse(text).terms))
+    except QueryError:
+        return False
+
+
+def _holds_filter(term: Term) -> bool:
+    if isinstance(term, Not):
+        return _holds_filter(term.term)
+    if isinstance(term, All | Either):
+        return any(map(_holds_filter, term.terms))
+    return isinstance(term, Filter)

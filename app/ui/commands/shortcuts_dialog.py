@@ -1,0 +1,198 @@
+"""The cheat sheet: every key there is, in groups, made of the book and of the few keys that are no commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractSlider, QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.fuzzy import match
+from app.ui.commands.extra_shortcuts import UNNAMED
+from app.ui.commands.key_caps import Caps, KeyCaps, caps_of, spoken
+from app.ui.commands.registry import CommandGroup, CommandRegistry, name_of
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.accessible import name_clear_button
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.card import line
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.labels import ElidedLabel, label
+
+WIDTH, HEIGHT_MAX = 880, 640
+_SCROLLS = {
+    Qt.Key.Key_PageUp: QAbstractSlider.SliderAction.SliderPageStepSub,
+    Qt.Key.Key_PageDown: QAbstractSlider.SliderAction.SliderPageStepAdd,
+    Qt.Key.Key_Home: QAbstractSlider.SliderAction.SliderToMinimum,
+    Qt.Key.Key_End: QAbstractSlider.SliderAction.SliderToMaximum,
+}
+
+
+@dataclass(frozen=True)
+class ShortcutRow:
+    """What is pressed for what. `span`: all keys from the first to the second do it."""
+
+    text: str
+    ways: tuple[Caps, ...]
+    span: bool = False
+
+
+def lines_of(book: CommandRegistry) -> dict[CommandGroup, list[ShortcutRow]]:
+    """What has keys, by group; groups without any are left out."""
+    found: dict[CommandGroup, list[ShortcutRow]] = {group: [] for group in CommandGroup}
+    for group, action in book.all():
+        ways = tuple(dict.fromkeys(caps_of(keys) for keys in action.shortcuts()))  # of Return and Enter one is enough
+        if ways and action.isVisible():
+            found[group].append(ShortcutRow(escape(name_of(action)), ways))
+    for other in UNNAMED:
+        ways = tuple(caps_of(QKeySequence(key)) for key in other.keys)
+        found[other.group].append(ShortcutRow(other.text, ways, other.span))
+    return {group: lines for group, lines in found.items() if lines}
+
+
+class ShortcutsDialog(Dialog):
+    """Two columns of groups, and a line that leaves only what is looked for."""
+
+    def __init__(self, book: CommandRegistry, theme: Theme, parent: QWidget | None) -> None:
+        super().__init__("Keyboard shortcuts", theme, parent)
+        self.search = SearchLine(self)
+        self.search.setPlaceholderText("Search commands and keys")
+        self.search.setAccessibleName("Search commands and keys")
+        self.search.setClearButtonEnabled(True)
+        name_clear_button(self.search)
+        self.blocks = [GroupBlock(group, lines, theme, self) for group, lines in lines_of(book).items()]
+        self.none = label("No shortcut is called that.", "faint", self)
+        self.none.hide()
+        self.close_button = Button("Close", theme, self)
+        self.close_button.setAutoDefault(False)  # Enter after a search is not meant to close
+        self._lay_out()
+        self.search.textChanged.connect(self._filter)
+        self.search.scrolled.connect(self._scroll)
+        self.close_button.clicked.connect(self.reject)
+        self.search.setFocus()
+        self.resize(self.sizeHint())
+
+    def sizeHint(self) -> QSize:
+        """All of it where there is room."""
+        height = self._content.sizeHint().height() + 180
+        return bounded(self, QSize(WIDTH, min(height, HEIGHT_MAX)))
+
+    def is_idle(self) -> bool:
+        """Always: it shows only."""
+        return True
+
+    @Slot(object)
+    def _scroll(self, action: QAbstractSlider.SliderAction) -> None:
+        self.area.verticalScrollBar().triggerAction(action)
+
+    @Slot(str)
+    def _filter(self, wanted: str) -> None:
+        shown = [block.show_only(wanted) for block in self.blocks]
+        self.none.setVisible(not any(shown))
+
+    def _lay_out(self) -> None:
+        self._content = QWidget(self)
+        self._content.setProperty("ground", True)
+        columns = QHBoxLayout(self._content)
+        columns.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4)
+        columns.setSpacing(metrics.SPACE_6 + metrics.SPACE_2)
+        for blocks in _balanced(self.blocks):
+            column = QVBoxLayout()
+            column.setSpacing(metrics.SPACE_5)
+            for block in blocks:
+                column.addWidget(block)
+            column.addStretch(1)
+            columns.addLayout(column, 1)
+        self.area = scroll = QScrollArea(self)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(self._content)
+        scroll.setAccessibleName("Shortcuts")
+        top = QVBoxLayout()
+        top.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_4)
+        top.setSpacing(metrics.SPACE_2)
+        top.addWidget(self.search)
+        top.addWidget(self.none)
+        self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
+        self.body.setSpacing(0)
+        self.body.addLayout(top)
+        self.body.addWidget(line(self))
+        self.body.addWidget(scroll, 1)
+        self.footer.addStretch(1)
+        self.footer.addWidget(self.close_button)
+        QWidget.setTabOrder(self.search, scroll)
+        QWidget.setTabOrder(scroll, self.close_button)
+
+
+class SearchLine(QLineEdit):
+    """One types here while one reads below: the keys that turn pages go there."""
+
+    scrolled = Signal(object)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Page Up and Page Down always; Home and End while there is no text for them to move in."""
+        action = _SCROLLS.get(Qt.Key(event.key()))
+        ends = event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End)
+        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if action is not None and plain and not (ends and self.text()):
+            self.scrolled.emit(action)
+        else:
+            super().keyPressEvent(event)
+
+
+class GroupBlock(QWidget):
+    """A heading with its rows."""
+
+    def __init__(self, group: CommandGroup, lines: Sequence[ShortcutRow], theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.group, self.lines = group, lines
+        self.rows: list[QWidget] = []
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(label(group.value.upper(), "section", self))
+        column.addSpacing(metrics.SPACE_2)
+        for one in lines:
+            row = _row(one, theme, self)
+            self.rows.append(row)
+            column.addWidget(row)
+
+    def show_only(self, wanted: str) -> bool:
+        """Leave the rows that answer to `wanted`; whether any is left."""
+        hits = [self._fits(one, wanted) for one in self.lines]
+        for row, hit in zip(self.rows, hits, strict=True):
+            row.setVisible(hit)
+        self.setVisible(any(hits))
+        return any(hits)
+
+    def _fits(self, one: ShortcutRow, wanted: str) -> bool:
+        keys = spoken(one.ways)
+        exactly = wanted.strip().casefold() in {spoken([way]).casefold() for way in one.ways}
+        return exactly or match(wanted, one.text, (self.group.value, keys)) is not None
+
+
+def _row(one: ShortcutRow, theme: Theme, parent: QWidget) -> QWidget:
+    row = QWidget(parent)
+    row.setFixedHeight(metrics.ROW_DENSE)
+    row.setAccessibleName(f"{one.text}: {spoken(one.ways)}")
+    inside = QHBoxLayout(row)
+    inside.setContentsMargins(0, 0, 0, 0)
+    inside.setSpacing(metrics.SPACE_2)
+    inside.addWidget(ElidedLabel(one.text, "", row), 1)
+    for number, way in enumerate(one.ways):
+        if number:
+            inside.addWidget(label("to" if one.span else "or", "faint", row))
+        inside.addWidget(KeyCaps(way, theme, row))
+    return row
+
+
+def _balanced(blocks: Sequence[GroupBlock]) -> tuple[Sequence[GroupBlock], Sequence[GroupBlock]]:
+    """Two columns, in order, about equally long; a heading counts as two rows."""
+    sizes = [len(block.rows) + 2 for block in blocks]
+    cut = min(range(len(blocks) + 1), key=lambda at: abs(sum(sizes[:at]) - sum(sizes[at:])))
+    return blocks[:cut], blocks[cut:]

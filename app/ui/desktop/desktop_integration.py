@@ -1,0 +1,221 @@
+"""Hookline's presence in the desktop: holds tray, badge, title and notifications together for one window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSettings, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtWidgets import QMainWindow
+
+from app.core.launch_request import LaunchAction
+from app.core.links import EndpointLink, RequestLink
+from app.core.repositories import Services
+from app.ui.desktop.badge import count_text, tray_icon
+from app.ui.desktop.notification_settings import NotifyChoices
+from app.ui.desktop.notifications import Notifications
+from app.ui.desktop.notifier import NotificationService, Notifier
+from app.ui.desktop.text import Notice, tooltip, window_title
+from app.ui.desktop.tray import IS_MAC, Tray
+from app.ui.desktop.tray_menu import TrayMenu
+from app.ui.desktop.unread_count import Unread
+from app.ui.desktop.window_focus import Listing, WindowFocus
+from app.ui.pause import Pause
+from app.ui.qt_events import QtEvents
+from app.ui.tasks import Tasks
+
+WATCH_MS = 3_000
+MISSES = 2
+"""So often in a row there must be no tray before the window comes back: desktops restart theirs in a moment."""
+BADGE_MOST = 99_999
+NO_TRAY = "There is no tray, so closing quits."
+STAYS = Notice(
+    key="closed to the tray",
+    title="Hookline keeps running",
+    text="It is in the tray and keeps capturing. To quit, use its menu there.",
+)
+TRYING = Notice(key="trial", title="Hookline", text="This is what a notification looks like.")
+
+
+class Desktop(QObject):
+    """`wished` carries what a click in tray or notification asks of the window, a `LaunchAction` or a link.
+
+    Where there is no tray all of this does nothing but count in the title: nothing is reached through the tray alone.
+    """
+
+    wished = Signal(object)
+    quit_asked = Signal()
+    tray_changed = Signal()
+
+    def __init__(
+        self,
+        services: Services,
+        tasks: Tasks,
+        window: QMainWindow,
+        *,
+        news: QtEvents,
+        pause: Pause,
+        page: Listing,
+        choices: NotifyChoices,
+        tray: Tray,
+        service: NotificationService | None = None,
+    ) -> None:
+        super().__init__(window)
+        self._services, self._window, self._pause, self._tray = services, window, pause, tray
+        self._memory = QSettings(_file(services.data_folder), QSettings.Format.IniFormat)
+        self._shown: tuple[int, bool] | None = None
+        self._icon, self._icon_says = QIcon(), ("", False)
+        self._has_tray, self._misses, self._waits = False, 0, False
+        self.choices = choices
+        self.unread = Unread(services.endpoints, services.captures, news, self)
+        self.menu = TrayMenu(self.unread, pause, window)
+        self.sight = WindowFocus(window, page, self)
+        self.notifier = Notifier(tray, tasks, service, self)
+        self.notices = Notifications(services, choices, self.sight, pause, self)
+        self._timer = QTimer(self)
+        self._timer.setInterval(WATCH_MS)
+        self._connect(news)
+        tray.open(self.menu, self._show_window, self.notifier.tray_clicked)
+        self.look_for_tray()
+        self._timer.start()
+        self.notifier.look()
+        self.refresh()
+
+    def why_no_tray(self) -> str | None:
+        """Why closing cannot keep Hookline in the tray; None when it can."""
+        return None if self._has_tray else NO_TRAY
+
+    def start_minimized(self) -> None:
+        """Show the window as an icon, or not at all if closing it would keep Hookline in the tray."""
+        wants_tray = self._services.settings().on_close == "tray"
+        if not (wants_tray and self._has_tray):
+            self._window.showMinimized()
+            self._waits = wants_tray
+
+    def take_close(self) -> bool:
+        """The window is being closed: hide it if Hookline is to go on in the tray, and say so the first time."""
+        self.look_for_tray()
+        if self._services.settings().on_close != "tray" or not self._has_tray or self._misses:
+            return False
+        self._window.hide()
+        if not self._memory.value("tray/told", False, type=bool):
+            self._memory.setValue("tray/told", True)
+            self.notifier.show(STAYS)
+        return True
+
+    def stop(self) -> None:
+        """Leave the desktop as it was."""
+        self._timer.stop()
+        self._has_tray = False
+        self.notices.stop()
+        self._tray.hide()
+        set_badge(0)
+
+    @Slot()
+    def try_notification(self) -> None:
+        """Show one, whatever was chosen."""
+        self.notifier.show(TRYING)
+
+    @Slot()
+    def look_for_tray(self) -> None:
+        """Follow a tray that came or went. Asking costs nothing: Qt watches for it."""
+        there = self._tray.available()
+        self._misses = 0 if there else self._misses + 1
+        if there and not self._has_tray:
+            self._has_tray = True
+            self._show_icon()
+            self._hide_late()
+            self._tray_changed()
+        elif self._has_tray and self._misses >= MISSES:
+            self._has_tray = False
+            self._tray.hide()
+            if not self._window.isVisible():
+                self._window.show()
+            self._tray_changed()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the count in badge, title and icon."""
+        look = (self.unread.total, self._pause.on)
+        if look != self._shown:
+            self._shown = look
+            self._window.setWindowTitle(window_title(self.unread.total))
+            set_badge(min(self.unread.total, BADGE_MOST))
+            self._show_icon()
+
+    @Slot()
+    def _show_icon(self) -> None:
+        if self._has_tray:
+            unread, paused = self.unread.total, self._pause.on
+            says = (count_text(unread), paused)
+            if self._icon.isNull() or says != self._icon_says:
+                self._icon, self._icon_says = tray_icon(unread, paused=paused, mask=IS_MAC), says
+            self._tray.show(self._icon, tooltip(unread, self._services.listening(), paused=paused))
+
+    def _hide_late(self) -> None:
+        """At sign-in the tray may come after Hookline: a window nobody has touched since goes there now."""
+        if self._waits and self._window.isMinimized():
+            self._window.hide()
+        self._waits = False
+
+    def _tray_changed(self) -> None:
+        self._note_why_not()
+        self.tray_changed.emit()
+
+    def _connect(self, news: QtEvents) -> None:
+        self._timer.timeout.connect(self.look_for_tray)
+        self.unread.changed.connect(self.refresh)
+        self._pause.changed.connect(self.refresh)
+        news.settings_changed.connect(self._show_icon)
+        news.endpoint_removed.connect(self.choices.forget)
+        news.endpoint_removed.connect(self.notices.gone)
+        self.menu.show_asked.connect(self._show_window)
+        self.menu.endpoint_asked.connect(self._open_endpoint)
+        self.menu.new_asked.connect(self._new_endpoint)
+        self.menu.quit_asked.connect(self.quit_asked)
+        self.notices.wanted.connect(self.notifier.show)
+        self.notifier.clicked.connect(self._open)
+        self.notifier.dismissed.connect(self.notices.dismissed)
+        self.notifier.looked.connect(self._note_why_not)
+        self.sight.came.connect(self._seen)
+
+    @Slot()
+    def _note_why_not(self) -> None:
+        self.choices.why_not = self.notifier.why_not()
+
+    @Slot()
+    def _seen(self) -> None:
+        self._waits = False
+
+    @Slot()
+    def _show_window(self) -> None:
+        self.wished.emit(LaunchAction.SHOW)
+
+    @Slot()
+    def _new_endpoint(self) -> None:
+        self.wished.emit(LaunchAction.NEW_ENDPOINT)
+
+    @Slot(str)
+    def _open_endpoint(self, slug: str) -> None:
+        self.wished.emit(EndpointLink(slug=slug))
+
+    @Slot(object)
+    def _open(self, notice: Notice) -> None:
+        if notice.capture_id is not None:
+            self.wished.emit(RequestLink(id=notice.capture_id))
+        elif notice in (STAYS, TRYING):
+            self._show_window()
+        else:
+            self._open_endpoint(notice.key)
+
+
+def set_badge(number: int) -> None:
+    """Show it at the program's icon: in the Dock on macOS, in the task bar on Windows, and on Linux in docks that know
+    Unity's launcher protocol (those of Ubuntu and KDE). 0 takes it away."""
+    app = QGuiApplication.instance()
+    if isinstance(app, QGuiApplication):
+        app.setBadgeNumber(number)
+
+
+def _file(folder: Path) -> str:
+    return str(folder / "window.ini")

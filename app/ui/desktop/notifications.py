@@ -1,0 +1,142 @@
+"""Makes notifications of captured requests: which, when, and how many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from app.core.clock import now_us
+from app.core.events import Captured
+from app.core.model import Endpoint, Record, Summary
+from app.core.repositories import Services
+from app.ui.desktop.notification_settings import NotifyChoices, When
+from app.ui.desktop.text import Notice, notice_for
+from app.ui.desktop.window_focus import WindowFocus
+from app.ui.pause import Pause
+
+
+class NotificationPace(Record, frozen=True):
+    """Milliseconds: how long a first request waits for the rest of its burst, then the least and the most between two
+    notifications of an endpoint. It is twice as much each time, for as long as requests keep coming."""
+
+    gather_ms: int = 300
+    quiet_ms: int = 5_000
+    longest_ms: int = 300_000
+
+
+class Notifications(QObject):
+    """`wanted` carries each `Notice` that is to be shown.
+
+    None is made while paused, of a request from before the start, or of one that the user sees in the list. The count
+    of a notification goes on from the last one's until the user comes to Hookline or sweeps the notification away.
+    """
+
+    wanted = Signal(object)
+
+    def __init__(
+        self, services: Services, choices: NotifyChoices, sight: WindowFocus, pause: Pause, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._services, self._choices, self._sight, self._pause = services, choices, sight, pause
+        self.pace = NotificationPace()
+        self._began = now_us()
+        self._streams: dict[int, Stream] = {}
+        self.stop = services.bus.subscribe(Captured, self._captured)
+        pause.changed.connect(self.forget)
+        sight.came.connect(self.forget)
+
+    @Slot()
+    def forget(self) -> None:
+        """The user has seen, or does not want to see, what was counted so far."""
+        for stream in self._streams.values():
+            stream.clear()
+
+    @Slot(object)
+    def dismissed(self, notice: Notice) -> None:
+        """The user swept this one away."""
+        endpoint = self._services.endpoints.by_slug(notice.key)
+        if endpoint is not None and endpoint.id in self._streams:
+            self._streams[endpoint.id].clear()
+
+    @Slot(object)
+    def gone(self, endpoint: Endpoint) -> None:
+        """The endpoint was deleted."""
+        stream = self._streams.pop(endpoint.id, None)
+        if stream is not None:
+            stream.deleteLater()
+
+    def _captured(self, event: Captured) -> None:
+        if self._pause.on or not self._choices.any():
+            return
+        by_endpoint: dict[int, list[Summary]] = {}
+        for summary in event.summaries:
+            by_endpoint.setdefault(summary.endpoint_id, []).append(summary)
+        for endpoint_id, summaries in by_endpoint.items():
+            if self._is_wanted(endpoint_id):
+                self._add(endpoint_id, (one for one in summaries if one.received_at >= self._began))
+
+    def _add(self, endpoint_id: int, summaries: Iterable[Summary]) -> None:
+        for summary in summaries:
+            stream = self._streams.get(endpoint_id)
+            if stream is None:
+                stream = self._streams[endpoint_id] = Stream(endpoint_id, self.pace, self)
+                stream.due.connect(self._tell)
+            stream.add(summary)
+
+    def _is_wanted(self, endpoint_id: int) -> bool:
+        endpoint = self._services.endpoints.by_id(endpoint_id)
+        when = self._choices.of(endpoint.slug) if endpoint else When.OFF
+        if when is When.BEHIND:
+            return not self._sight.in_front()
+        return when is When.ON and not self._sight.shows(endpoint_id)
+
+    @Slot(object)
+    def _tell(self, stream: Stream) -> None:
+        endpoint = self._services.endpoints.by_id(stream.endpoint_id)
+        if endpoint is None or stream.newest is None or not self._is_wanted(endpoint.id):
+            stream.clear()
+            return
+        self.wanted.emit(notice_for(endpoint, stream.newest, stream.count, self._services.providers))
+
+
+class Stream(QObject):
+    """One endpoint's requests that wait to be told of. `due` carries the stream itself."""
+
+    due = Signal(object)
+
+    def __init__(self, endpoint_id: int, pace: NotificationPace, parent: QObject) -> None:
+        super().__init__(parent)
+        self.endpoint_id = endpoint_id
+        self._pace = pace
+        self.newest: Summary | None = None
+        self.count = 0
+        self.wait_ms = pace.quiet_ms
+        self._fresh = self._told = False
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._over)
+
+    def add(self, summary: Summary) -> None:
+        """One more."""
+        self.newest, self._fresh = summary, True
+        self.count += 1
+        if not self._timer.isActive():
+            self._timer.start(self._pace.gather_ms)
+
+    def clear(self) -> None:
+        """Count from nothing. The next one is told of as if it was the first, with no more than the least wait."""
+        self.newest, self._fresh, self._told = None, False, False
+        self.count, self.wait_ms = 0, self._pace.quiet_ms
+        if self._timer.remainingTime() > self.wait_ms:
+            self._timer.start(self.wait_ms)
+
+    @Slot()
+    def _over(self) -> None:
+        if not self._fresh:
+            self._told, self.wait_ms = False, self._pace.quiet_ms
+            return
+        self.wait_ms = min(self._pace.longest_ms, self.wait_ms * 2) if self._told else self._pace.quiet_ms
+        self._fresh, self._told = False, True
+        self._timer.start(self.wait_ms)
+        self.due.emit(self)

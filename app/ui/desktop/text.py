@@ -1,0 +1,67 @@
+"""What tray, title bar and notifications say. A sender's text comes out plain, escaped and short."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.core.bodies.escape import escape
+from app.core.model import Endpoint, Record, Summary
+from app.core.target_text import below_slug
+from app.core.text import count_of, sender_line
+from app.ui.desktop.badge import count_text
+
+NAME_MAX, METHOD_MAX, PATH_MAX, SENDER_MAX = 60, 20, 80, 60
+"""Characters of a notification's parts: servers cut what is longer, each in its own way."""
+TOOLTIP_MAX = 127
+"""Characters that Windows shows of a tray icon's tooltip."""
+
+
+class Notice(Record, frozen=True):
+    """A notification: `key` names what it is about, and a later one of the same key takes its place.
+
+    `capture_id` is the one request it tells of; None when it tells of several, or of no request at all.
+    """
+
+    key: str
+    title: str
+    text: str
+    capture_id: str | None = None
+
+
+def notice_for(endpoint: Endpoint, newest: Summary, count: int, providers: Mapping[str, str]) -> Notice:
+    """`POST /orders · invoice.paid · Stripe`, `POST · JSON · id, total`; for several `37 new requests`."""
+    name = shortened(escape(endpoint.name), NAME_MAX)
+    if count > 1:
+        return Notice(key=endpoint.slug, title=name, text=count_of(count, "new request"))
+    path = shortened(escape(below_slug(newest.target[: 4 * PATH_MAX])), PATH_MAX)
+    sender = sender_line(newest.provider, newest.event, providers) or escape(newest.gist or "")
+    method = shortened(escape(newest.method), METHOD_MAX)
+    line = method if path == "/" and sender else f"{method} {path}"
+    text = f"{line} · {shortened(sender, SENDER_MAX)}" if sender and sender != path else line
+    return Notice(key=endpoint.slug, title=name, text=text, capture_id=newest.id)
+
+
+def tooltip(unread: int, listening: str | None, *, paused: bool) -> str:
+    """`Hookline · 12 unread · paused · listening on 127.0.0.1:8787`."""
+    parts = ["Hookline"]
+    if unread:
+        parts.append(f"{unread:,} unread")
+    if paused:
+        parts.append("paused")
+    parts.append(f"listening on {listening}" if listening else "not listening")
+    return " · ".join(parts)[:TOOLTIP_MAX]
+
+
+def window_title(unread: int) -> str:
+    """`(12) Hookline`: what task bars and window lists show where there is neither tray nor badge."""
+    return f"({count_text(unread)}) Hookline" if unread else "Hookline"
+
+
+def shortened(text: str, most: int) -> str:
+    """At most `most` characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def menu_text(text: str) -> str:
+    """`text` for a menu, where one `&` would underline the letter after it."""
+    return text.replace("&", "&&")

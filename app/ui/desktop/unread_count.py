@@ -1,0 +1,40 @@
+"""How many requests are unread, in all and by endpoint, told in batches."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.core.model import Endpoint
+from app.core.repositories import CaptureRepository, EndpointRepository
+from app.ui.qt_events import QtEvents
+
+
+class Unread(QObject):
+    """`changed` follows each batch of news. The counts are kept in memory by the store: asking costs nothing."""
+
+    changed = Signal()
+
+    def __init__(
+        self, endpoints: EndpointRepository, captures: CaptureRepository, news: QtEvents, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._endpoints, self._captures = endpoints, captures
+        self.total = 0
+        self._by_endpoint: list[tuple[int, Endpoint, int]] = []
+        for signal in (news.counts_changed, news.endpoints_changed):
+            signal.connect(self._count)
+        self._count()
+
+    def newest(self, most: int) -> list[tuple[Endpoint, int]]:
+        """The endpoints with something unread and how much it is, the one that last received a request first."""
+        ordered = sorted(self._by_endpoint, key=lambda one: one[0], reverse=True)
+        return [(endpoint, unread) for _, endpoint, unread in ordered[:most]]
+
+    @Slot()
+    def _count(self) -> None:
+        counted = ((endpoint, self._captures.counts(endpoint.id)) for endpoint in self._endpoints.all())
+        self._by_endpoint = [
+            (one.last_received_at or 0, endpoint, one.unread) for endpoint, one in counted if one.unread
+        ]
+        self.total = sum(unread for _, _, unread in self._by_endpoint)
+        self.changed.emit()

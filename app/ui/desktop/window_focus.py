@@ -1,0 +1,45 @@
+"""What the user has before their eyes: whether Hookline is in front, and whose requests it lists there."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtWidgets import QApplication, QWidget
+
+
+class Listing(Protocol):
+    """A page that lists the requests of one endpoint, or of all (None)."""
+
+    @property
+    def endpoint_id(self) -> int | None: ...
+    def isVisible(self) -> bool: ...
+
+
+class WindowFocus(QObject):
+    """`came` follows when one of Hookline's windows becomes the active one after another program's was."""
+
+    came = Signal()
+
+    def __init__(self, window: QWidget, page: Listing, parent: QObject) -> None:
+        super().__init__(parent)
+        self._window, self._page = window, page
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.applicationStateChanged.connect(self._changed)
+
+    def in_front(self) -> bool:
+        """Whether a window of Hookline is the active one, be it a dialog."""
+        active = QApplication.activeWindow()
+        # Hidden at the moment it is activated, a window stays the active one.
+        return active is not None and active.isVisible()
+
+    def shows(self, endpoint_id: int) -> bool:
+        """Whether the window is in front and lists this endpoint's requests."""
+        listed = self._page.isVisible() and not self._window.isMinimized()
+        return self.in_front() and listed and self._page.endpoint_id in (None, endpoint_id)
+
+    @Slot(Qt.ApplicationState)
+    def _changed(self, state: Qt.ApplicationState) -> None:
+        if state is Qt.ApplicationState.ApplicationActive:
+            self.came.emit()

@@ -1,0 +1,237 @@
+"""The dialog around the form: checks while typing, creates or saves, and loses nothing when that fails."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from app.core.errors import HooklineError, InvalidFieldsError
+from app.core.model import Endpoint, EndpointDraft
+from app.core.repositories import Services
+from app.core.rules import FieldError, create_refusal, endpoint_errors
+from app.ui.endpoint_form.endpoint_form import EndpointForm
+from app.ui.settings.limit_question import may_limit
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.card import line
+from app.ui.widgets.copy_field import CopyField
+from app.ui.widgets.fit_screen import bounded, fit
+from app.ui.widgets.labels import label
+from app.ui.widgets.unsaved import EditDialog
+
+WIDTH = 600
+RETENTION_WAITS = "Requests older than this are deleted once the clock is trusted; see Settings."
+
+
+class EndpointDialog(EditDialog):
+    """Creates an endpoint, or edits `endpoint`. `saved` carries the endpoint and whether it is new."""
+
+    saved = Signal(object, bool)
+
+    def __init__(
+        self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None, endpoint: Endpoint | None = None
+    ) -> None:
+        super().__init__("Edit endpoint" if endpoint else "New endpoint", theme, parent)
+        self._services, self._tasks, self._endpoint = services, tasks, endpoint
+        self._touched: set[str] = set()
+        self._refused: dict[str, str] = {}
+        self._busy = False
+        self.form = EndpointForm(theme, self, with_slug=endpoint is None)
+        if services.retention.problem is not None:
+            days = self.form.retention.days.range_text()
+            self.form.fields["retention_days"].set_help(f"{days}. {RETENTION_WAITS}")
+        if endpoint is not None:
+            self.form.load(endpoint.draft())
+        self._loaded = self.form.draft()
+        changes = f"Your changes to “{endpoint.name}” have not been saved." if endpoint is not None else ""
+        self.unsaved = changes or "The new endpoint has not been created."
+        self.url = CopyField("", theme, self, what="capture URL")
+        self.problem = label("", "error", self, wrap=True)
+        self.cancel = Button("Cancel", theme, self)
+        self.submit_button = Button("Save" if endpoint else "Create endpoint", theme, self, kind="primary")
+        self._lay_out()
+        self.form.more_button.toggled.connect(self._fit)
+        self.form.changed.connect(self._changed)
+        self.cancel.clicked.connect(self.reject)
+        self.submit_button.clicked.connect(self.submit)
+        QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
+        self._refresh()
+        self.resize(self.sizeHint())
+        self.form.name.setFocus()
+
+    def sizeHint(self) -> QSize:
+        """Tall enough for the form, as far as there is room."""
+        around = 188 if self._endpoint is not None else 136
+        return bounded(self, QSize(WIDTH, self.form.sizeHint().height() + around))
+
+    def has_changes(self) -> bool:
+        """Whether the fields say something else than when it was opened, right or wrong."""
+        return not self._busy and (self.form.draft() != self._loaded or bool(self.form.own_errors()))
+
+    def errors(self) -> list[FieldError]:
+        """All that keeps the draft from being saved now, touched or not."""
+        draft = self._draft()
+        errors = self.form.own_errors()
+        errors += [
+            e for e in endpoint_errors(draft, self._services.own_bases()) if e.field not in {o.field for o in errors}
+        ]
+        if self._endpoint is None and draft.slug and self._services.endpoints.by_slug(draft.slug):
+            errors.append(FieldError(field="slug", message=f"Slug {draft.slug} is taken by another endpoint."))
+        known = {error.field for error in errors}
+        errors += [FieldError(field=f, message=m) for f, m in self._refused.items() if f not in known]
+        return errors
+
+    @Slot()
+    def submit(self) -> None:
+        """Save if that would succeed; otherwise show every error and go to the first."""
+        if self._busy:
+            return
+        errors = self.errors()
+        self._touched.update(error.field for error in errors)
+        self._refresh()
+        if errors:
+            self.form.reveal(errors[0].field)
+        elif self.submit_button.isEnabled():
+            self._set_busy(True)
+            self._tasks.start(self._save(self._draft()), "save endpoint")
+
+    @Slot()
+    def _fit(self) -> None:
+        """Grow with the form, and shrink with it."""
+        self.resize(self.sizeHint())
+        fit(self)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter in a one-line field submits; Esc cancels."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.submit()
+        else:
+            super().keyPressEvent(event)
+
+    async def _save(self, draft: EndpointDraft) -> None:
+        try:
+            if self._endpoint is None:
+                endpoint = await self._services.endpoints.create(draft)
+            else:
+                use = self._services.limits.use_of(self._endpoint.id)
+                if not await may_limit(self, self.theme, use, draft.storage_limit, draft.when_full):
+                    return
+                endpoint = await self._services.endpoints.update(self._endpoint.id, draft)
+        except HooklineError as error:
+            if not isValid(self):
+                raise
+            self._show_failure(error)
+            return
+        finally:
+            if isValid(self):
+                self._set_busy(False)
+        if isValid(self):
+            self.saved.emit(endpoint, self._endpoint is None)
+            self.accept()
+
+    def _show_failure(self, error: HooklineError) -> None:
+        if not isinstance(error, InvalidFieldsError):
+            self.problem.setText(str(error))
+            self.problem.show()
+            return
+        for broken in error.errors:
+            self._refused[broken.field] = broken.message
+            self._touched.add(broken.field)
+        unknown = [broken.message for broken in error.errors if broken.field not in self.form.fields]
+        self.problem.setText(" ".join(unknown))
+        self.problem.setVisible(bool(unknown))
+        self._refresh()
+        self.form.reveal(error.errors[0].field)
+
+    def _draft(self) -> EndpointDraft:
+        if self._endpoint is None:
+            return self.form.draft()
+        current = self._services.endpoints.by_id(self._endpoint.id) or self._endpoint
+        return replace(self.form.draft(current.active), slug=self._endpoint.slug)
+
+    @Slot(str)
+    def _changed(self, path: str) -> None:
+        self._touched.add(path)
+        self._refused.pop(path, None)
+        if not self._busy:
+            self.problem.hide()
+        self._refresh()
+
+    def _refresh(self) -> None:
+        errors = self.errors()
+        shown = {error.field: error.message for error in reversed(errors)}
+        for path, field in self.form.fields.items():
+            field.set_error(shown.get(path) if path in self._touched else None)
+        refusal = None
+        if self._endpoint is None:
+            refusal = create_refusal(self._services.account.plan, len(self._services.endpoints.all()))
+        if refusal:
+            self.problem.setText(refusal)
+            self.problem.show()
+        reason = refusal or (errors[0].message if errors else None)
+        self.submit_button.set_refusal("Saving…" if self._busy else reason)
+        self._show_url()
+
+    def _show_url(self) -> None:
+        if self._endpoint is not None:
+            self.url.set_text(self._services.capture_url(self._endpoint))
+            return
+        slug = self.form.draft().slug
+        self.url.setVisible(slug is not None)
+        if slug is not None:
+            self.url.set_text(self._services.capture_url(_preview(self.form.draft(), slug)))
+
+    def _set_busy(self, busy: bool) -> None:
+        self._busy = busy
+        self.form.setEnabled(not busy)
+        self._refresh()
+
+    def _lay_out(self) -> None:
+        scroll = QScrollArea(self)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self.form.setProperty("ground", True)
+        scroll.setWidget(self.form)
+        self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
+        self.body.setSpacing(0)
+        if self._endpoint is not None:
+            inset = QVBoxLayout()
+            inset.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_4)
+            inset.addWidget(self.url)
+            self.body.addLayout(inset)
+        else:
+            assert self.form.slug is not None
+            self.form.slug.column.addWidget(self.url)
+        self.body.addWidget(line(self))
+        self.body.addWidget(scroll, 1)
+        self.problem.setVisible(False)
+        self.footer.addWidget(self.problem, 1)
+        self.footer.addStretch(0)
+        self.footer.addWidget(self.cancel)
+        self.footer.addWidget(self.submit_button)
+
+
+def _preview(draft: EndpointDraft, slug: str) -> Endpoint:
+    """The endpoint that `draft` would become, to show its URL."""
+    return Endpoint(
+        id=0,
+        slug=slug,
+        name=draft.name,
+        description=draft.description,
+        retention_days=draft.retention_days,
+        storage_limit=draft.storage_limit,
+        when_full=draft.when_full,
+        forward_url=draft.forward_url,
+        active=draft.active,
+        reply=draft.reply,
+        forward=draft.forward,
+        auth=draft.auth,
+        created_at=0,
+    )

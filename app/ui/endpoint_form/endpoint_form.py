@@ -1,0 +1,177 @@
+"""An endpoint's fields, the usual ones first and the rarer ones under More, as an `EndpointDraft`."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
+
+from app.core.model import EndpointDraft
+from app.core.rules import FieldError
+from app.ui.endpoint_form.more_sections import MirrorSection, ReplySection, Section, SecuritySection, SlugSection
+from app.ui.endpoint_form.retention_field import RetentionControl
+from app.ui.endpoint_form.storage_limit_field import StorageLimitField
+from app.ui.theme import metrics
+from app.ui.theme.fonts import mono_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.card import line
+from app.ui.widgets.fields import LabeledField
+
+
+class EndpointForm(QWidget):
+    """`changed` carries a field's path (`name`, `reply.status`); `fields` holds every field by its path."""
+
+    changed = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, with_slug: bool) -> None:
+        super().__init__(parent)
+        self._revealed: LabeledField | None = None
+        self.name = QLineEdit(self)
+        self.name.setPlaceholderText("Stripe test")
+        self.description = QPlainTextEdit(self)
+        self.description.setPlaceholderText("What sends here, and why")
+        self.description.setTabChangesFocus(True)
+        self.description.setFixedHeight(60)
+        self.retention = RetentionControl(self)
+        self.forward_url = QLineEdit(self)
+        self.forward_url.setFont(mono_font())
+        self.forward_url.setPlaceholderText("http://localhost:3000/webhooks")
+        self.fields = {
+            "name": LabeledField("Name", self.name, self),
+            "description": LabeledField("Description", self.description, self, optional=True),
+            "retention_days": LabeledField(
+                "Retention",
+                self.retention,
+                self,
+                help_text=f"{self.retention.days.range_text()}. Requests older than this are deleted.",
+            ),
+            "forward_url": LabeledField(
+                "Forward URL",
+                self.forward_url,
+                self,
+                optional=True,
+                help_text="Every captured request is mirrored there as it was received.",
+            ),
+        }
+        self.more_button = Button("More: storage, reply, mirror, security", theme, self, kind="link", icon="expand")
+        if with_slug:
+            self.more_button.setText("More: storage, reply, mirror, security, slug")
+        self.more_button.setCheckable(True)
+        self.more_button.accessible_role = QAccessible.Role.Button
+        self.more_button.toggled.connect(self.show_more)
+        # Made after the button, for Tab goes by the order in which widgets are made.
+        self.storage = StorageLimitField(self)
+        self.reply, self.mirror, self.security = ReplySection(self), MirrorSection(self), SecuritySection(self)
+        self.slug = SlugSection(self) if with_slug else None
+        self._lay_out()
+        self._connect()
+
+    def draft(self, active: bool = True) -> EndpointDraft:
+        """What is shown, trimmed; empty optional fields are left out."""
+        return EndpointDraft(
+            name=self.name.text().strip(),
+            description=self.description.toPlainText().strip(),
+            retention_days=self.retention.value(),
+            storage_limit=self.storage.limit.value(),
+            when_full=self.storage.when_full_value(),
+            forward_url=self.forward_url.text().strip() or None,
+            slug=self.slug.value() if self.slug else None,
+            active=active,
+            reply=self.reply.value(),
+            forward=self.mirror.value(),
+            auth=self.security.value(),
+        )
+
+    def load(self, draft: EndpointDraft) -> None:
+        """Show `draft` (all but its slug, which is fixed)."""
+        self.name.setText(draft.name)
+        self.description.setPlainText(draft.description)
+        self.retention.set_value(draft.retention_days)
+        self.forward_url.setText(draft.forward_url or "")
+        self.storage.load(draft)
+        self.reply.load(draft.reply)
+        self.mirror.load(draft.forward)
+        self.security.load(draft.auth)
+
+    def own_errors(self) -> list[FieldError]:
+        """What no draft can carry: numbers and sizes that are none, or out of range, and lines that are not headers."""
+        problems = {
+            "retention_days": self.retention.problem(),
+            "storage_limit": self.storage.limit.problem(),
+            **self.reply.problems(),
+            "forward.timeout_ms": self.mirror.timeout.problem(),
+        }
+        return [FieldError(field=field, message=problem) for field, problem in problems.items() if problem]
+
+    @Slot(bool)
+    def show_more(self, shown: bool) -> None:
+        """Open or close the rarer settings."""
+        self.more_button.setChecked(shown)
+        self.more_button.set_icon_name("collapse" if shown else "expand")
+        self._more.setVisible(shown)
+
+    def reveal(self, path: str) -> None:
+        """Bring a field into sight and put the focus there."""
+        field = self.fields.get(path)
+        if field is not None:
+            if self._more.isAncestorOf(field):
+                self.show_more(True)
+            field.control.setFocus()
+            self._revealed = field
+            QTimer.singleShot(0, self._scroll_to_revealed)  # once what was opened is laid out
+
+    @Slot()
+    def _scroll_to_revealed(self) -> None:
+        area = self.parentWidget()
+        while area is not None and not isinstance(area, QScrollArea):
+            area = area.parentWidget()
+        if area is not None and self._revealed is not None:
+            area.ensureWidgetVisible(self._revealed)
+
+    def _sections(self) -> list[Section]:
+        sections: list[Section] = [self.storage, self.reply, self.mirror, self.security]
+        return [*sections, self.slug] if self.slug else sections
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4)
+        column.setSpacing(metrics.SPACE_4)
+        for field in self.fields.values():
+            column.addWidget(field)
+        column.addWidget(self.more_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self._more = QWidget(self)
+        more = QVBoxLayout(self._more)
+        more.setContentsMargins(0, 0, 0, 0)
+        more.setSpacing(metrics.SPACE_4)
+        for section in self._sections():
+            more.addWidget(line(self._more))
+            more.addWidget(section)
+            self.fields.update(section.fields)
+        column.addWidget(self._more)
+        column.addStretch(1)
+        self.show_more(False)
+
+    def _connect(self) -> None:
+        self.name.textEdited.connect(self._name_changed)
+        self.description.textChanged.connect(self._description_changed)
+        self.retention.changed.connect(self._retention_changed)
+        self.forward_url.textEdited.connect(self._forward_changed)
+        for section in self._sections():
+            section.changed.connect(self.changed)
+
+    @Slot()
+    def _name_changed(self) -> None:
+        self.changed.emit("name")
+
+    @Slot()
+    def _description_changed(self) -> None:
+        self.changed.emit("description")
+
+    @Slot()
+    def _retention_changed(self) -> None:
+        self.changed.emit("retention_days")
+
+    @Slot()
+    def _forward_changed(self) -> None:
+        self.changed.emit("forward_url")

@@ -1,0 +1,246 @@
+"""The form's rarer settings: reply, mirror, security and slug."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+
+from app.core.model import Auth, Forward, Reply
+from app.core.rules import (
+    DELAY_MAX_MS,
+    SLUG_MAX,
+    SLUG_MIN,
+    STATUS_MAX,
+    STATUS_MIN,
+    TIMEOUT_MAX_MS,
+    TIMEOUT_MIN_MS,
+)
+from app.ui.endpoint_form.header_lines import parse_lines, to_lines
+from app.ui.theme import metrics
+from app.ui.theme.fonts import mono_font
+from app.ui.widgets.fields import ChoiceField, LabeledField
+from app.ui.widgets.labels import label
+from app.ui.widgets.number_field import NumberField
+
+_KINDS: tuple[Literal["none", "basic", "bearer", "header"], ...] = ("none", "basic", "bearer", "header")
+_KIND_TEXTS = (
+    "None: anyone with the URL can send",
+    "Basic: user name and password",
+    "Bearer token",
+    "A header with a secret value",
+)
+
+
+class Section(QWidget):
+    """A titled group; `changed` carries the path of the field that changed, `fields` holds them by path."""
+
+    changed = Signal(str)
+
+    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.fields: dict[str, LabeledField] = {}
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(metrics.SPACE_3)
+        self.column.addWidget(label(title.upper(), "section", self))
+
+    def side_by_side(self, *fields: LabeledField) -> None:
+        """Add fields on one line, of equal width."""
+        row = QHBoxLayout()
+        row.setSpacing(metrics.SPACE_4)
+        for field in fields:
+            row.addWidget(field, 1, Qt.AlignmentFlag.AlignTop)
+        self.column.addLayout(row)
+
+
+def mono_edit(parent: QWidget, height: int, placeholder: str = "") -> QPlainTextEdit:
+    """A small text area in the mono font; Tab leaves it."""
+    edit = QPlainTextEdit(parent)
+    edit.setFont(mono_font())
+    edit.setTabChangesFocus(True)
+    edit.setPlaceholderText(placeholder)
+    edit.setFixedHeight(height)
+    return edit
+
+
+class ReplySection(Section):
+    """What senders are answered."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("Reply", parent)
+        self.status = NumberField("Reply status", STATUS_MIN, STATUS_MAX, self)
+        self.delay = NumberField("Reply delay", 0, DELAY_MAX_MS, self, unit="ms", step=100)
+        self.headers = mono_edit(self, 64, "X-Served-By: hookline")
+        self.default_body = QCheckBox("Default body with the request's id", self)
+        self.body = mono_edit(self, 88)
+        body_area = QWidget(self)
+        area = QVBoxLayout(body_area)
+        area.setContentsMargins(0, 0, 0, 0)
+        area.setSpacing(metrics.SPACE_2)
+        area.addWidget(self.default_body)
+        area.addWidget(self.body)
+        self.fields = {
+            "reply.status": LabeledField("Status", self.status, self, help_text=f"{self.status.range_text()}."),
+            "reply.delay_ms": LabeledField("Delay", self.delay, self, help_text=f"{self.delay.range_text()}."),
+            "reply.headers": LabeledField("Headers", self.headers, self, help_text="One per line, “Name: value”."),
+            "reply.body": LabeledField("Body", body_area, self),
+        }
+        self.side_by_side(self.fields["reply.status"], self.fields["reply.delay_ms"])
+        self.column.addWidget(self.fields["reply.headers"])
+        self.column.addWidget(self.fields["reply.body"])
+        self.body.setAccessibleName("Reply body")
+        self.load(Reply())
+        self.status.changed.connect(self._status_changed)
+        self.delay.changed.connect(self._delay_changed)
+        self.headers.textChanged.connect(self._headers_changed)
+        self.body.textChanged.connect(self._body_changed)
+        self.default_body.toggled.connect(self._body_changed)
+
+    def load(self, reply: Reply) -> None:
+        """Show `reply`."""
+        self.status.set_value(reply.status)
+        self.delay.set_value(reply.delay_ms)
+        self.headers.setPlainText(to_lines(reply.headers))
+        self.default_body.setChecked(reply.body is None)
+        self.body.setPlainText(reply.body or "")
+        self.body.setVisible(reply.body is not None)
+
+    def value(self) -> Reply:
+        """What is shown; lines that are no headers are left out (`problems` names them)."""
+        return Reply(
+            status=self.status.value(),
+            headers=parse_lines(self.headers.toPlainText())[0],
+            body=None if self.default_body.isChecked() else self.body.toPlainText(),
+            delay_ms=self.delay.value(),
+        )
+
+    def problems(self) -> dict[str, str | None]:
+        """By field, what no `Reply` can carry."""
+        return {
+            "reply.status": self.status.problem(),
+            "reply.delay_ms": self.delay.problem(),
+            "reply.headers": parse_lines(self.headers.toPlainText())[1],
+        }
+
+    @Slot()
+    def _status_changed(self) -> None:
+        self.changed.emit("reply.status")
+
+    @Slot()
+    def _delay_changed(self) -> None:
+        self.changed.emit("reply.delay_ms")
+
+    @Slot()
+    def _headers_changed(self) -> None:
+        self.changed.emit("reply.headers")
+
+    @Slot()
+    def _body_changed(self) -> None:
+        self.body.setVisible(not self.default_body.isChecked())
+        self.changed.emit("reply.body")
+
+
+class MirrorSection(Section):
+    """How long a mirror target may take."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("Mirror", parent)
+        self.timeout = NumberField("Mirror timeout", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self, unit="ms", step=500)
+        text = f"How long one delivery may take, {self.timeout.range_text()}; used while a forward URL is set."
+        self.fields = {"forward.timeout_ms": LabeledField("Timeout", self.timeout, self, help_text=text)}
+        self.column.addWidget(self.fields["forward.timeout_ms"])
+        self.load(Forward())
+        self.timeout.changed.connect(self._changed)
+
+    def load(self, forward: Forward) -> None:
+        """Show `forward`."""
+        self.timeout.set_value(forward.timeout_ms)
+
+    def value(self) -> Forward:
+        """What is shown."""
+        return Forward(timeout_ms=self.timeout.value())
+
+    @Slot()
+    def _changed(self) -> None:
+        self.changed.emit("forward.timeout_ms")
+
+
+class SecuritySection(Section):
+    """What senders must show to be let in."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("Security", parent)
+        self.kind = ChoiceField(_KIND_TEXTS, self)
+        self.name = QLineEdit(self)
+        self.secret = QLineEdit(self)
+        self.secret.setEchoMode(QLineEdit.EchoMode.PasswordEchoOnEdit)
+        text = "Senders with wrong credentials get 401 and are listed under Refused."
+        self.fields = {
+            "auth.kind": LabeledField("Credentials", self.kind, self, help_text=text),
+            "auth.name": LabeledField("User name", self.name, self),
+            "auth.secret": LabeledField("Password", self.secret, self),
+        }
+        self.column.addWidget(self.fields["auth.kind"])
+        self.side_by_side(self.fields["auth.name"], self.fields["auth.secret"])
+        self.load(Auth())
+        self.kind.currentIndexChanged.connect(self._kind_changed)
+        self.name.textEdited.connect(self._name_changed)
+        self.secret.textEdited.connect(self._secret_changed)
+
+    def load(self, auth: Auth) -> None:
+        """Show `auth`."""
+        self.kind.setCurrentIndex(_KINDS.index(auth.kind))
+        self.name.setText(auth.name)
+        self.secret.setText(auth.secret)
+        self._fit()
+
+    def value(self) -> Auth:
+        """What is shown; what the kind does not use is left empty."""
+        kind = _KINDS[self.kind.currentIndex()]
+        name = self.name.text() if kind in ("basic", "header") else ""
+        return Auth(kind=kind, name=name, secret=self.secret.text() if kind != "none" else "")
+
+    def _fit(self) -> None:
+        kind = _KINDS[self.kind.currentIndex()]
+        self.fields["auth.name"].setVisible(kind in ("basic", "header"))
+        self.fields["auth.secret"].setVisible(kind != "none")
+        self.fields["auth.name"].set_title("Header name" if kind == "header" else "User name")
+        titles = {"bearer": "Token", "header": "Value"}
+        self.fields["auth.secret"].set_title(titles.get(kind, "Password"))
+
+    @Slot()
+    def _kind_changed(self) -> None:
+        self._fit()
+        self.changed.emit("auth.kind")
+
+    @Slot()
+    def _name_changed(self) -> None:
+        self.changed.emit("auth.name")
+
+    @Slot()
+    def _secret_changed(self) -> None:
+        self.changed.emit("auth.secret")
+
+
+class SlugSection(Section):
+    """The last part of the URL, settable at creation alone."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("URL", parent)
+        self.slug = QLineEdit(self)
+        self.slug.setFont(mono_font())
+        self.slug.setPlaceholderText("made for you, impossible to guess")
+        text = f"{SLUG_MIN} to {SLUG_MAX} of a-z, 0-9 and hyphens. It is part of the URL and cannot be changed later."
+        self.fields = {"slug": LabeledField("Slug", self.slug, self, help_text=text)}
+        self.column.addWidget(self.fields["slug"])
+        self.slug.textEdited.connect(self._changed)
+
+    def value(self) -> str | None:
+        """What is shown; None lets Hookline make one."""
+        return self.slug.text().strip() or None
+
+    @Slot()
+    def _changed(self) -> None:
+        self.changed.emit("slug")

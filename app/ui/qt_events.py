@@ -1,0 +1,184 @@
+"""The bus as Qt signals for the window's frame, with what can be frequent merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from app.core.clock import now_us
+from app.core.events import (
+    Bus,
+    Captured,
+    DatabaseDamaged,
+    EndpointRemoved,
+    EndpointSaved,
+    EndpointsReordered,
+    FileTrouble,
+    Mirrored,
+    PlanChanged,
+    Purged,
+    Refused,
+    RequestsChanged,
+    RequestsRemoved,
+    SettingsChanged,
+    StorageLimitChanged,
+    StorageTrouble,
+)
+from app.core.model import Endpoint, StorageUse
+from app.core.repositories import ActivityRepository
+from app.core.text import limit_text
+from app.ui.messages import Message, MessageAction, Messages, MessageTone
+from app.ui.session_stats import SessionStats
+from app.ui.throttle import Throttle
+
+MERGE_MS = 250
+FILE_ADVICE = "Check the data folder's permissions and free disk space. Requests are still captured."
+DAMAGE_ADVICE = (
+    "Other requests may be damaged too: compare their SHA-256. Close Hookline and copy the data folder; then put an"
+    " older copy of hookline.db in its place, or move it away to start with an empty database."
+)
+STORAGE_KEY, FILE_KEY, DAMAGE_KEY = "storage", "file", "damage"
+
+
+class QtEvents(QObject):
+    """What changed, for every part of the frame. `ledger` counts since this object was made, see `recall`."""
+
+    endpoints_changed = Signal()
+    endpoint_removed = Signal(object)
+    counts_changed = Signal()
+    refused_changed = Signal()
+    plan_changed = Signal()
+    settings_changed = Signal()
+    limit_wanted = Signal(object)
+    """The user wants to change a storage limit: that of an endpoint, or of all (None)."""
+    purged = Signal()
+
+    def __init__(self, bus: Bus, messages: Messages, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.ledger = SessionStats()
+        self._began = now_us()
+        self._messages = messages
+        self._counts = Throttle(MERGE_MS, self)
+        self._counts.fired.connect(self.counts_changed)
+        self._refused = Throttle(MERGE_MS, self)
+        self._refused.fired.connect(self.refused_changed)
+        self._ends: list[Callable[[], None]] = [
+            bus.subscribe(Captured, self._captured),
+            bus.subscribe(RequestsChanged, self._recount),
+            bus.subscribe(RequestsRemoved, self._gone),
+            bus.subscribe(Mirrored, self._mirrored),
+            bus.subscribe(EndpointSaved, self._saved),
+            bus.subscribe(EndpointsReordered, self._reordered),
+            bus.subscribe(EndpointRemoved, self._removed),
+            bus.subscribe(PlanChanged, self._plan),
+            bus.subscribe(Purged, self._purge),
+            bus.subscribe(Refused, self._refuse),
+            bus.subscribe(SettingsChanged, self._settings),
+            bus.subscribe(StorageTrouble, self._storage),
+            bus.subscribe(FileTrouble, self._file),
+            bus.subscribe(DatabaseDamaged, self._damage),
+            bus.subscribe(StorageLimitChanged, self._limit),
+        ]
+
+    def stop(self) -> None:
+        """Hear no more."""
+        for end in self._ends:
+            end()
+
+    async def recall(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
+        """Tell the ledger what the store holds of the last hour, from before this object was made."""
+        for endpoint_id, state in (await activity.last_outcomes()).items():
+            self.ledger.begin_outcome(endpoint_id, state)
+        edges = self.ledger.edges(self._began)
+        for endpoint_id in endpoint_ids:
+            self.ledger.begin(endpoint_id, await activity.bars(endpoint_id, edges), edges)
+        self.counts_changed.emit()
+
+    async def recount(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
+        """The same for endpoints whose requests are back after a delete was undone."""
+        outcomes = await activity.last_outcomes()
+        for endpoint_id in endpoint_ids:
+            if endpoint_id in outcomes:
+                self.ledger.begin_outcome(endpoint_id, outcomes[endpoint_id])
+            now = now_us()
+            edges = self.ledger.edges(now)
+            self.ledger.clear(endpoint_id)
+            self.ledger.begin(endpoint_id, await activity.bars(endpoint_id, edges), edges)
+        self.counts_changed.emit()
+
+    def tell_limit(self, endpoint: Endpoint | None, use: StorageUse) -> None:
+        """Say that a storage limit is reached, of an endpoint or of all (None), until it is not any more."""
+        key = "storage limit" if endpoint is None else f"storage limit {endpoint.id}"
+        if not use.reached:
+            self._messages.withdraw(key)
+            return
+        text, advice = limit_text(endpoint, use)
+        change = MessageAction("Change the limit", partial(self.limit_wanted.emit, endpoint))
+        tone: MessageTone = "warning" if use.capturing_stopped else "info"
+        self._messages.post(Message(text=text, advice=advice, tone=tone, actions=(change,), key=key))
+
+    def _limit(self, event: StorageLimitChanged) -> None:
+        self.tell_limit(event.endpoint, event.use)
+        self._counts.call()
+
+    def _captured(self, event: Captured) -> None:
+        self.ledger.captured(event.summaries)
+        self._counts.call()
+
+    def _recount(self, event: RequestsChanged) -> None:
+        self._counts.call()
+
+    def _gone(self, event: RequestsRemoved) -> None:
+        if event.ids is None:
+            self.ledger.clear(event.endpoint_id)
+        else:
+            self.ledger.removed(event.endpoint_id, event.ids)
+        self._counts.call()
+
+    def _mirrored(self, event: Mirrored) -> None:
+        self.ledger.mirrored_one(event.state, event.delivery)
+        self._counts.call()
+
+    def _saved(self, event: EndpointSaved) -> None:
+        self.endpoints_changed.emit()
+
+    def _reordered(self, event: EndpointsReordered) -> None:
+        self.endpoints_changed.emit()
+
+    def _removed(self, event: EndpointRemoved) -> None:
+        self.ledger.forget(event.endpoint.id)
+        self.endpoint_removed.emit(event.endpoint)
+        self.endpoints_changed.emit()
+
+    def _plan(self, event: PlanChanged) -> None:
+        self.plan_changed.emit()
+
+    def _purge(self, event: Purged) -> None:
+        self._counts.call()
+        self.purged.emit()
+
+    def _refuse(self, event: Refused) -> None:
+        self.ledger.refused += 1
+        self._refused.call()
+        self._counts.call()
+
+    def _settings(self, event: SettingsChanged) -> None:
+        self.settings_changed.emit()
+
+    def _storage(self, event: StorageTrouble) -> None:
+        if event.reason is None:
+            self._messages.withdraw(STORAGE_KEY)
+            return
+        advice = "Senders are answered 503 and can try again; capturing resumes by itself as soon as it can."
+        self._messages.post(Message(text=event.reason, advice=advice, key=STORAGE_KEY))
+
+    def _file(self, event: FileTrouble) -> None:
+        if event.reason is None:
+            self._messages.withdraw(FILE_KEY)
+        else:
+            self._messages.post(Message(text=event.reason, advice=FILE_ADVICE, tone="warning", key=FILE_KEY))
+
+    def _damage(self, event: DatabaseDamaged) -> None:
+        self._messages.post(Message(text=event.reason, advice=DAMAGE_ADVICE, key=DAMAGE_KEY))

@@ -1,0 +1,1 @@
+"""One request: its header, its tabs and its body."""

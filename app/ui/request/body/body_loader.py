@@ -1,0 +1,178 @@
+"""Reads a body in bounded steps and has it formatted off the GUI thread; the newest wish wins."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from app.core.bodies.body_reader import CHUNK, BodyReader
+from app.core.bodies.format_registry import Group
+from app.core.bodies.lines import Line
+from app.core.bodies.resume import BEFORE, Resume, Skipper
+from app.ui.latest_only import Latest
+from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.read_decoded import plain_pieces
+from app.ui.tasks import Tasks
+
+LINES = 5_000
+"""Lines of one step."""
+STEP = 64 * 1024
+"""Bytes of a body that are read for one step; few enough that their lines are mostly given in it, too."""
+
+
+class BodyLoader(QObject):
+    """`begun` carries the reader and the first lines, `continued` more of them.
+
+    After `failed`, `more` tries again, unless the beginning itself could not be read.
+    """
+
+    begun = Signal(object, object)
+    continued = Signal(object)
+    failed = Signal()
+
+    def __init__(self, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._latest = Latest(tasks, "body: load")
+        self._source: BodySource | None = None
+        self._reader: BodyReader | None = None
+        self._offset = 0
+        self._loading = False
+        self._upto = 0
+        self._skipper: tuple[BodySource, str, Skipper] | None = None
+
+    @property
+    def loading(self) -> bool:
+        """Whether more is being read."""
+        return self._loading
+
+    @property
+    def source(self) -> BodySource | None:
+        """The body that is read."""
+        return self._source
+
+    @property
+    def reader(self) -> BodyReader | None:
+        """What turns the body into lines; to be asked for its notes between the signals only."""
+        return self._reader
+
+    def start(self, source: BodySource, wanted: Group | None) -> None:
+        """Read this body from its beginning; what was being read is given up."""
+        self._latest.run(partial(self._begin, source, wanted))
+
+    def start_at(self, source: BodySource, wanted: Group | None, place: int) -> None:
+        """The same from a little before the unpacked byte `place`, so that what is there is soon shown."""
+        self._latest.run(partial(self._begin_at, source, wanted, place))
+
+    def more(self, size: int = 0) -> None:
+        """Read on, unless that is being done: one step, or this many more unpacked bytes, step by step."""
+        if not self._loading and self._reader is not None and not self._reader.done:
+            self._loading = True
+            self._upto = self._reader.unpacked + size if size else 0
+            self._latest.run(self._go_on)
+
+    def enough(self) -> None:
+        """Read no further than the step that is being done."""
+        self._upto = 0
+
+    def stop(self) -> None:
+        """Give up."""
+        self._latest.stop()
+
+    async def _begin(self, source: BodySource, wanted: Group | None) -> None:
+        reader, lines = await self._first(source, wanted)
+        self._begun(reader, lines)
+
+    async def _begin_at(self, source: BodySource, wanted: Group | None, place: int) -> None:
+        reader, lines = await self._first(source, wanted)
+        if reader.view is not None and reader.view.formatter is not None and place > reader.unpacked - STEP // 2:
+            self._loading = True
+            point = await self._point(source, reader, place)
+            if self._latest.superseded:
+                return
+            if point is not None:
+                reader.resume(point)
+                self._offset = 0 if reader.codings else point.offset
+            else:
+                await self._pass_by(source, reader, place, lines)
+            lines = await self._read(source, reader)
+            if point is not None and point.folded and lines:
+                lines[0] = lines[0]._replace(folded=True)
+        self._begun(reader, lines)
+
+    async def _first(self, source: BodySource, wanted: Group | None) -> tuple[BodyReader, list[Line]]:
+        # No reader until the first lines are there: `more` must not append to the body shown before.
+        self._source, self._reader, self._offset, self._loading, self._upto = source, None, 0, True, 0
+        reader = BodyReader(source.headers, source.content_type, wanted)
+        return reader, await self._read(source, reader)
+
+    def _begun(self, reader: BodyReader, lines: list[Line]) -> None:
+        self._reader = reader
+        if not self._latest.superseded:
+            self.begun.emit(reader, lines)
+
+    async def _point(self, source: BodySource, reader: BodyReader, place: int) -> Resume | None:
+        """Where the lines around `place` can begin, if that can be told without formatting all that precedes."""
+        name = reader.view.name if reader.view else ""
+        if self._skipper is None or self._skipper[:2] != (source, name):
+            found = reader.skipper()
+            self._skipper = (source, name, found) if found is not None else None
+        if self._skipper is None:
+            return None
+        skipper, loop = self._skipper[2], asyncio.get_running_loop()
+        wanted = max(0, place - BEFORE)
+        skipper.back_to(wanted)
+        following = b""
+        async for piece, _ in plain_pieces(source, reader.codings, skipper.offset, self._latest):
+            room = max(0, wanted - skipper.offset)
+            if room:
+                await loop.run_in_executor(None, skipper.feed, piece[:room])
+            following += piece[room:]
+            if skipper.offset + len(following) >= place:
+                break
+        following = following[: max(0, place - skipper.offset)]
+        return await loop.run_in_executor(None, skipper.point, following) if following else None
+
+    async def _pass_by(self, source: BodySource, reader: BodyReader, place: int, lines: list[Line]) -> None:
+        """Format what precedes and let it go."""
+        passed = sum(not line.folded for line in lines)
+        while not (reader.done or self._latest.superseded) and (reader.unpacked + CHUNK <= place or reader.behind):
+            passed += sum(not line.folded for line in await self._step(source, reader))
+        reader.passed(passed)
+
+    async def _go_on(self) -> None:
+        source, reader = self._source, self._reader
+        while source is not None and reader is not None and not (reader.done or self._latest.superseded):
+            self._loading = True
+            lines = await self._read(source, reader)
+            if not self._latest.superseded:
+                self.continued.emit(lines)
+            if not self._upto or (reader.unpacked >= self._upto and not reader.behind):
+                break
+
+    async def _read(self, source: BodySource, reader: BodyReader) -> list[Line]:
+        try:
+            lines = await self._step(source, reader)
+        except Exception:
+            self._loading = False
+            if not self._latest.superseded:
+                self.failed.emit()
+            raise
+        self._loading = False
+        return lines
+
+    async def _step(self, source: BodySource, reader: BodyReader) -> list[Line]:
+        """One screenful and more: from one piece of the body, or as many as it takes to say anything."""
+        loop = asyncio.get_running_loop()
+        lines: list[Line] = []
+        while not (lines or reader.done or self._latest.superseded):
+            if reader.needs_input:
+                data = await source.read(self._offset, STEP)
+                self._offset += len(data)
+                # A body that is shorter than it said has ended too.
+                reader.feed(data, self._offset >= source.size or not data)
+            lines = await loop.run_in_executor(None, reader.lines, LINES)
+            if reader.view is not None and reader.view.formatter is None:
+                break
+        return lines

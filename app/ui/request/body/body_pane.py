@@ -1,0 +1,283 @@
+"""A body with its views (pretty, tree, text, hex, preview), what is to know about it, and the ways to take it out."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.bodies.body_reader import BodyReader
+from app.core.bodies.decoding.charset import media_type
+from app.core.bodies.escape import escape
+from app.core.bodies.format_registry import Group, best_in
+from app.core.bodies.formats import image_type
+from app.core.bodies.lines import Line
+from app.core.target_text import type_hint
+from app.core.text import size_text
+from app.ui.request.body.body_loader import BodyLoader
+from app.ui.request.body.body_save import BodySave
+from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.body_toolbar import body_toolbar
+from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
+from app.ui.request.body.code.wrap_button import WrapButton
+from app.ui.request.body.copy_button import BodyCopy
+from app.ui.request.body.error_location import FaultPlace
+from app.ui.request.body.find.body_find import BodyFind
+from app.ui.request.body.hex_widget import HexWidget
+from app.ui.request.body.image_view import ImageView
+from app.ui.request.body.more_bar import RestBar, RestOfBody
+from app.ui.request.body.notices_bar import NotesBar
+from app.ui.request.body.parts_dialog import PartsDialog
+from app.ui.request.body.tree_view import TreeView
+from app.ui.request.body.value_decoder import ValueDecoder
+from app.ui.request.body.whole_views import WholeViews
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.segmented import Segmented
+from app.ui.widgets.toast import Toast
+
+VIEWS = (
+    *(("pretty", "Pretty"), ("table", "Table"), ("tree", "Tree")),
+    *(("text", "Text"), ("hex", "Hex"), ("preview", "Preview")),
+)
+RARE: tuple[Group, ...] = ("table", "tree", "preview")
+"""Those that are there only for a body that has them."""
+
+EMPTY_WIDTH = 280
+"""Pixels of the lines in empty states: the detail may be made narrow."""
+KIND_LEAST = 1
+"""Minimum width of the facts about the body, so that buttons get the space first."""
+
+
+class BodyPane(QWidget):
+    """`show_source` shows a body in the view that fits, or in the one the user last took for its type."""
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget, empty: str = "No body") -> None:
+        super().__init__(parent)
+        self._theme, self._tasks = theme, tasks
+        self._source: BodySource | None = None
+        self._taken: dict[str, Group] = {}
+        self.loader = BodyLoader(tasks, self)
+        self.views = Segmented(VIEWS, self)
+        for rare in RARE:
+            self.views.set_shown(rare, False)
+        self.kind = ElidedLabel("", "small", self)
+        self.kind.setMinimumWidth(KIND_LEAST)
+        self.search = IconButton("search", "Find in body (Ctrl+F)", theme, self)
+        self.wrap = WrapButton(theme, self)
+        self.parts = Button("Parts…", theme, self, kind="link")
+        self.parts.setToolTip("Look at each part, copy or save it")
+        self.parts.hide()
+        self.copy = IconButton("copy", "Copy body", theme, self)
+        self.save = IconButton("download", "Save body as…", theme, self)
+        self.notes = NotesBar(theme, self)
+        self.code = CodeView(theme, self)
+        self.hex = HexWidget(theme, tasks, self)
+        self.image = ImageView(theme, tasks, self)
+        self.tree = TreeView(theme, tasks, self)
+        self.finding = BodyFind(theme, tasks, self.loader, self, code=self.code, hexes=self.hex, tree=self.tree)
+        self.find_bar = self.finding.bar
+        self.nothing = EmptyState("body", empty, "", theme, self)
+        self.nothing.set_text_width(EMPTY_WIDTH)
+        self.unread = EmptyState("body", "The body could not be read", "", theme, self, action="Try again")
+        self.unread.set_text_width(EMPTY_WIDTH)
+        self.rest = RestBar(theme, self)
+        self.split = QSplitter(Qt.Orientation.Vertical, self)
+        self.stack = QStackedWidget(self.split)
+        self._toast = Toast(theme, self)
+        self._saving = BodySave(self, tasks, self._toast, source=self._shown)
+        self._build_layout()
+        self._connect()
+        self._copying = BodyCopy(
+            self.copy, self.loader, tasks, self._toast, source=self._shown, saves=self._saving.start
+        )
+        self.fault = FaultPlace(self.code, self.loader, self.notes)
+        self.values = ValueDecoder(self.code, self.split, theme, tasks, self._toast)
+        made = {"image": self.image, "drawing": self.image, "tree": self.tree}
+        self.whole = WholeViews(made, self.stack, self.values, tasks)
+        self.find_bar.words_changed.connect(self.whole.mark)
+        self.parts_shown = RestOfBody(self.rest, self.loader, self.code)
+
+    def show_source(self, source: BodySource) -> None:
+        """Show this body; what was being loaded is given up."""
+        self._source = source
+        self.fault.forget()
+        self.parts_shown.forget()
+        self._clear_whole()
+        self.find_bar.put_away()
+        for widget in (self.views, self.search, self.wrap, self.copy, self.save):
+            widget.setVisible(bool(source.size))
+        if not source.size:
+            self.loader.stop()
+            self._show_none_of_it(self.nothing)
+            return
+        self._start()
+
+    def stop(self) -> None:
+        """Give up loading."""
+        self.finding.stop()
+        self.loader.stop()
+        self._clear_whole()
+
+    @Slot()
+    def open_find(self) -> None:
+        """Open the search; where the view has none, text is shown for it."""
+        if self._source is None or not self._source.size:
+            return
+        if self.views.taken() == "table":
+            self.views.take("pretty")
+            self.loader.start(self._source, "pretty")  # once: the view chosen for bodies of this type stays
+        elif not self.finding.can_search(self.stack.currentWidget()):
+            self.views.take("text")
+            self._take("text")
+        self.find_bar.start()
+
+    @Slot()
+    def take_focus(self) -> None:
+        """Put the keyboard into the view shown."""
+        page = self.stack.currentWidget()
+        if page is not None:
+            page.setFocus()
+
+    def _build_layout(self) -> None:
+        for page in (self.code, self.hex, self.image, self.tree, self.nothing, self.unread):
+            self.stack.addWidget(page)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        buttons = (self.parts, self.wrap, self.search, self.copy, self.save)
+        column.addLayout(body_toolbar(self.views, self.kind, buttons))
+        for widget in (self.notes, self.find_bar):
+            column.addWidget(widget)
+        column.addWidget(self.split, 1)
+        column.addWidget(self.rest)
+
+    def _connect(self) -> None:
+        self.views.chosen.connect(self._take)
+        self.search.clicked.connect(self.open_find)
+        self.parts.clicked.connect(self._open_parts)
+        self.save.clicked.connect(self._saving.start)
+        self.rest.save.clicked.connect(self._saving.start)
+        self.code.end_near.connect(self._end_near)
+        self.loader.begun.connect(self._begun)
+        self.loader.continued.connect(self._continued)
+        self.loader.failed.connect(self._failed)
+        self.unread.action.connect(self._start)
+        self.find_bar.closed.connect(self.take_focus)
+
+    @Slot()
+    def _open_parts(self) -> None:
+        if self._source is not None:
+            PartsDialog(self._source, self._pane, self._theme, self._tasks, self).open()
+
+    def _pane(self, parent: QWidget) -> tuple[BodyPane, QWidget]:
+        """For a part, which is a body as well."""
+        pane = BodyPane(self._theme, self._tasks, parent, "Nothing in this part")
+        return pane, pane
+
+    def _clear_whole(self) -> None:
+        """Let go of what was read as a whole."""
+        self.whole.clear()
+        self.values.forget()
+
+    @Slot()
+    def _start(self) -> None:
+        if self._source is not None:
+            self.loader.start(self._source, self._taken.get(media_type(self._source.content_type)))
+
+    @Slot()
+    def _failed(self) -> None:
+        """The body shown before must not stand under another request's head."""
+        if self.loader.reader is None:
+            self._clear_whole()
+            self.code.set_lines([])
+            self._show_none_of_it(self.unread)
+
+    def _show_none_of_it(self, page: EmptyState) -> None:
+        self.kind.setText("")
+        self.parts.hide()
+        self.notes.say([])
+        self.rest.hide()
+        self.stack.setCurrentWidget(page)
+
+    @Slot(object, object)
+    def _begun(self, reader: BodyReader, lines: list[Line]) -> None:
+        source = self._source
+        if source is None or reader.view is None:
+            return
+        self.views.take(reader.view.group)
+        pretty = best_in("pretty", reader.views)
+        self.views.set_enabled("pretty", pretty is not None)
+        self.parts.setVisible(pretty is not None and pretty.name == "multipart")
+        for rare in RARE:
+            self.views.set_shown(rare, best_in(rare, reader.views) is not None)
+        self.views.set_shown("pretty", pretty is not None or best_in("preview", reader.views) is None)
+        chosen = media_type(source.content_type) in self._taken
+        what = _named(reader, source.content_type)
+        charset = reader.text_charset
+        coded = [escape(charset.told)] if charset is not None and charset.name != "utf-8" else []
+        facts = [what, size_text(source.size), *coded, *reader.codings, *([] if chosen else ["auto"])]
+        self.kind.setText(" · ".join(facts))
+        self._clear_whole()
+        page: QWidget = self.code
+        if reader.view.group in RARE:
+            page = self.whole.show(reader.view, source)
+        elif reader.view.formatter is None:
+            page = self.hex
+            self.hex.show_source(source)
+        else:
+            self.code.set_lines(lines, reader.first_line, folding=reader.view.group == "pretty")
+        self.stack.setCurrentWidget(page)
+        self.wrap.setVisible(page is self.code)
+        self._tell(reader)
+        self.finding.view_shown(page, reader, source.content_type)
+
+    @Slot(object)
+    def _continued(self, lines: list[Line]) -> None:
+        self.code.add_lines(lines)
+        if self.loader.reader is not None:
+            self._tell(self.loader.reader)
+        self.finding.extended()
+
+    def _tell(self, reader: BodyReader) -> None:
+        wrong = _not_as_sent(reader, self._source.content_type) if self._source else []
+        notes, place = self.fault.told(reader)
+        self.notes.say([*wrong, *notes], place=place)
+        if reader.done:
+            self.code.end_lines()
+        self.parts_shown.tell(reader, self._source.size if self._source else 0)
+
+    @Slot()
+    def _end_near(self) -> None:
+        if self.code.length() < SHOWN_MAX:
+            self.loader.more()
+
+    @Slot(str)
+    def _take(self, group: str) -> None:
+        if self._source is not None:
+            self._taken[media_type(self._source.content_type)] = cast(Group, group)
+            self.loader.start(self._source, cast(Group, group))
+
+    def _shown(self) -> BodySource | None:
+        return self._source
+
+
+def _named(reader: BodyReader, content_type: str) -> str:
+    """What is shown."""
+    group = reader.view.group if reader.view else None
+    if reader.picture is not None and group in ("preview", "hex"):
+        return image_type.title(reader.picture)
+    titled = reader.view is not None and group in ("pretty", "table", "preview")
+    return reader.view.title if reader.view and titled else type_hint(content_type) or "No type"
+
+
+def _not_as_sent(reader: BodyReader, content_type: str) -> list[str]:
+    """That the type is not the picture's, where it is so."""
+    sent, picture = media_type(content_type), reader.picture
+    if picture is None or image_type.belongs(picture, sent):
+        return []
+    return [f"Sent as {escape(sent[:100])}, though these are the bytes of a {image_type.title(picture)}."]

@@ -1,0 +1,1 @@
+"""Lines of code: folding, zoom, wrapping, marks."""

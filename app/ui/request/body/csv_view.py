@@ -1,0 +1,172 @@
+"""The table widget for comma-separated values: selects, copies and resizes cells."""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import QItemSelectionRange, QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+
+from app.core.bodies.formats.csv_rows import Rows
+from app.core.bodies.value_at_cursor import Value
+from app.ui.request.body.csv_model import CsvModel
+from app.ui.request.body.view_actions import add_view_action
+from app.ui.request.tables.cell_delegate import CellDelegate
+from app.ui.theme import metrics
+from app.ui.theme.fonts import SMALL, mono_font
+from app.ui.theme.theme import Theme
+
+NARROWEST, WIDEST = 56, 320
+"""Pixels of a column sized automatically; the user can drag it to any width."""
+_FITTED_ROWS = 100
+COPY_MAX = 100_000
+"""Maximum cells that can be copied at once."""
+_UNSAFE = re.compile(r'["\t\r\n]')
+
+
+class CsvView(QTableView):
+    """`value_wanted` and `decode_wanted` carry a cell as a `Value`, `refused` says why something cannot be done."""
+
+    value_wanted = Signal(object)
+    decode_wanted = Signal(object)
+    refused = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.rows = CsvModel(theme, self)
+        self.setModel(self.rows)
+        self._delegate = CellDelegate(theme, self)
+        self.setItemDelegate(self._delegate)
+        self.setFont(mono_font(SMALL))
+        self.setWordWrap(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setShowGrid(True)
+        self.setProperty("frameless", True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setAccessibleName("Body as a table")
+        self.setProperty("part", "cells")
+        numbers, names = self.verticalHeader(), self.horizontalHeader()
+        numbers.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        numbers.setDefaultSectionSize(metrics.ROW_DENSE)
+        numbers.setHighlightSections(False)
+        names.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        names.setHighlightSections(False)
+        names.setMinimumSectionSize(32)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        add_view_action(self, "Show value", self.show_value)
+        add_view_action(self, "Decode value", self.decode_value, "Ctrl+E")
+        add_view_action(self, "Copy", self.copy_cells, QKeySequence.StandardKey.Copy)
+        add_view_action(self, "Copy rows", self.copy_rows)
+        self.header_action = add_view_action(self, "First row is a header", self._switch_header)
+        self.header_action.setCheckable(True)
+        self.doubleClicked.connect(self._show_clicked)
+
+    def start(self, rows: Rows, *, header: bool) -> None:
+        """Show these rows from the first on."""
+        self.rows.start(rows, header=header)
+        self.header_action.setChecked(header)
+        self._fit_columns()
+        self.setCurrentIndex(self.rows.index(0, 0))
+        self.clearSelection()
+        self.scrollToTop()
+
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
+        """Mark what this matches; None marks nothing."""
+        self._delegate.pattern = pattern
+        self.viewport().update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter shows the cell in full."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
+            self.show_value()
+            event.accept()
+            return
+        super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A value shown below must not hide its row."""
+        super().resizeEvent(event)
+        if self.hasFocus():
+            self.scrollTo(self.currentIndex())
+
+    @Slot()
+    def show_value(self) -> None:
+        """All of the current cell."""
+        if self.currentIndex().isValid():
+            self.value_wanted.emit(self._current())
+
+    @Slot()
+    def decode_value(self) -> None:
+        """What the current cell decodes to."""
+        if self.currentIndex().isValid():
+            self.decode_wanted.emit(self._current())
+
+    @Slot()
+    def copy_cells(self) -> None:
+        """The selected cells as spreadsheets take them: tabs between cells, a line for each row."""
+        ranges = self._ranges()
+        if sum(part.width() * part.height() for part in ranges) > COPY_MAX:
+            self.refused.emit(f"More than {COPY_MAX:,} cells cannot be copied at once. Save the body instead.")
+            return
+        chosen: dict[int, set[int]] = {}
+        for part in ranges:
+            for row in range(part.top(), part.bottom() + 1):
+                chosen.setdefault(row, set()).update(range(part.left(), part.right() + 1))
+        if not chosen and self.currentIndex().isValid():
+            chosen = {self.currentIndex().row(): {self.currentIndex().column()}}
+        single = len(chosen) == 1 and all(len(columns) == 1 for columns in chosen.values())
+        lines = ["\t".join(self._pasted(row, at, single) for at in sorted(chosen[row])) for row in sorted(chosen)]
+        if lines:
+            QGuiApplication.clipboard().setText("\n".join(lines))
+
+    @Slot()
+    def copy_rows(self) -> None:
+        """The rows of the selected cells, as they were sent."""
+        ranges = self._ranges()
+        rows = sorted({row for part in ranges for row in range(part.top(), part.bottom() + 1)})
+        if not rows and self.currentIndex().isValid():
+            rows = [self.currentIndex().row()]
+        if len(rows) > COPY_MAX:
+            self.refused.emit(f"More than {COPY_MAX:,} rows cannot be copied at once. Save the body instead.")
+        elif rows:
+            QGuiApplication.clipboard().setText(
+                "\n".join(self.rows.rows.written(row + self.rows.header) for row in rows)
+            )
+
+    def _ranges(self) -> list[QItemSelectionRange]:
+        chosen = self.selectionModel().selection()
+        return [chosen.at(number) for number in range(chosen.count())]
+
+    def _pasted(self, row: int, column: int, single: bool) -> str:
+        text = self.rows.value(row, column)
+        return f'"{text.replace(chr(34), chr(34) * 2)}"' if _UNSAFE.search(text) and not single else text
+
+    def _current(self) -> Value:
+        index = self.currentIndex()
+        name = self.rows.name(index.column()) or f"Column {index.column() + 1}"
+        return Value(self.rows.value(index.row(), index.column()), name, True)
+
+    @Slot(QModelIndex)
+    def _show_clicked(self, index: QModelIndex) -> None:
+        self.show_value()
+
+    @Slot(bool)
+    def _switch_header(self, header: bool) -> None:
+        self.rows.set_header(header)
+
+    def _fit_columns(self) -> None:
+        """Fits names and the first rows, within bounds."""
+        fm, names = QFontMetrics(self.font()), QFontMetrics(self.horizontalHeader().font())
+        rows = range(min(_FITTED_ROWS, self.rows.rowCount()))
+        for column in range(self.rows.columnCount()):
+            texts = [str(self.rows.index(row, column).data() or "")[:60] for row in rows]
+            title = str(self.rows.headerData(column, Qt.Orientation.Horizontal))[:60]
+            widest = max((fm.horizontalAdvance(text) for text in texts), default=0)
+            wanted = max(widest, names.horizontalAdvance(title)) + 2 * metrics.SPACE_3
+            self.setColumnWidth(column, min(max(NARROWEST, wanted), WIDEST))

@@ -1,0 +1,1 @@
+"""Find in a body: one finder per view."""

@@ -1,0 +1,155 @@
+"""The line to find text in the body shown: the field, how often it was found, and the way from place to place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
+
+from app.ui.request.body.find.filter_marks import WordMarks
+from app.ui.request.body.find.finder import Finder
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.accessible import name_clear_button
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.labels import label
+
+
+class FindBar(QFrame):
+    """Drives the `finder` of the view shown. Enter goes on, Shift+Enter back, Esc stops a search, then closes. While it
+    is closed, `words` are marked."""
+
+    closed = Signal()
+    words_changed = Signal(object)
+    """What is marked in every body, as a sequence of words."""
+
+    def __init__(self, words: WordMarks, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.words = words
+        self.finder: Finder | None = None
+        self.setProperty("part", "header")
+        self.field = QLineEdit(self)
+        self.field.setPlaceholderText("Find in body")
+        self.field.setAccessibleName("Find in body")
+        self.field.setClearButtonEnabled(True)
+        name_clear_button(self.field)
+        self.field.textChanged.connect(self.search)
+        self.field.setMinimumWidth(80)
+        self.count = label("", "small", self)
+        self.hex = Button("Open in Hex", theme, self, kind="link")
+        self.hex.hide()
+        self.back = IconButton("up", "Previous match", theme, self)
+        self.next = IconButton("collapse", "Next match", theme, self)
+        self.close_button = IconButton("close", "Close", theme, self)
+        self.back.clicked.connect(self.go_back)
+        self.next.clicked.connect(self.go_on)
+        self.close_button.clicked.connect(self.leave)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_3, 6, metrics.SPACE_2, 6)
+        row.setSpacing(metrics.SPACE_1)
+        row.addWidget(self.field, 1)
+        row.addSpacing(metrics.SPACE_2)
+        row.addWidget(self.count)
+        row.addWidget(self.hex)
+        for button in (self.back, self.next, self.close_button):
+            row.addWidget(button)
+        self.hide()
+
+    def event(self, event: QEvent) -> bool:
+        """Enter is the search's here, whatever command has it around."""
+        key = event.key() if isinstance(event, QKeyEvent) else None
+        if event.type() == QEvent.Type.ShortcutOverride and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
+            return True
+        return super().event(event)
+
+    @property
+    def looking(self) -> bool:
+        """Whether the body is still being searched."""
+        return self.finder is not None and self.finder.busy
+
+    def set_words(self, words: Sequence[str]) -> None:
+        """Mark these in every body from now on, while no search is open."""
+        self.words_changed.emit(words)
+        self.words.set_words(words)
+
+    def use(self, finder: Finder) -> None:
+        """This view is shown, or shows something else: search in it."""
+        if self.finder is finder:
+            if not self.isHidden():
+                finder.shown_anew()
+            return
+        if self.finder is not None:
+            self.finder.changed.disconnect(self.show_state)
+            self.finder.clear()
+        self.finder = finder
+        finder.changed.connect(self.show_state)
+        self.search()
+
+    def start(self) -> None:
+        """Open, with what was last looked for selected."""
+        self.words.shown = False
+        self.show()
+        self.field.setFocus()
+        self.field.selectAll()
+        self.search()
+
+    @Slot()
+    def search(self) -> None:
+        """Look for the field's text in what is shown now."""
+        if not self.isHidden() and self.finder is not None:
+            self.finder.search(self.field.text())
+
+    @Slot()
+    def go_on(self) -> None:
+        """To the next place, and round to the first."""
+        self._move(1)
+
+    @Slot()
+    def go_back(self) -> None:
+        """To the place before, and round to the last."""
+        self._move(-1)
+
+    @Slot()
+    def leave(self) -> None:
+        """Close, and mark nothing any more."""
+        self.put_away()
+        self.words.mark(move=False)
+        self.closed.emit()
+
+    def put_away(self) -> None:
+        """Close without a word: another body is shown."""
+        self.hide()
+        self.words.shown = True
+        if self.finder is not None:
+            self.finder.clear()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter, Shift+Enter, Esc."""
+        if event.key() == Qt.Key.Key_Escape and self.finder is not None and self.finder.busy:
+            self.finder.stop()
+        elif event.key() == Qt.Key.Key_Escape:
+            self.leave()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._move(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        else:
+            super().keyPressEvent(event)
+
+    @Slot()
+    def show_state(self) -> None:
+        """Say what the finder knows."""
+        finder = self.finder
+        if finder is None:
+            return
+        self.count.setText(finder.told())
+        self.hex.setVisible(finder.not_in_view and bool(self.field.text()))
+        for button in (self.back, self.next):
+            button.setEnabled(finder.total > 0)
+
+    def _move(self, step: int) -> None:
+        if self.isHidden():
+            self.words.move(step)
+        elif self.finder is not None:
+            self.finder.step(step)

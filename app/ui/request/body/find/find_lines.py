@@ -1,0 +1,200 @@
+"""Finds text in a body shown as lines: in the lines if all of them are loaded, otherwise in the bytes. Matches
+anywhere in the body are shown in the same view."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+
+from PySide6.QtCore import QObject, Slot
+
+from app.core.bodies.body_reader import BodyReader
+from app.core.bodies.body_search import FarSearch
+from app.ui.request.body.body_loader import STEP, BodyLoader
+from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
+from app.ui.request.body.find.filter_marks import WordMarks
+from app.ui.request.body.find.finder import ScanningFinder
+from app.ui.request.body.find.found_text import MATCHES_MAX
+from app.ui.tasks import Tasks
+
+AT_ONCE_MAX = 256 * 1024
+"""Characters of lines that are searched on the GUI thread."""
+LOAD_ON_MAX = 4 * STEP
+"""Bytes beyond the lines shown within which lines are appended; for matches further on the view restarts there."""
+
+
+class LinesFinder(ScanningFinder):
+    """Searches what `loader` shows in `code`. Places in the body and matches in the lines correspond one to one."""
+
+    def __init__(self, code: CodeView, loader: BodyLoader, marks: WordMarks, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(tasks, parent)
+        self._code, self._loader, self._marks = code, loader, marks
+        self._matches: list[tuple[int, int]] = []
+        self._searched = 0
+        self._in_lines = True
+        """Whether the lines shown are the whole body."""
+        self._shown: tuple[BodySource, str] | None = None
+        self._going: int | None = None
+        """The index of the place to show once its lines are loaded."""
+        self._wants_next = False
+        loader.failed.connect(self._loading_failed)
+
+    def search(self, wanted: str) -> None:
+        """The first match in view becomes the current one, or else the first in the body."""
+        self.forget()
+        self.wanted, self._matches, self._searched = wanted, [], 0
+        self._going, self._wants_next = None, False
+        source, reader = self._loader.source, self._loader.reader
+        self._shown = _named(source, reader)
+        self._code.show_match((), 0)
+        if wanted and source is not None and reader is not None:
+            self._in_lines = reader.done and not reader.begins_at
+            if self._code.length() <= AT_ONCE_MAX:
+                self._matches, self._searched = self._code.find_words([wanted], self._marks.written)
+                self._lines_searched()
+                if not self._in_lines:
+                    self.run(lambda: self._scan_from(source, reader, 0))
+            else:
+                self.run(lambda: self._search_all(source, reader))
+        self.changed.emit()
+
+    def step(self, by: int) -> None:
+        if self._in_lines:
+            if self._matches:
+                self._go_to((self.current + by) % len(self._matches))
+        elif self._failed:
+            self.search(self.wanted)
+        elif by < 0 or self.current + by < len(self.places):
+            if self.places:
+                self._go_to((self.current + by) % len(self.places))
+        elif self._ended:
+            if self.places:
+                self._go_to(0)
+        elif self.total or not self.busy:
+            self._wants_next = True
+            source, reader = self._loader.source, self._loader.reader
+            if not self.busy and source is not None and reader is not None:
+                self.run(lambda: self._scan_from(source, reader, self.places[-1] + 1 if self.places else 0))
+            self.changed.emit()
+
+    def stop(self) -> None:
+        self._going, self._wants_next = None, False
+        super().stop()
+
+    def clear(self) -> None:
+        self.forget()
+        self.wanted, self._matches, self._going, self._shown = "", [], None, None
+        self._code.show_match((), 0)
+
+    def shown_anew(self) -> None:
+        """Another body, or other lines of the same one, which keep the places."""
+        reader = self._loader.reader
+        if self._in_lines or _named(self._loader.source, reader) != self._shown or reader is None:
+            self.search(self.wanted)
+            return
+        self._matches, self._searched = self._code.find_words([self.wanted], self._marks.written)
+        self._code.show_match(self._matches, self.current - self._before(reader), move=False)
+        self._show()
+
+    def extended(self) -> None:
+        """More lines are shown; the view scrolls only if it was waiting for them."""
+        if self.wanted and len(self._matches) < MATCHES_MAX:
+            more, self._searched = self._code.find_words([self.wanted], self._marks.written, self._searched)
+            self._matches = (self._matches + more)[:MATCHES_MAX]
+            reader = self._loader.reader
+            if reader is not None and self._going is None:
+                self._code.show_match(self._matches, self.current - self._before(reader), move=False)
+        if self._in_lines:
+            self._count()
+            self.changed.emit()
+        self._show()
+
+    def came(self) -> None:
+        if self._ended and not self.places and self._matches:
+            # The text searched for belongs to the layout, not to the body.
+            self._in_lines = True
+        self._count()
+        if self._wants_next and (self.current + 1 < len(self.places) or not self.busy):
+            self._wants_next = False
+            self._go_to((self.current + 1) % max(1, len(self.places)))
+        elif self.places and not self._matches and self._going is None:
+            self._go_to(0)
+        self.changed.emit()
+
+    async def _search_all(self, source: BodySource, reader: BodyReader) -> None:
+        """Search many lines off the GUI thread."""
+        text, begin = self._code.found_text(), self._code.found_text().text()
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(None, text.find, [self.wanted], self._marks.written)
+        if self._latest.superseded:
+            return
+        self._matches, self._searched = found, len(begin)
+        self._lines_searched()
+        if self._in_lines:
+            self.busy = False
+            self.changed.emit()
+        else:
+            await self._scan_from(source, reader, 0)
+
+    async def _scan_from(self, source: BodySource, reader: BodyReader, begin: int) -> None:
+        indented = reader.view is not None and reader.view.name in ("json", "ndjson")
+        search = FarSearch(reader.charset, self.wanted, begin, self._marks.written, indented=indented)
+        await self.scan(source, reader.codings, search, begin)
+
+    def _lines_searched(self) -> None:
+        self._count()
+        if self._matches:
+            self._code.show_match(self._matches, 0)
+
+    def _count(self) -> None:
+        reader = self._loader.reader  # None while another part is being loaded
+        if self._in_lines:
+            self.total = len(self._matches)
+            self.more = self.total == MATCHES_MAX or (reader is not None and not reader.done)
+            return
+        before = self._before(reader) if reader is not None else 0
+        if not self.total and self._matches:
+            self.current = before
+        known = len(self.places)
+        self.total = known if self._ended else max(known, before + len(self._matches))
+        self.more = not self._ended
+
+    def _before(self, reader: BodyReader) -> int:
+        """The number of places before the lines shown."""
+        return 0 if self._in_lines else bisect_left(self.places, reader.begins_at)
+
+    def _go_to(self, number: int) -> None:
+        self._going = self.current = number
+        self.not_in_view = False
+        self._show()
+        self.changed.emit()
+
+    def _show(self) -> None:
+        """Show the current place, loading its lines if needed."""
+        reader, source = self._loader.reader, self._loader.source
+        if self._going is None or reader is None or source is None:
+            return
+        match = self._going - self._before(reader)
+        place = 0 if self._in_lines else self.places[self._going]
+        if 0 <= match < len(self._matches):
+            self._going = None
+            self._code.show_match(self._matches, match)
+        elif place < reader.begins_at or place > reader.unpacked + LOAD_ON_MAX:
+            self._loader.start_at(source, reader.view.group if reader.view else None, place)
+        elif not reader.done and (reader.unpacked < place + STEP or reader.behind) and self._code.length() < SHOWN_MAX:
+            self._loader.more()
+        else:
+            # The bytes match, but the view shows them differently.
+            self._going, self.not_in_view = None, not reader.codings
+            self.changed.emit()
+
+    @Slot()
+    def _loading_failed(self) -> None:
+        if self._going is not None:
+            self._going, self._failed, self.busy = None, True, False
+            self.changed.emit()
+
+
+def _named(source: BodySource | None, reader: BodyReader | None) -> tuple[BodySource, str] | None:
+    return (source, reader.view.name) if source is not None and reader is not None and reader.view is not None else None

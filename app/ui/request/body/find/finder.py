@@ -1,0 +1,140 @@
+"""The base of searches in a body: matches in order, the current one, and the text that describes them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import aclosing
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.core.bodies.body_search import FarSearch
+from app.core.text import size_text
+from app.ui.latest_only import Latest
+from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.read_decoded import plain_pieces
+from app.ui.tasks import Tasks
+
+PLACES_MAX = 10_000
+"""Matches counted before the user asks for the next one."""
+TELL_EVERY = 4 * 1024 * 1024
+"""Bytes between progress updates."""
+
+
+class Finder(QObject):
+    """`search` begins, `step` goes to the next (1) or previous (-1) match and wraps around, `stop` stops counting."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.wanted = ""
+        self.total = 0
+        self.current = 0
+        self.more = False
+        """Whether there may be more matches than `total`."""
+        self.busy = False
+        self.not_in_view = False
+        """Whether this view cannot show the current match."""
+        self.progress = ""
+
+    def told(self) -> str:
+        """`3 of 1,204`, `3 of 10,000+`."""
+        if not self.wanted:
+            return ""
+        if self.total:
+            return f"{self.current + 1:,} of {self.total:,}{'+' if self.more else ''}"
+        return self.progress if self.busy else "No matches"
+
+    def search(self, wanted: str) -> None:
+        """Find all matches of this text, and go to the first one."""
+        raise NotImplementedError
+
+    def step(self, by: int) -> None:
+        """Go to another place."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Stop searching, keeping the matches."""
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        """Forget the search and its highlights."""
+        raise NotImplementedError
+
+    def shown_anew(self) -> None:
+        """The view shows a body, or another part of it."""
+        self.search(self.wanted)
+
+
+class ScanningFinder(Finder):
+    """Counts matches in the bytes of the body, off the GUI thread. `places` are offsets in the unpacked body."""
+
+    def __init__(self, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._latest = Latest(tasks, "body: find")
+        self.places: list[int] = []
+        self._ended = False
+        self._failed = False
+
+    def told(self) -> str:
+        return "The rest could not be read" if self._failed else super().told()
+
+    def stop(self) -> None:
+        """Search no further."""
+        self._latest.stop()
+        self.busy = False
+        self.changed.emit()
+
+    def forget(self) -> None:
+        """Another text or body is searched."""
+        self._latest.stop()
+        self.places, self._ended, self.busy, self._failed = [], False, False, False
+        self.total = self.current = 0
+        self.more = self.not_in_view = False
+
+    def came(self) -> None:
+        """More `places` are known, or all of them."""
+        raise NotImplementedError
+
+    def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run this instead of the current search. After an error, Enter tries again."""
+        self.busy, self._failed = True, False
+        self.progress = "Searching…"
+
+        async def attempt() -> None:
+            try:
+                await work()
+            except Exception:
+                if not self._latest.superseded:
+                    self.busy, self._failed = False, True
+                    self.changed.emit()
+                raise
+
+        self._latest.run(attempt)
+
+    async def scan(self, source: BodySource, codings: tuple[str, ...], search: FarSearch, begin: int) -> None:
+        """Search from the byte `begin` to the end, or until `PLACES_MAX` more matches are found."""
+        room, read_before, first = len(self.places) + PLACES_MAX, 0, not self.places
+        loop = asyncio.get_running_loop()
+        self._ended = not search.possible
+        if search.possible:
+            async with aclosing(plain_pieces(source, codings, begin, self._latest)) as pieces:
+                async for piece, read in pieces:
+                    found = await loop.run_in_executor(None, search.look, piece)
+                    if self._latest.superseded:
+                        return
+                    self.places += found
+                    if len(self.places) >= room:
+                        del self.places[room:]
+                        break
+                    if read - read_before >= TELL_EVERY or (found and first):
+                        read_before, first = read, False
+                        self.progress = f"Searching… {size_text(read)} of {size_text(source.size)}"
+                        self.came()
+                else:
+                    self._ended = True
+        if not self._latest.superseded:
+            self.busy = False
+            self.came()

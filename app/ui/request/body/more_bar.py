@@ -1,0 +1,131 @@
+"""The line below a large body: which part of it is shown, and the ways to the rest."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+
+from app.core.bodies.body_reader import BodyReader
+from app.core.text import size_text
+from app.ui.request.body.body_loader import STEP, BodyLoader
+from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.labels import ElidedLabel
+
+MORE = 1_000_000
+"""Bytes of the body that one press adds."""
+EARLIER = 4 * STEP
+
+
+class RestBar(QFrame):
+    """Says which part of a large body is shown, with the ways to the rest."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "footer")
+        self.text = ElidedLabel("", "small", self)
+        self.earlier = Button("Load earlier", theme, self, kind="link")
+        self.more = Button("Load more", theme, self, kind="link")
+        self.save = Button("Save as…", theme, self, kind="link")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_4, 2, metrics.SPACE_3, 2)
+        row.addWidget(self.text, 1)
+        for button in (self.earlier, self.more, self.save):
+            row.addWidget(button)
+        self.hide()
+
+    def say_first(self, read: int, size: int, *, full: bool) -> None:
+        """`read` of the `size` bytes of a request are shown; `full`: no more will be."""
+        if full:
+            text = f"The first part of {size_text(size)} is shown. Hex and Save as… have all of it."
+        elif read < size:
+            text = f"Showing the first {size_text(read)} of {size_text(size)}"
+        else:
+            text = "Showing the first lines"
+        self.text.setText(text)
+        self.earlier.hide()
+        self.more.setVisible(not full)
+        self.show()
+
+    def say(self, reader: BodyReader, size: int, lines: int | None, *, full: bool) -> None:
+        """What of a body of `size` bytes is shown; `lines` where that is not all of what was read. `full`: the view can
+        hold no more."""
+        begin, end = size_text(reader.begins_at), size_text(reader.unpacked)
+        if reader.codings and full and not reader.begins_at:
+            text = f"Unpacking stops at {end}: it may be a bomb. Hex shows it as sent."
+        else:
+            beginning = "the first" if lines is None else f"{lines:,} lines of the first"
+            part = f"{begin} to {end}" if reader.begins_at else f"{beginning} {end}"
+            of = f", unpacked from {size_text(size)}" if reader.codings else f" of {size_text(size)}"
+            text = f"Showing {part}{of}"
+        self.text.setText(text)
+        left = size - reader.unpacked
+        if full:
+            self.more.setText("Show next part")
+        elif reader.codings or left > MORE:
+            self.more.setText(f"Load {size_text(MORE).replace('.0 ', ' ')} more")
+        else:
+            self.more.setText(f"Load the rest, {size_text(left)}" if left > 0 else "Load the rest")
+        self.earlier.setVisible(reader.begins_at > 0)
+        self.more.setVisible(not reader.done and not (full and reader.codings))
+        self.show()
+
+
+class RestOfBody(QObject):
+    """Does what the buttons of `bar` say."""
+
+    def __init__(self, bar: RestBar, loader: BodyLoader, code: CodeView) -> None:
+        super().__init__(bar)
+        self._bar, self._loader, self._code = bar, loader, code
+        self._back_to: tuple[int | None, int] | None = None
+        """Number and byte of the line that stays at the top while what precedes it is loaded."""
+        bar.more.clicked.connect(self._more)
+        bar.earlier.clicked.connect(self._earlier)
+
+    def tell(self, reader: BodyReader, size: int) -> None:
+        """Update the text after lines were loaded."""
+        full = self._code.length() >= SHOWN_MAX
+        if full:
+            self._loader.enough()
+        textual = reader.view is not None and reader.view.formatter is not None
+        if not size or not textual or (reader.done and not reader.begins_at):
+            self._bar.hide()
+        else:
+            self._bar.say(reader, size, self._code.line_count() if reader.behind else None, full=full)
+        self._return()
+
+    def forget(self) -> None:
+        """Another body is shown."""
+        self._back_to = None
+
+    @Slot()
+    def _more(self) -> None:
+        reader, source = self._loader.reader, self._loader.source
+        if reader is None or source is None or reader.view is None:
+            return
+        if self._code.length() >= SHOWN_MAX:
+            self._loader.start_at(source, reader.view.group, reader.unpacked)
+        else:
+            self._loader.more(MORE)
+
+    @Slot()
+    def _earlier(self) -> None:
+        reader, source = self._loader.reader, self._loader.source
+        if reader is not None and source is not None and reader.view is not None:
+            self._back_to = (self._code.top_line(), reader.begins_at)
+            self._loader.start_at(source, reader.view.group, max(0, reader.begins_at - EARLIER))
+
+    def _return(self) -> None:
+        """Once it is there again, bring back to the top what stood there."""
+        reader = self._loader.reader
+        if self._back_to is None or reader is None:
+            return
+        number, byte = self._back_to
+        there = reader.unpacked > byte and not reader.behind and (number is None or self._code.line_count() >= number)
+        if there or reader.done:
+            self._back_to = None
+            self._code.show_at_top(number)
+        else:
+            self._loader.more()

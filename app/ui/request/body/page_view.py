@@ -1,0 +1,87 @@
+"""Shows HTML as a picture of a page, drawn after everything that could run, load or link was removed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from app.core.bodies.formats.html_sanitizer import TEXT_MAX
+from app.core.text import size_text
+from app.ui.latest_only import Latest
+from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.image_decoder import DecodedImage
+from app.ui.request.body.read_decoded import read_plain
+from app.ui.request.body.render_process import Wanted, draw_apart
+from app.ui.request.body.view_footer import view_footer
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import label
+
+NARROWEST, WIDEST = 360, 1_200
+"""Limits of the page width in pixels; it follows the view."""
+
+
+class PageView(QWidget):
+    """`show_source` shows a page, and below it what was left out, or why it cannot be shown."""
+
+    shown = Signal()
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._latest = Latest(tasks, "page: draw")
+        self.page = QLabel(self)
+        self.page.setTextFormat(Qt.TextFormat.PlainText)
+        self.page.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self.page.setAccessibleName("Body as a page")
+        self.area = QScrollArea(self)
+        self.area.setWidget(self.page)
+        self.area.setWidgetResizable(False)
+        self.area.setProperty("frameless", True)
+        self.area.setAccessibleName("Body as a page")
+        self.words = label("", "small", self, wrap=True)
+        self.setFocusProxy(self.area)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.area, 1)
+        column.addWidget(view_footer(self.words, self))
+
+    def show_source(self, source: BodySource) -> None:
+        """Show this body."""
+        self.clear()
+        self.words.setText("Drawing…")
+        self._latest.run(partial(self._load, source))
+
+    def clear(self) -> None:
+        """Show nothing, and give up what is being loaded."""
+        self._latest.stop()
+        self._say(DecodedImage(""))
+
+    async def _load(self, source: BodySource) -> None:
+        data = await read_plain(source, TEXT_MAX, self._latest)
+        if data is None:
+            return
+        if len(data) > TEXT_MAX:
+            picture = DecodedImage(
+                f"Too large to preview: this page is larger than {size_text(TEXT_MAX, binary=True)}."
+            )
+        else:
+            # The view gets its width only when it is shown.
+            width = min(max(self.area.viewport().width(), NARROWEST), WIDEST)
+            wanted = Wanted(kind="html", content_type=source.content_type, width=width, ratio=self.devicePixelRatioF())
+            picture = await draw_apart(wanted, data)
+        if not self._latest.superseded:
+            self._say(picture)
+            self.shown.emit()
+
+    def _say(self, picture: DecodedImage) -> None:
+        # White in the dark theme too, as the sender saw it.
+        self.area.viewport().setStyleSheet("" if picture.image is None else "background: white;")
+        self.page.setPixmap(QPixmap() if picture.image is None else QPixmap.fromImage(picture.image))
+        self.page.adjustSize()
+        self.area.verticalScrollBar().setValue(0)
+        self.words.setText(picture.words)
+        self.area.setAccessibleDescription(picture.words)

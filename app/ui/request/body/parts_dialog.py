@@ -1,0 +1,144 @@
+"""The parts of a multipart body: a list, and beside it the chosen one in views of its own, to copy or save."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from app.core.bodies.escape import escape
+from app.core.bodies.formats.multipart_parts import PARTS_MAX, WholePart, whole_parts
+from app.core.file_names import safe_name
+from app.core.text import size_text
+from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.notices_bar import NotesBar
+from app.ui.request.body.read_decoded import read_plain
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.labels import plain_tooltip
+
+WIDTH, HEIGHT, LIST_WIDTH = 920, 640, 248
+BYTES_MAX = 64 * 1024 * 1024
+"""Bytes of a body, unpacked, whose parts are listed."""
+NAME_MAX = 80
+
+
+class Pane(Protocol):
+    """What shows a part: a body's pane."""
+
+    def show_source(self, source: BodySource) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class PartsDialog(Dialog):
+    """The list fills once the body is read; `pane` makes what shows a part."""
+
+    def __init__(
+        self,
+        source: BodySource,
+        pane: Callable[[QWidget], tuple[Pane, QWidget]],
+        theme: Theme,
+        tasks: Tasks,
+        parent: QWidget,
+    ) -> None:
+        super().__init__("Parts", theme, parent)
+        self._parts: list[WholePart] = []
+        self._told: list[str] = []
+        self.list = QListWidget(self)
+        self.list.setAccessibleName("Parts of the body")
+        self.list.setUniformItemSizes(True)
+        self.list.setFixedWidth(LIST_WIDTH)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.currentItemChanged.connect(self._show)
+        self.notes = NotesBar(theme, self)
+        self.pane, shown = pane(self)
+        self.close_button = Button("Close", theme, self)
+        self.close_button.clicked.connect(self.reject)
+        self._lay_out(shown)
+        self.finished.connect(self._stop)
+        self.list.setFocus()
+        self.resize(self.sizeHint())
+        tasks.start(self._fill(source), "parts: read")
+
+    def sizeHint(self) -> QSize:
+        """Never larger than the screen."""
+        return bounded(self, QSize(WIDTH, HEIGHT))
+
+    def is_idle(self) -> bool:
+        """Always: it shows only."""
+        return True
+
+    async def _fill(self, source: BodySource) -> None:
+        data = await read_plain(source, BYTES_MAX) or b""
+        cut = len(data) > BYTES_MAX
+        loop = asyncio.get_running_loop()
+        parts = await loop.run_in_executor(None, partial(whole_parts, source.content_type, data, cut=cut))
+        if isValid(self):
+            self.show_parts(parts, cut=cut)
+
+    def show_parts(self, parts: list[WholePart], *, cut: bool = False) -> None:
+        """List them, with the first one open."""
+        self._parts = parts
+        for part in parts:
+            item = QListWidgetItem(_title(part))
+            item.setSizeHint(QSize(0, metrics.ROW_DENSE + 2))
+            item.setToolTip(plain_tooltip(escape(part.part.file_name or part.part.name or "")))
+            self.list.addItem(item)
+        notes = [f"Only parts within the first {size_text(BYTES_MAX)} are listed."] if cut else []
+        if len(parts) == PARTS_MAX:
+            notes.append(f"Only the first {PARTS_MAX:,} parts are listed.")
+        self._told = notes if parts else ["No part was found: the boundary does not occur."]
+        self.notes.say(self._told)
+        self.list.setCurrentRow(0)
+
+    @Slot(object, object)
+    def _show(self, item: QListWidgetItem | None, _: object = None) -> None:
+        row = self.list.row(item) if item is not None else -1
+        if 0 <= row < len(self._parts):
+            part = self._parts[row]
+            undone = [f"Sent as {part.part.encoding}, decoded here and when it is saved."] if part.decoded else []
+            self.notes.say([*self._told, *undone])
+            self.pane.show_source(of_part(part))
+
+    @Slot()
+    def _stop(self) -> None:
+        self.pane.stop()
+
+    def _lay_out(self, shown: QWidget) -> None:
+        left = QVBoxLayout()
+        left.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_3, 0)
+        left.addWidget(self.list)
+        right = QVBoxLayout()
+        right.setContentsMargins(0, 0, 0, 0)
+        right.addWidget(self.notes)
+        right.addWidget(shown, 1)
+        self.fill_columns(left, right)
+        self.footer.addStretch(1)
+        self.footer.addWidget(self.close_button)
+
+
+def of_part(found: WholePart) -> BodySource:
+    """A part as a body of its own."""
+
+    async def read(offset: int, length: int) -> bytes:
+        return found.data[offset : offset + length]
+
+    name = safe_name(found.part.file_name)
+    return BodySource(len(found.data), (), found.content_type, f"part-{found.number}", read, name)
+
+
+def _title(found: WholePart) -> str:
+    name = found.part.file_name or found.part.name
+    short = name if not name or len(name) <= NAME_MAX else f"{name[:NAME_MAX]}…"
+    return f"{found.number}  {escape(short)}" if short else f"{found.number}  {size_text(len(found.data))}"

@@ -1,0 +1,97 @@
+"""Draws a sender's page or drawing with Qt, after everything that could load, run or link was removed.
+
+Run by `drawing_process.py` in a separate process: it may take forever, and a bug in Qt could crash the process.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLoggingCategory, QPointF, QRectF, QSize, QUrl
+from PySide6.QtGui import QColor, QImage, QImageReader, QPainter, QTextDocument
+
+from app.core.bodies.decoding.charset import detect
+from app.core.bodies.formats import html_sanitizer, svg_sanitizer
+
+SMALLEST, LARGEST = 512, 2_048
+"""Limits of a drawing's longer side in pixels: icons are enlarged."""
+PAINTED_MAX = 1_000_000_000
+"""Maximum pixels painted, assuming each shape covers the picture. More shapes mean a smaller picture."""
+PAGE_HEIGHT = 8_000
+"""Pixels shown from the top of a page."""
+MARGIN = 16
+ALLOCATION_MIB = 256
+QUIET = "qt.svg*=false\nqt.gui.imageio*=false"
+NOT_LOADED = "Scripts, images and links are not loaded"
+
+
+class Drawn(NamedTuple):
+    """`words` describes it; there may be no picture."""
+
+    words: str
+    image: QImage | None = None
+
+
+def draw(kind: str, data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
+    """`width` and `ratio` (device pixels per pixel) are for `html`; `svg` has a size of its own."""
+    QLoggingCategory.setFilterRules(QUIET)
+    QImageReader.setAllocationLimit(ALLOCATION_MIB)
+    try:
+        return _page(data, content_type, width, ratio) if kind == "html" else _drawing(data)
+    except (svg_sanitizer.DrawingError, html_sanitizer.PageError) as error:
+        return Drawn(f"{error} Save it to view it.")
+
+
+def _drawing(data: bytes) -> Drawn:
+    drawing = svg_sanitizer.clean(data)
+    buffer_data = QByteArray(drawing.text.encode())
+    buffer = QBuffer(buffer_data)
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    reader = QImageReader(buffer, QByteArray(b"svg"))
+    reader.setAutoDetectImageFormat(False)
+    reader.setScaledSize(painted_size(drawing))
+    image = reader.read()
+    if image.isNull():
+        return Drawn("This drawing cannot be shown. Save it to view it.")
+    size = f"{drawing.width:,.0f} \u00d7 {drawing.height:,.0f} pixels"
+    return Drawn(_words(f"SVG · {size} · {NOT_LOADED}", drawing.left_out), image)
+
+
+def painted_size(drawing: svg_sanitizer.Drawing) -> QSize:
+    """In pixels, with the drawing's shape."""
+    longer = max(drawing.width, drawing.height)
+    scale = min(max(longer, SMALLEST), LARGEST) / longer
+    scale = min(scale, math.sqrt(PAINTED_MAX / drawing.shapes / (drawing.width * drawing.height)))
+    return QSize(max(1, round(drawing.width * scale)), max(1, round(drawing.height * scale)))
+
+
+class _Document(QTextDocument):
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        """Loads nothing."""
+        return None
+
+
+def _page(data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
+    charset = detect(content_type, data, True)
+    page = html_sanitizer.clean(charset.decoder().decode(data[charset.skip :], True))
+    document = _Document()
+    document.setDocumentMargin(MARGIN)
+    document.setHtml(page.text)
+    document.setTextWidth(width)
+    whole = document.size().height()
+    height = max(1, min(math.ceil(whole), PAGE_HEIGHT))
+    image = QImage(QSize(round(width * ratio), round(height * ratio)), QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(ratio)
+    image.fill(QColor("white"))
+    painter = QPainter(image)
+    painter.setClipRect(QRectF(QPointF(0, 0), QSize(width, height)))
+    document.drawContents(painter, QRectF(0, 0, width, height))
+    painter.end()
+    more = " · only the beginning is shown" if whole > PAGE_HEIGHT else ""
+    return Drawn(_words(f"{NOT_LOADED}{more}", page.left_out), image)
+
+
+def _words(words: str, left_out: tuple[str, ...]) -> str:
+    names = ", ".join(left_out[:8]) + (", …" if len(left_out) > 8 else "")
+    return f"{words}\nLeft out: {names}" if names else words

@@ -1,0 +1,243 @@
+"""A JSON tree for Qt, which asks for the children of what is open only, and what its values decode to below them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QColor, QFont
+
+from app.core.bodies.embedded_values import HEAD, VALUE_MAX, Embedded, may_decode
+from app.core.bodies.escape import escape
+from app.core.bodies.formats.json_tree import ROOT, JsonTree, TreeError
+from app.core.bodies.unix_time import told, unix_time
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import plain_tooltip
+
+Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+NAME, VALUE = range(2)
+NODE_BITS = 20
+"""Of an index's id, the bits that number a node within its tree: enough for `json_tree.NODES_MAX`."""
+_TIME_MAX = 40
+"""Characters of a value that may be a time, as written."""
+
+
+class TreePlace(NamedTuple):
+    """A node of the tree with this number; 0 is the body's own."""
+
+    tree: int
+    node: int
+
+
+class TreeModel(QAbstractItemModel):
+    """Two columns, name and value. What a string decodes to is a tree of its own, whose root is the string's child.
+
+    `decode_wanted` carries the place and text of a string that was opened; the answer is for `add_decoded`.
+    """
+
+    decode_wanted = Signal(object, object)
+
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.tree: JsonTree | None = None
+        self._trees: list[JsonTree] = []
+        self._origins: list[tuple[TreePlace, Embedded] | None] = []
+        self._inside: dict[TreePlace, int] = {}
+        self._may: dict[TreePlace, bool] = {}
+        self._asked: set[TreePlace] = set()
+        self._italic = QFont()
+        self._italic.setItalic(True)
+
+    def set_tree(self, tree: JsonTree | None) -> None:
+        """Show this one."""
+        self.beginResetModel()
+        self.tree = tree
+        self._trees, self._origins = ([tree], [None]) if tree is not None else ([], [])
+        self._inside, self._may, self._asked = {}, {}, set()
+        self.endResetModel()
+
+    def set_base_font(self, font: QFont) -> None:
+        """The view's font, of which marks are the italic."""
+        self._italic = QFont(font)
+        self._italic.setItalic(True)
+
+    def place(self, index: Index) -> TreePlace:
+        """Which node stands there."""
+        return TreePlace(int(index.internalId()) >> NODE_BITS, int(index.internalId()) & ((1 << NODE_BITS) - 1))
+
+    def plain(self, index: Index) -> str:
+        """What one would paste: a string without quotes and escapes."""
+        place = self.place(index)
+        return self._trees[place.tree].plain(place.node)
+
+    def path(self, index: Index) -> str:
+        """The way from the root; `data.token → sub` into what was decoded."""
+        place = self.place(index)
+        origin = self._origins[place.tree]
+        path = self._trees[place.tree].path(place.node)
+        if origin is None:
+            return path
+        above = self.path(self.index_of(origin[0]))
+        return above if place.node == ROOT else f"{above} → {path}"
+
+    def can_decode(self, index: Index) -> bool:
+        """Whether a string there looks like something else, decoded or not."""
+        return index.isValid() and self._may_decode(self.place(index))
+
+    def add_decoded(self, place: TreePlace, decoded: tuple[Embedded, JsonTree] | None, tree: JsonTree | None) -> None:
+        """Show what a string of this `tree` was decoded to; None when it was only itself after all."""
+        if tree is None or tree is not self.tree:
+            return
+        self._asked.discard(place)
+        index = self.index_of(place)
+        if decoded is None:
+            self._may[place] = False
+            self.dataChanged.emit(index, index.siblingAtColumn(VALUE))
+        elif place not in self._inside:
+            self.beginInsertRows(index, 0, 0)
+            self._inside[place] = len(self._trees)
+            self._trees.append(decoded[1])
+            self._origins.append((place, decoded[0]))
+            self.endInsertRows()
+
+    def index(self, row: int, column: int, parent: Index = _NO_INDEX) -> QModelIndex:
+        """Of a child."""
+        if self.tree is None or not self.hasIndex(row, column, parent):
+            return QModelIndex()
+        if not parent.isValid():
+            return self._created(row, column, TreePlace(0, ROOT))
+        place = self.place(parent)
+        inside = self._inside.get(place)
+        if inside is not None:
+            return self._created(row, column, TreePlace(inside, ROOT))
+        return self._created(row, column, TreePlace(place.tree, self._trees[place.tree].children(place.node)[row]))
+
+    def parent(self, index: Index = _NO_INDEX) -> QModelIndex:  # type: ignore[override]
+        """Of a node; none of the root."""
+        if self.tree is None or not index.isValid():
+            return QModelIndex()
+        place = self.place(index)
+        above = self._trees[place.tree].parent(place.node)
+        if above >= 0:
+            return self.index_of(TreePlace(place.tree, above))
+        origin = self._origins[place.tree]
+        return self.index_of(origin[0]) if origin else QModelIndex()
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        """Children."""
+        if self.tree is None:
+            return 0
+        if not parent.isValid():
+            return 1
+        place = self.place(parent)
+        if parent.column() != NAME:
+            return 0
+        return 1 if place in self._inside else len(self._trees[place.tree].children(place.node))
+
+    def columnCount(self, parent: Index = _NO_INDEX) -> int:
+        """Name and value."""
+        return 2
+
+    def hasChildren(self, parent: Index = _NO_INDEX) -> bool:
+        """A string that can be decoded has what it decodes to."""
+        if self.rowCount(parent):
+            return True
+        return parent.isValid() and parent.column() == NAME and self._may_decode(self.place(parent))
+
+    def canFetchMore(self, parent: Index) -> bool:
+        """A string that is opened for the first time."""
+        return (
+            parent.isValid()
+            and parent.column() == NAME
+            and not self.rowCount(parent)
+            and self._may_decode(self.place(parent))
+        )
+
+    def fetchMore(self, parent: Index) -> None:
+        """Have it decoded; its child comes later."""
+        place = self.place(parent)
+        if self.canFetchMore(parent) and place not in self._asked:
+            self._asked.add(place)
+            self.decode_wanted.emit(place, self.plain(parent))
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Shown with nothing hidden in it, in the colours of Pretty."""
+        if self.tree is None or not index.isValid():
+            return None
+        place, named = self.place(index), index.column() == NAME
+        tree, origin = self._trees[place.tree], self._origins[place.tree]
+        marked = origin is not None and place.node == ROOT and named
+        if role == Qt.ItemDataRole.DisplayRole:
+            if marked and origin is not None:
+                return mark(origin[1])
+            return escape((tree.name(place.node)[:1_000] or "$") if named else tree.summary(place.node))
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self._colour("mark" if marked else "key" if named else tree.kind(place.node))
+        if role == Qt.ItemDataRole.FontRole:
+            return self._italic if marked else None
+        return self._tooltip(place) if role == Qt.ItemDataRole.ToolTipRole else None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Column titles."""
+        return ("Name", "Value")[section] if role == Qt.ItemDataRole.DisplayRole else None
+
+    def _created(self, row: int, column: int, place: TreePlace) -> QModelIndex:
+        return self.createIndex(row, column, (place.tree << NODE_BITS) | place.node)
+
+    def index_of(self, place: TreePlace) -> QModelIndex:
+        """Where a node stands."""
+        return self._created(self._trees[place.tree].row(place.node), NAME, place)
+
+    def _may_decode(self, place: TreePlace) -> bool:
+        found = self._may.get(place)
+        if found is None:
+            found = self._may[place] = self._looks_decodable(self._trees[place.tree], place.node)
+        return found
+
+    def _looks_decodable(self, tree: JsonTree, node: int) -> bool:
+        if tree.kind(node) != "string" or tree.length(node) > VALUE_MAX:
+            return False
+        if tree.length(node) <= 2 * HEAD:
+            return may_decode(tree.plain(node))
+        # Of a long one the beginning tells; where an escape is cut apart, quotes are all that is wrong with it.
+        head = tree.beginning(node, 2 * HEAD)[1:].replace('\\"', '"').replace("\\/", "/")
+        return may_decode(head.replace("\\n", "\n").replace("\\r", "\r"))
+
+    def _tooltip(self, place: TreePlace) -> str | None:
+        tree, origin = self._trees[place.tree], self._origins[place.tree]
+        if origin is not None and place.node == ROOT and origin[1].note:
+            return plain_tooltip(origin[1].note)
+        kind = tree.kind(place.node)
+        if kind not in ("number", "string") or tree.length(place.node) > _TIME_MAX:
+            return None
+        moment = unix_time(tree.plain(place.node), tree.name(place.node), quoted=kind == "string")
+        return plain_tooltip(told(moment)) if moment else None
+
+    def _colour(self, kind: str) -> QColor:
+        tokens = self._theme.tokens
+        colours = {
+            "key": tokens.code_key,
+            "string": tokens.code_string,
+            "number": tokens.code_number,
+            "literal": tokens.code_literal,
+        }
+        return QColor(colours.get(kind, tokens.text_muted))
+
+
+def mark(embedded: Embedded) -> str:
+    """What says that this is not as it was sent."""
+    more = ", not verified" if embedded.source == "JSON Web Token" else ""
+    return f"decoded from {embedded.source}{more}"
+
+
+def decoded_tree(embedded: Embedded) -> JsonTree:
+    """Plain text becomes a tree of one string. Slow: not for the GUI thread."""
+    if embedded.is_json:
+        try:
+            return JsonTree(embedded.text)
+        except TreeError:
+            pass  # too large or too deep for a tree: shown as one string
+    return JsonTree(json.dumps(embedded.text, ensure_ascii=False))

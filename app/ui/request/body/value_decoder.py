@@ -1,0 +1,157 @@
+"""Decodes the value at the text cursor in a body's lines, and explains a Unix time under the pointer."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt, Slot
+from PySide6.QtGui import QAction, QHelpEvent, QKeySequence, QTextCursor
+from PySide6.QtWidgets import QMenu, QSplitter, QToolTip, QWidget
+from shiboken6 import isValid
+
+from app.core.bodies.embedded_values import may_decode
+from app.core.bodies.unix_time import told, unix_time
+from app.core.bodies.value_at_cursor import Value, value_at
+from app.ui.request.body.code.code_view import CodeView
+from app.ui.request.body.find.found_text import characters
+from app.ui.request.body.value_panel import HEIGHT, ValuePanel
+from app.ui.request.body.view_actions import add_view_action
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.toast import Toast
+
+KEY = "Ctrl+E"
+
+
+class ValueDecoder(QObject):
+    """Adds *Decode value* to the menu of `code`, with its key. The result is shown at the bottom of `split`.
+
+    The panel is created when first needed.
+    """
+
+    def __init__(self, code: CodeView, split: QSplitter, theme: Theme, tasks: Tasks, toast: Toast) -> None:
+        super().__init__(split)
+        self._split, self.theme, self._tasks, self._toast = split, theme, tasks, toast
+        self._panel: ValuePanel | None = None
+        self._from: QWidget = code
+        self._asked: tuple[CodeView, QTextCursor] | None = None
+        self._watch(code)
+
+    @property
+    def panel(self) -> ValuePanel | None:
+        """None until something was shown."""
+        return self._panel
+
+    def forget(self) -> None:
+        if self._panel is not None:
+            self._panel.clear()
+
+    def show_text(self, value: Value, origin: QWidget) -> None:
+        """Show a value in full; closing the panel returns the focus to `origin`."""
+        self._from = origin
+        self._made().show_text(value)
+
+    def show_decoded(self, value: Value, origin: QWidget, *, inner: bool = False) -> None:
+        """Show what a value decodes to."""
+        self._from = origin
+        self._made().show_decoded(value, inner=inner)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """A tooltip on a number that is a time."""
+        code = watched.parent()
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent) and isinstance(code, CodeView):
+            cursor = code.cursorForPosition(event.pos())
+            words = (
+                _time_at(code, cursor) if code.cursorRect(cursor).adjusted(-12, 0, 12, 0).contains(event.pos()) else ""
+            )
+            QToolTip.showText(event.globalPos(), plain_tooltip(words), code)
+            return bool(words)
+        return super().eventFilter(watched, event)
+
+    def _watch(self, code: CodeView) -> None:
+        add_view_action(code, "Decode value", self._decode_current, KEY)
+        code.menu_opening.connect(self._add_to_menu)
+        code.viewport().installEventFilter(self)
+
+    def _made(self) -> ValuePanel:
+        if self._panel is None:
+            self._panel = ValuePanel(self.theme, self._tasks, self._split)
+            self._split.addWidget(self._panel)
+            self._split.setCollapsible(1, False)
+            self._split.setSizes([max(HEIGHT, self._split.height() - HEIGHT), HEIGHT])
+            self._split.setStretchFactor(0, 1)
+            self._panel.plain.connect(self._tell_plain)
+            self._panel.closed.connect(self._lead_back)
+            close = QAction("Close", self._panel)
+            close.setShortcut(QKeySequence("Esc"))
+            close.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            close.triggered.connect(self._panel.close_panel)
+            self._panel.addAction(close)
+            self._watch(self._panel.code)
+        return self._panel
+
+    @Slot()
+    def _decode_current(self) -> None:
+        action = self.sender()
+        code = action.parent() if action is not None else None
+        if isinstance(code, CodeView):
+            self._decode(code, code.textCursor())
+
+    @Slot(object, object, object)
+    def _add_to_menu(self, code: CodeView, menu: QMenu, cursor: QTextCursor) -> None:
+        self._asked = (code, cursor)
+        value = _value(code, cursor)
+        action = QAction("Decode value", menu)
+        action.setShortcut(QKeySequence(KEY))
+        action.setEnabled(value is not None and may_decode(value.text))
+        action.triggered.connect(self._decode_asked)
+        first = menu.actions()[0]
+        menu.insertAction(first, action)
+        menu.insertSeparator(first)
+
+    @Slot()
+    def _decode_asked(self) -> None:
+        if self._asked is not None:
+            self._decode(*self._asked)
+
+    def _decode(self, code: CodeView, cursor: QTextCursor) -> None:
+        value = _value(code, cursor)
+        inner = self._panel is not None and code is self._panel.code
+        if value is None:
+            self._tell_plain()
+        else:
+            self.show_decoded(value, self._from if inner else code, inner=inner)
+
+    @Slot()
+    def _tell_plain(self) -> None:
+        self._toast.say("There is nothing to decode in this value.")
+
+    @Slot()
+    def _lead_back(self) -> None:
+        if isValid(self._from):
+            self._from.setFocus()
+
+
+def _value(code: CodeView, cursor: QTextCursor) -> Value | None:
+    """The selection at the cursor, or the value around it."""
+    selected = code.textCursor()
+    if selected.hasSelection() and selected.selectionStart() <= cursor.position() <= selected.selectionEnd():
+        return Value(code.createMimeDataFromSelection().text().strip().strip('"'), "", False)
+    return _at(code, cursor)
+
+
+def _at(code: CodeView, cursor: QTextCursor) -> Value | None:
+    block = cursor.block()
+    line = code.rows.line_of(block.blockNumber())
+    column = characters(block.text(), cursor.positionInBlock())
+    if code.folds.is_folded(line) and column > len(code.lines[line].text):
+        return None  # on the label of folded lines
+    return value_at(code.lines, line, column)
+
+
+def _time_at(code: CodeView, cursor: QTextCursor) -> str:
+    number = code.rows.line_of(cursor.blockNumber())
+    if any(line.folded for line in code.lines[number : number + 2]):
+        return ""  # too long to search whenever the pointer moves
+    value = _at(code, cursor)
+    moment = unix_time(value.text, value.name, quoted=value.quoted) if value is not None else None
+    return told(moment) if moment is not None else ""

@@ -1,0 +1,86 @@
+"""The request in a detail, kept true: what was marked since it was opened is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.core.events import Bus, RequestNoted, RequestsChanged, RequestsStarred
+from app.core.model import Summary
+from app.ui.pending_updates import PendingUpdates
+from app.ui.request.request_pane import DetailPane
+
+
+class ShownRequest(QObject):
+    """`summary` is what `detail` shows, None while it shows nothing; its note is shown under the detail's head."""
+
+    changed = Signal()
+
+    def __init__(self, detail: DetailPane, bus: Bus, parent: QObject) -> None:
+        super().__init__(parent)
+        self.summary: Summary | None = None
+        self._detail = detail
+        self._told = PendingUpdates()
+        detail.was_deleted.connect(self._deleted)
+        detail.opened.connect(self._opened)
+        detail.closed.connect(self._closed)
+        self._ends: list[Callable[[], None]] = [
+            bus.subscribe(RequestsChanged, self._marked),
+            bus.subscribe(RequestsStarred, self._starred),
+            bus.subscribe(RequestNoted, self._noted),
+        ]
+
+    @property
+    def deleted(self) -> str:
+        """Why it is not stored any more; empty while it is."""
+        return self._detail.deleted
+
+    def stop(self) -> None:
+        """Hear no more."""
+        for end in self._ends:
+            end()
+
+    @Slot()
+    def _opened(self) -> None:
+        capture = self._detail.capture
+        self._take(self._told.as_told(capture.summary()) if capture else None)
+
+    @Slot()
+    def _deleted(self) -> None:
+        self._detail.head.note.keep_unsaved(self._detail.deleted)
+        self.changed.emit()
+
+    @Slot()
+    def _closed(self) -> None:
+        self._take(None)
+
+    def _marked(self, event: RequestsChanged) -> None:
+        shown = self.summary
+        if event.ids is not None:
+            self._change(event.ids, read=event.read)
+            return
+        self._told.forget("read")
+        if shown is not None and shown.endpoint_id in event.endpoint_ids:
+            self._take(replace(shown, read=event.read))
+
+    def _starred(self, event: RequestsStarred) -> None:
+        self._change(event.ids, starred=event.starred)
+
+    def _noted(self, event: RequestNoted) -> None:
+        self._change((event.id,), note=event.note)
+
+    def _change(self, ids: Sequence[str], **fields: Any) -> None:
+        for name in ids:
+            self._told.change(name, **fields)
+        if self.summary is not None and self.summary.id in ids:
+            self._take(replace(self.summary, **fields))
+
+    def _take(self, summary: Summary | None) -> None:
+        if summary != self.summary:
+            self.summary = summary
+            self._detail.head.note.show_note(summary.id if summary else None, summary.note if summary else None)
+            self._detail.head.note.keep_unsaved(self._detail.deleted)
+            self.changed.emit()

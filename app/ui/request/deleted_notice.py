@@ -1,0 +1,93 @@
+"""Notices that the request shown was deleted, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal
+
+from app.core.clock import DAY_US
+from app.core.events import EndpointRemoved, Purged, RequestsRemoved
+from app.core.model import Capture
+from app.core.repositories import Services
+from app.core.text import count_of
+from app.ui.tasks import Tasks
+from app.ui.undo.pending_delete import DeleteChanged
+
+BY_SOMEONE = "This request was deleted."
+WITH_ENDPOINT = "This request was deleted with its endpoint."
+FOR_ROOM = "This request was deleted to stay within a storage limit."
+
+
+class Deletion(QObject):
+    """Watches the request given to `watch`; `found` carries, once, the reason why it is no longer stored. `undone`:
+    it is back.
+    """
+
+    found = Signal(str)
+    undone = Signal()
+
+    def __init__(self, services: Services, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._services, self._tasks = services, tasks
+        self._watched: Capture | None = None
+        self._lost: Capture | None = None
+        self._ends: list[Callable[[], None]] = [
+            services.bus.subscribe(RequestsRemoved, self._removed),
+            services.bus.subscribe(EndpointRemoved, self._endpoint_removed),
+            services.bus.subscribe(Purged, self._purged),
+            services.bus.subscribe(DeleteChanged, self._delete_changed),
+        ]
+
+    def watch(self, capture: Capture | None) -> None:
+        """Watch this request; None for none."""
+        self._watched, self._lost = capture, None
+
+    def stop(self) -> None:
+        self._watched = self._lost = None
+        for end in self._ends:
+            end()
+
+    def _removed(self, event: RequestsRemoved) -> None:
+        watched = self._watched
+        if watched is None or not event.has(watched.endpoint_id, watched.id):
+            return
+        if event.ids is None:
+            self._look(watched, BY_SOMEONE)  # one received in the meantime is still stored
+        else:
+            self._tell(BY_SOMEONE)
+
+    def _endpoint_removed(self, event: EndpointRemoved) -> None:
+        if self._watched is not None and self._watched.endpoint_id == event.endpoint.id:
+            self._tell(WITH_ENDPOINT)
+
+    def _purged(self, event: Purged) -> None:
+        watched = self._watched
+        if watched is not None and watched.endpoint_id in event.report.deleted:
+            self._look(watched, self._reason(watched, event.report.at))
+
+    def _delete_changed(self, event: DeleteChanged) -> None:
+        if event.state == "undone" and self._lost is not None:
+            self._tasks.start(self._see_whether_back(self._lost), "detail: is it stored again")
+
+    async def _see_whether_back(self, capture: Capture) -> None:
+        if await self._services.captures.get(capture.id) is not None and self._lost is capture:
+            self.undone.emit()
+
+    def _reason(self, capture: Capture, at: int) -> str:
+        """Retention and storage limits publish the same event; the request's age tells them apart."""
+        endpoint = self._services.endpoints.by_id(capture.endpoint_id)
+        if endpoint is None or at - capture.received_at < endpoint.retention_days * DAY_US:
+            return FOR_ROOM
+        return f"This request was deleted by retention: it was kept for {count_of(endpoint.retention_days, 'day')}."
+
+    def _look(self, capture: Capture, reason: str) -> None:
+        self._tasks.start(self._see_whether_stored(capture, reason), "detail: is it stored")
+
+    async def _see_whether_stored(self, capture: Capture, reason: str) -> None:
+        if await self._services.captures.get(capture.id) is None and self._watched is capture:
+            self._tell(reason)
+
+    def _tell(self, reason: str) -> None:
+        self._watched, self._lost = None, self._watched
+        self.found.emit(reason)

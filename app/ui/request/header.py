@@ -1,0 +1,111 @@
+"""The head of the detail: method, target, what was answered, and the request's own commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.clock import now_us
+from app.core.model import Capture
+from app.core.text import ms_text, sender_line, to_midnight_ms
+from app.ui.commands.command import Command
+from app.ui.request.note import NotePanel
+from app.ui.request.tabs.facts import head_lines, head_meaning
+from app.ui.theme import metrics
+from app.ui.theme.fonts import mono_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.action_button import ActionButton
+from app.ui.widgets.badge import MethodBadge, Pill, Tone
+from app.ui.widgets.copy_field import CopyButton
+from app.ui.widgets.fitting_label import FittingLabel
+from app.ui.widgets.labels import ElidedLabel
+
+DAY_CHECK_MS = 60_000
+
+
+def reply_tone(status: int) -> Tone:
+    """The tone of an HTTP status."""
+    return "success" if status < 300 else "accent" if status < 400 else "warning" if status < 500 else "danger"
+
+
+class DetailHead(QFrame):
+    """Shows one capture's summary. `show_commands` gives it its buttons."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "surface")
+        self._badge = MethodBadge("", theme, self)
+        self.target = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
+        self.target.setFont(mono_font())
+        self._copy = CopyButton("", "target", theme, self)
+        self.reply = Pill("", "neutral", self)
+        self.cut = Pill("cut off", "warning", self)
+        self.cut.setToolTip("The sender disconnected before the end of the body. What was received is kept.")
+        self.told_by = ElidedLabel("", "strong", self)
+        self.facts = FittingLabel("small", self)
+        self.note = NotePanel(theme, self)
+        top = QHBoxLayout()
+        top.setSpacing(metrics.SPACE_2)
+        top.addWidget(self._badge)
+        top.addWidget(self.target, 0)
+        top.addWidget(self._copy)
+        top.addStretch(1)
+        top.addWidget(self.cut)
+        top.addWidget(self.reply)
+        self._theme = theme
+        self._capture: Capture | None = None
+        self._day = QTimer(self)
+        self._day.setSingleShot(True)
+        self._day.timeout.connect(self._name_day)
+        self._below = below = QHBoxLayout()
+        below.setSpacing(metrics.SPACE_1)
+        below.addWidget(self.facts, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_1)
+        column.setSpacing(metrics.SPACE_1)
+        column.addLayout(top)
+        column.addWidget(self.told_by)
+        column.addLayout(below)
+        column.addWidget(self.note)
+
+    def show_commands(self, commands: Iterable[Command]) -> None:
+        """A button for each of these, in this order."""
+        for command in commands:
+            self._below.addWidget(ActionButton(command, self._theme, self))
+
+    def show_capture(self, capture: Capture, providers: Mapping[str, str]) -> None:
+        """Fill it; `providers` gives services' names by id."""
+        self._badge.set_method(escape(capture.method[:20]))
+        self.target.setText(escape(capture.target))
+        self.target.updateGeometry()
+        self._copy.text_to_copy = capture.target
+        time = f" · {ms_text(capture.reply_ms)}" if capture.reply_ms is not None else ""
+        self.reply.show_state(f"{capture.reply_status}{time}", reply_tone(capture.reply_status))
+        self.cut.setVisible(not capture.complete)
+        self.told_by.setText(sender_line(capture.provider, capture.event, providers))
+        self.told_by.setVisible(bool(self.told_by.text()))
+        self._capture = capture
+        self._name_day()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """While nobody looked the day may have changed."""
+        super().showEvent(event)
+        self._name_day()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Nobody looks."""
+        super().hideEvent(event)
+        self._day.stop()
+
+    @Slot()
+    def _name_day(self) -> None:
+        """Today is yesterday after midnight."""
+        if self._capture is not None:
+            now = now_us()
+            self.facts.set_wordings(head_lines(self._capture, now), head_meaning(self._capture))
+            # A clock that is set, or a sleeping computer, moves midnight: so it is looked at in between too.
+            self._day.start(min(DAY_CHECK_MS, to_midnight_ms(now)))

@@ -1,0 +1,34 @@
+"""What a detail says while it shows no request."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QWidget
+
+from app.ui.request.body.body_pane import EMPTY_WIDTH
+from app.ui.theme.theme import Theme
+from app.ui.widgets.empty_state import EmptyState
+
+NOT_STORED = "This request is not stored any more"
+LOST = "It was deleted: by hand, after the days its endpoint keeps requests, or for a storage limit."
+
+
+class Placeholder(EmptyState):
+    """That none was chosen, or what became of the one that was."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__("body", "", "", theme, parent)
+        self.set_text_width(EMPTY_WIDTH)
+        self.none_chosen()
+
+    def none_chosen(self) -> None:
+        """The list waits for a choice."""
+        self.say("No request selected", "Select one in the list to see its body, headers and more.")
+
+    def not_open(self) -> None:
+        """The list has a choice that was not opened."""
+        self.say("No request open", "Press Enter to open the selected request.")
+
+    def say(self, title: str, text: str) -> None:
+        """This."""
+        self.title.setText(title)
+        self.text.setText(text)

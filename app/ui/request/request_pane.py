@@ -1,0 +1,281 @@
+"""The detail of the chosen request: head and tabs, filled by the newest choice alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.bodies.decoding.charset import media_type
+from app.core.events import Mirrored, RequestsIdentified
+from app.core.model import Capture, MirrorState
+from app.core.repositories import Services
+from app.ui.latest_only import Latest
+from app.ui.request.body.body_pane import BodyPane
+from app.ui.request.body.body_source import of_capture
+from app.ui.request.body.notices_bar import NotesBar
+from app.ui.request.deleted_notice import Deletion
+from app.ui.request.header import DetailHead
+from app.ui.request.placeholder import LOST, NOT_STORED, Placeholder
+from app.ui.request.tables.pairs_view import PairsView
+from app.ui.request.tabs.deliveries_tab import MirrorTab
+from app.ui.request.tabs.facts import query_rows
+from app.ui.request.tabs.headers_tab import HeadersTab
+from app.ui.request.tabs.info_tab import InfoTab
+from app.ui.request.tabs.raw_tab import RawTab
+from app.ui.request.tabs.tabs import BODY, HEADERS, INFO, MIRROR, QUERY, RAW, TABS, TOKENS, DetailTabs, tab_for
+from app.ui.request.tabs.tokens_tab import TokensTab
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.card import line
+
+__all__ = ("BODY", "HEADERS", "INFO", "MIRROR", "QUERY", "RAW", "TABS", "TOKENS", "DetailPane")
+
+
+STAYS = "You can still read and copy what is shown here."
+"""Of a request that was deleted."""
+
+
+class DetailPane(QFrame):
+    """`show_request` opens a request and marks it read. The tab is remembered for each content type.
+
+    What is shown stays until another request is opened, even if it is deleted: `deleted` then says why.
+    """
+
+    opened = Signal(str)
+    closed = Signal()
+    """No request is shown any more."""
+    was_deleted = Signal()
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "surface")
+        self._services = services
+        self._capture: Capture | None = None
+        self._wanted: str | None = None
+        self._enters = False
+        self.deleted = ""
+        """Why the request shown is not stored any more; empty while it is."""
+        self._tab_of: dict[str, int] = {}
+        self._latest = Latest(tasks, "detail: load")
+        self._tasks = tasks
+        self.head = DetailHead(theme, self)
+        self.deleted_bar = NotesBar(theme, self)
+        self.tabs = DetailTabs(theme, self)
+        self.body = BodyPane(theme, tasks, self)
+        self.fields = HeadersTab(theme, self)
+        self.headers = self.fields.headers
+        self.query = PairsView(("Name", "Value", "As sent"), theme, self)
+        self.query.setAccessibleName("Query")
+        self.mirror = MirrorTab(services.deliveries, theme, tasks, self)
+        self.raw = RawTab(services.captures, theme, tasks, self)
+        self.info = InfoTab(theme, self)
+        self.body.loader.begun.connect(self.info.read)
+        self.tokens = TokensTab(theme, tasks, self)
+        self.placeholder = Placeholder(theme, self)
+        self._pages = QStackedWidget(self)
+        self._stack = QStackedWidget(self)
+        self._build_layout()
+        self.tabs.currentChanged.connect(self._show_tab)
+        self.tabs.chosen.connect(self._remember_tab)
+        self.tokens.found.connect(self._tokens_found)
+        self._deletion = Deletion(services, tasks, self)
+        self._deletion.found.connect(self._say_deleted)
+        self._deletion.undone.connect(self._say_restored)
+        self._ends: list[Callable[[], None]] = [
+            services.bus.subscribe(Mirrored, self._mirrored),
+            services.bus.subscribe(RequestsIdentified, self._identified),
+        ]
+
+    @property
+    def capture(self) -> Capture | None:
+        """The request shown."""
+        return self._capture
+
+    @property
+    def wanted(self) -> str | None:
+        """The id of the request shown, or being opened."""
+        return self._wanted
+
+    def stop(self) -> None:
+        """Hear no more of the bus, and load nothing."""
+        self.clear()
+        self._deletion.stop()
+        for end in self._ends:
+            end()
+
+    def show_request(self, capture_id: str, *, enter: bool = False, seen: bool = True) -> None:
+        """Open a request; what was being opened before is given up. `enter` puts the keyboard into it, `seen` tells
+        whether that marks it read.
+        """
+        if capture_id == self._wanted:
+            return
+        self._wanted, self._enters = capture_id, enter
+        self._latest.run(partial(self._load, capture_id, seen))
+
+    def mark_seen(self) -> None:
+        """Mark the request shown read: it was opened unseen."""
+        if self._capture is not None and not self.deleted:
+            self._tasks.start(self._services.captures.mark_read([self._capture.id]), "detail: mark read")
+
+    def clear(self) -> None:
+        """Show no request."""
+        self._wanted, self._capture, self._enters = None, None, False
+        self._forget_deletion()
+        self._latest.stop()
+        self.body.stop()
+        self.mirror.stop()
+        self.raw.stop()
+        self.tokens.stop()
+        self.placeholder.none_chosen()
+        self._stack.setCurrentWidget(self.placeholder)
+        self.closed.emit()
+
+    @Slot()
+    def take_focus(self) -> None:
+        """Put the keyboard into what is shown."""
+        if self.tabs.currentIndex() in (BODY, RAW):
+            (self.body if self.tabs.currentIndex() == BODY else self.raw.view).take_focus()
+        else:
+            page = self._pages.currentWidget()
+            if page is not None:
+                page.setFocus()
+
+    @Slot()
+    def open_find(self) -> None:
+        """Search in the body, or in the raw request while that is shown."""
+        if self._capture is not None and self.tabs.currentIndex() == RAW:
+            self.raw.view.open_find()
+        elif self._capture is not None:
+            self.tabs.setCurrentIndex(BODY)
+            self.body.open_find()
+
+    def _build_layout(self) -> None:
+        for page in (self.body, self.fields, self.query, self.mirror, self.raw, self.info, self.tokens):
+            self._pages.addWidget(page)
+        bar = QHBoxLayout()
+        bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_3, 0)  # a tab has a ring and room in it
+        bar.addWidget(self.tabs, 1)
+        content = QWidget(self)
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.deleted_bar)
+        column.addWidget(self.head)
+        column.addLayout(bar)
+        column.addWidget(line(content))
+        column.addWidget(self._pages, 1)
+        self._stack.addWidget(self.placeholder)
+        self._stack.addWidget(content)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._stack)
+
+    async def _load(self, capture_id: str, seen: bool) -> None:
+        capture = await self._services.captures.get(capture_id)
+        if self._latest.superseded:
+            return
+        if capture is None:
+            self.clear()
+            self.placeholder.say(NOT_STORED, LOST)
+            return
+        self._show(capture)
+        if not capture.read and seen:
+            await self._services.captures.mark_read([capture_id])
+        if not self._latest.superseded:
+            await self._load_deliveries(capture)
+
+    def _show(self, capture: Capture) -> None:
+        self._capture = capture
+        self._forget_deletion()
+        self._deletion.watch(capture)
+        self.head.show_capture(capture, self._services.providers)
+        self.info.show_capture(capture, self._services.providers)
+        self.fields.show_fields(capture.headers, capture.trailers)
+        query = query_rows(capture.target)
+        self.query.set_rows(query)
+        self.tabs.set_count(HEADERS, len(capture.headers))
+        self.tabs.set_count(QUERY, len(query))
+        self.mirror.clear()
+        if capture.mirror is MirrorState.NONE:
+            self.tabs.set_count(MIRROR, 0)
+        self.tabs.show_request(self._tab_of_request(capture, bool(query)), query=bool(query))
+        self._stack.setCurrentIndex(1)
+        source = of_capture(capture, self._services.captures)
+        self.body.show_source(source)
+        self.raw.show_capture(capture)
+        self.tokens.show_tokens(capture, source)
+        self.opened.emit(capture.id)
+        if self._enters:
+            self._enters = False
+            self.take_focus()
+
+    def _tab_of_request(self, capture: Capture, query: bool) -> int:
+        wanted = self._tab_of.get(media_type(capture.content_type))
+        if wanted == TOKENS and self.tabs.currentIndex() != TOKENS:
+            wanted = None  # whether there are tokens is found out only later
+        return tab_for(wanted, capture, query=query)
+
+    async def _load_deliveries(self, capture: Capture) -> None:
+        deliveries = await self._services.deliveries.of_capture(capture.id)
+        if self._capture is not capture:
+            return
+        self.tabs.set_count(MIRROR, len(deliveries))
+        endpoint = self._services.endpoints.by_id(capture.endpoint_id)
+        self.mirror.show_deliveries(deliveries, endpoint.forward_url if endpoint else None)
+
+    @Slot(str, int)
+    def _tokens_found(self, capture_id: str, count: int) -> None:
+        shown = self._capture
+        if shown is None or shown.id != capture_id:
+            return
+        self.tabs.set_count(TOKENS, count)
+        if not count and self.tabs.currentIndex() == TOKENS:
+            query = self.tabs.isTabEnabled(QUERY)
+            self.tabs.show_request(tab_for(None, shown, query=query), query=query)
+        self.tabs.setTabVisible(TOKENS, count > 0)
+        if count and self._tab_of.get(media_type(shown.content_type)) == TOKENS:
+            self.tabs.setCurrentIndex(TOKENS)
+
+    @Slot(int)
+    def _show_tab(self, tab: int) -> None:
+        self._pages.setCurrentIndex(tab)
+
+    @Slot(int)
+    def _remember_tab(self, tab: int) -> None:
+        if self._capture is not None:
+            self._tab_of[media_type(self._capture.content_type)] = tab
+
+    def _mirrored(self, event: Mirrored) -> None:
+        if self._capture is not None and event.delivery.capture_id == self._capture.id:
+            self._tasks.start(self._load_deliveries(self._capture), "detail: deliveries")
+
+    def _identified(self, event: RequestsIdentified) -> None:
+        if self._capture is not None and any(name == self._capture.id for name, _, _ in event.senders):
+            self._tasks.start(self._load_sender(self._capture), "detail: sender")
+
+    async def _load_sender(self, shown: Capture) -> None:
+        capture = await self._services.captures.get(shown.id)
+        if capture is not None and self._capture is shown:
+            self.head.show_capture(capture, self._services.providers)
+            self.info.show_capture(capture, self._services.providers)
+
+    def _forget_deletion(self) -> None:
+        self.deleted = ""
+        self._deletion.watch(None)
+        self.deleted_bar.say([])
+
+    @Slot(str)
+    def _say_deleted(self, reason: str) -> None:
+        self.deleted = reason
+        self.deleted_bar.say([reason, STAYS])
+        self.was_deleted.emit()
+
+    @Slot()
+    def _say_restored(self) -> None:
+        self._forget_deletion()
+        self._deletion.watch(self._capture)
+        self.was_deleted.emit()

@@ -1,0 +1,1 @@
+"""Tables of names and values, and what shows a long value whole."""

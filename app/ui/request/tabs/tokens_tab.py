@@ -1,0 +1,97 @@
+"""The JSON Web Tokens of a request, wherever they stand in it, decoded for reading and never verified."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.core.bodies.body_reader import CHUNK, body_text
+from app.core.bodies.formats.jwt import JwtToken, found_in
+from app.core.bodies.formats.jwt_text import NOT_VERIFIED, token_lines
+from app.core.bodies.lines import Line, LineBuilder
+from app.core.model import Capture
+from app.ui.latest_only import Latest
+from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.code.code_view import CodeView
+from app.ui.request.body.notices_bar import NotesBar
+from app.ui.request.tabs.facts import query_rows
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+
+TEXT_MAX = 1024 * 1024
+"""Bytes of a body, unpacked, that are searched for tokens."""
+
+
+class TokensTab(QWidget):
+    """`show_tokens` looks for them; `found` carries the capture's id and how many there are."""
+
+    found = Signal(str, int)
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._latest = Latest(tasks, "tokens: find")
+        self.notes = NotesBar(theme, self)
+        self.code = CodeView(theme, self)
+        self.code.setAccessibleName("Tokens")
+        self.setFocusProxy(self.code)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.notes)
+        column.addWidget(self.code, 1)
+
+    def show_tokens(self, capture: Capture, source: BodySource) -> None:
+        """Look for the tokens of this request."""
+        self.notes.say([])
+        self.code.set_lines([])  # those of another request must not stand under this one's head
+        self._latest.run(partial(self._find, capture, source))
+
+    def stop(self) -> None:
+        """Give up looking."""
+        self._latest.stop()
+
+    async def _find(self, capture: Capture, source: BodySource) -> None:
+        try:
+            data = await source.read(0, CHUNK) if source.size else b""
+        except Exception:
+            if not self._latest.superseded:
+                self.found.emit(capture.id, 0)
+            raise
+        if self._latest.superseded:
+            return
+        loop = asyncio.get_running_loop()
+        count, lines = await loop.run_in_executor(None, _looked, capture, data)
+        if self._latest.superseded:
+            return
+        self.notes.say([NOT_VERIFIED] if count else [])
+        self.code.set_lines(lines)
+        self.found.emit(capture.id, count)
+
+
+def _looked(capture: Capture, data: bytes) -> tuple[int, list[Line]]:
+    text, _ = body_text(capture.headers, capture.content_type, data, TEXT_MAX)
+    places = [
+        *((f"{name} header", value) for name, value in capture.headers),
+        *((f"{name} in the query", value) for name, value, _ in query_rows(capture.target)),
+        ("Body", text),
+    ]
+    found = found_in(places)
+    lines: list[Line] = []
+    for place, token in found:
+        if lines:
+            lines += [Line(""), Line("")]
+        lines += [*_title(place, token), Line(""), *token_lines(token, capture.received_at)]
+    return len(found), lines
+
+
+def _title(place: str, token: JwtToken) -> list[Line]:
+    builder = LineBuilder()
+    builder.add("key", place)
+    kind = "encrypted token" if token.encrypted else "token"
+    builder.add("text", f" \u00b7 {kind}, algorithm {token.algorithm}")
+    builder.end_line()
+    return builder.take(100)

@@ -1,0 +1,178 @@
+"""One request in a window of its own, beside the others: what it shows stays, whatever the list goes on to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QObject, QSettings, Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.model import Summary
+from app.core.repositories import Services
+from app.ui.commands.command import Command
+from app.ui.commands.text_size_commands import BodyTextCommands
+from app.ui.request.current_request import ShownRequest
+from app.ui.request.placeholder import LOST, NOT_STORED
+from app.ui.request.request_pane import DetailPane
+from app.ui.requests.list.row_title import name_of
+from app.ui.requests.page.request_actions import RequestActions
+from app.ui.requests.page.request_commands import RequestCommands
+from app.ui.requests.selection.batch_job import BatchJob
+from app.ui.requests.selection.selected_requests import SelectedRequests, chosen_of
+from app.ui.tasks import Tasks
+from app.ui.theme.icons import app_icon
+from app.ui.theme.theme import Theme
+from app.ui.undo.pending_delete import DeleteChanged
+from app.ui.widgets.fit_screen import fit
+from app.ui.widgets.tab_order import order_tabs
+from app.ui.widgets.toast import Toast
+
+SIZE, MINIMUM = (720, 640), (420, 320)
+CASCADE = 32
+"""Pixels by which a window is moved from the one opened before."""
+TITLE_MAX = 80
+KEY = "request/geometry"
+
+
+class OwnWindow(QWidget):
+    """A plain window with the detail of one request, and its keys. `gone` is told as it closes."""
+
+    gone = Signal(str)
+
+    def __init__(self, summary: Summary, services: Services, theme: Theme, tasks: Tasks) -> None:
+        super().__init__(None, Qt.WindowType.Window)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setProperty("part", "surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setWindowIcon(app_icon())
+        self.setMinimumSize(*MINIMUM)
+        self._summary, self._services, self._tasks = summary, services, tasks
+        endpoint = services.endpoints.by_id(summary.endpoint_id)
+        of = f" · {escape(endpoint.name)}" if endpoint else ""
+        self.setWindowTitle(f"{name_of(summary)[:TITLE_MAX]}{of}")
+        self.detail = DetailPane(services, theme, tasks, self)
+        self.detail.placeholder.say("Opening…", "")
+        self.detail.closed.connect(self._say_gone)
+        self.request = ShownRequest(self.detail, services.bus, self)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.detail)
+        self._actions = RequestActions(services, theme, self, Toast(theme, self), BatchJob(self))
+        self.commands = RequestCommands(self._subject, self._actions, tasks, theme, delete=self._delete, parent=self)
+        self.request.changed.connect(self.commands.refresh)
+        offered = [command for command in self.commands.with_keys() if command is not self.commands.own_window]
+        self.detail.head.show_commands(offered)
+        self.commands.note_asked.connect(self.detail.head.note.start)
+        self.detail.head.note.saved.connect(self._save_note)
+        find = Command("Find in body", theme, self, does=self.detail.open_find, keys=("Ctrl+F",))
+        close = Command("Close", theme, self, does=self.close, keys=("Ctrl+W",))
+        for command in (*offered, find, close):
+            # Until something in it is clicked nothing has the keyboard, and the keys are to work all the same.
+            command.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+            self.addAction(command)
+        self.addActions(BodyTextCommands(theme.body_text, self).actions)
+        order_tabs(self)
+        self.detail.body.loader.begun.connect(self._focus_body)
+        self._end_deletes = services.bus.subscribe(DeleteChanged, self._delete_changed)
+        self.detail.show_request(summary.id)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc closes it, once nothing inside had a use for it."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            super().keyPressEvent(event)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Lie on the screen, unless it only comes back from being minimized."""
+        if not event.spontaneous():
+            fit(self)
+        super().showEvent(event)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Load no more and hear no more."""
+        self._end_deletes()
+        self.request.stop()
+        self.detail.stop()
+        self.gone.emit(self._summary.id)
+        super().closeEvent(event)
+
+    @Slot()
+    def _focus_body(self) -> None:
+        """The keyboard begins in the body; later it stays where it is."""
+        self.detail.body.loader.begun.disconnect(self._focus_body)
+        self.detail.take_focus()
+
+    @Slot(str, str)
+    def _save_note(self, capture_id: str, note: str) -> None:
+        saving = self._actions.set_note(capture_id, note)
+        self._tasks.start(self.detail.head.note.follow(saving, capture_id, note), "save a note")
+
+    def _subject(self) -> SelectedRequests:
+        shown = self.request.summary
+        return chosen_of((shown,) if shown is not None else (), self.request.deleted)
+
+    async def _delete(self, chosen: SelectedRequests) -> None:
+        agreed = await self._actions.agree_to_delete(chosen)
+        if agreed is not None:
+            await self._actions.delete(agreed)
+
+    def _delete_changed(self, event: DeleteChanged) -> None:
+        """The user deletes what is shown here, or takes that back."""
+        if event.hides is not None and event.hides(self._summary.endpoint_id, self._summary.id):
+            self.detail.clear()
+            self.detail.placeholder.say(NOT_STORED, "You deleted it.")
+        elif event.state == "undone" and self.detail.wanted is None:
+            self.detail.show_request(self._summary.id, seen=False)  # it may have been marked unread
+
+    @Slot()
+    def _say_gone(self) -> None:
+        """There is no other request to be chosen here."""
+        self.detail.placeholder.say(NOT_STORED, LOST)
+
+
+class OwnWindows(QObject):
+    """Opens them, one for each request, where the last one was left; `close_all` before the program ends."""
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._services, self._theme, self._tasks = services, theme, tasks
+        self._file = QSettings(str(Path(services.data_folder) / "window.ini"), QSettings.Format.IniFormat)
+        self.open_now: dict[str, OwnWindow] = {}
+
+    @Slot(object)
+    def open(self, summary: Summary) -> None:
+        """Show a request in a window of its own; one that has one already comes to the front."""
+        window = self.open_now.get(summary.id)
+        if window is None:
+            window = OwnWindow(summary, self._services, self._theme, self._tasks)
+            self._place(window)
+            self.open_now[summary.id] = window
+            window.gone.connect(self._gone)
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+        window.show()
+        window.raise_()
+        window.activateWindow()
+
+    def close_all(self) -> None:
+        """Close them all."""
+        for window in tuple(self.open_now.values()):
+            window.close()
+
+    def _place(self, window: OwnWindow) -> None:
+        last = next(reversed(self.open_now.values()), None)
+        if last is not None:
+            window.resize(last.size())
+            window.move(last.x() + CASCADE, last.y() + CASCADE)
+            return
+        geometry = self._file.value(KEY, QByteArray(), type=QByteArray)
+        if not (isinstance(geometry, QByteArray) and not geometry.isEmpty() and window.restoreGeometry(geometry)):
+            window.resize(*SIZE)
+
+    @Slot(str)
+    def _gone(self, capture_id: str) -> None:
+        window = self.open_now.pop(capture_id, None)
+        if window is not None:
+            self._file.setValue(KEY, window.saveGeometry())

@@ -1,0 +1,185 @@
+"""The chart as a widget: hover tells what a bar counts, a drag or the arrow keys choose a stretch of time."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QRectF, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleEvent,
+    QFocusEvent,
+    QHideEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from app.core.activity.axis import MOST_BARS
+from app.core.activity.bar import EMPTY
+from app.core.activity.wording import stretch_text
+from app.core.clock import now_us
+from app.ui.requests.activity.marks import Marks
+from app.ui.requests.activity.painting import HEIGHT, ChartPicture, paint_chart
+from app.ui.requests.activity.source import ActivitySource
+from app.ui.theme.theme import Theme
+from app.ui.widgets.focus import by_keyboard
+from app.ui.widgets.labels import plain_tooltip
+
+MOVES = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Home: -MOST_BARS, Qt.Key.Key_End: MOST_BARS}
+APPLIES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
+
+
+class ActivityChart(QWidget):
+    """`chosen` carries the start and end of a time, `cleared` asks for all times."""
+
+    accessible_role = QAccessible.Role.Chart
+
+    chosen = Signal(object, object)
+    cleared = Signal()
+
+    def __init__(self, source: ActivitySource, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._source, self._theme = source, theme
+        self._chosen: tuple[int, int] | None = None
+        self._marks = Marks()
+        self._hovered: int | None = None
+        self._dragging = False
+        self._by_keyboard = False
+        self.setFixedHeight(HEIGHT)
+        self.setMinimumWidth(120)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
+        self.setAccessibleName("Requests over time")
+        source.changed.connect(self._follow)
+        theme.changed.connect(self._follow)
+
+    def show_chosen(self, times: tuple[int, int] | None) -> None:
+        """Show which time is chosen."""
+        self._chosen = times
+        self._unmark()
+
+    def marked(self) -> tuple[int, int] | None:
+        """The first and last of the bars that are being chosen."""
+        return self._marks.bars(self._source.axis)
+
+    def text_of(self, first: int, last: int) -> str:
+        """`12:04-12:05 · 37 requests, 2 mirror failures`."""
+        start, end = self._source.axis.between(first, last)
+        counted = sum(self._source.bars[first : last + 1], EMPTY)
+        return f"{stretch_text(start, end, now_us())} · {counted.text()}"
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Count, now that it is seen."""
+        super().showEvent(event)
+        self._source.set_watched(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Rest."""
+        super().hideEvent(event)
+        self._source.set_watched(False)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the bars."""
+        axis, chosen = self._source.axis, None
+        if self._chosen is not None:
+            chosen = (axis.place(self._chosen[0]), axis.place(self._chosen[1]))
+        picture = ChartPicture(
+            axis=axis,
+            bars=self._source.bars,
+            chosen=chosen,
+            marked=self.marked(),
+            hovered=self._hovered if not self._dragging else None,
+            ringed=self.hasFocus() and self._by_keyboard,
+        )
+        paint_chart(QPainter(self), QRectF(self.rect()), picture, self._theme.tokens)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A stretch begins."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._dragging = True
+            self._mark(event, extend=False)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Tell what is there; while dragging, what would be chosen."""
+        self._hovered = self._source.axis.bar_at(event.position().x(), self.width())
+        if self._dragging:
+            self._mark(event, extend=True)
+        first, last = (self.marked() if self._dragging else None) or (self._hovered, self._hovered)
+        QToolTip.showText(event.globalPosition().toPoint(), plain_tooltip(self.text_of(first, last)), self)
+        self.update()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """The stretch is chosen; a click chooses one bar."""
+        if event.button() == Qt.MouseButton.LeftButton and self._dragging:
+            self._dragging = False
+            self._mark(event, extend=True)
+            self._choose()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is hovered."""
+        super().leaveEvent(event)
+        self._hovered = None
+        self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Left and right move over the bars, with Shift they take in more; Enter chooses, Esc lets go."""
+        key = Qt.Key(event.key())
+        pending = bool(self._marks)
+        if key in MOVES:
+            self._by_keyboard = True
+            extend = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self._marks.move(self._source.axis, MOVES[key], extend=extend)
+            self._follow()
+        elif key in APPLIES and pending:
+            self._choose()
+        elif key == Qt.Key.Key_Escape and pending:
+            self._dragging = False
+            self._unmark()
+        elif key == Qt.Key.Key_Escape and self._chosen is not None:
+            self.cleared.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Remember how the focus came."""
+        self._by_keyboard = by_keyboard(event)
+        super().focusInEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """What was not chosen is let go."""
+        super().focusOutEvent(event)
+        if not self._dragging:
+            self._unmark()
+
+    def _mark(self, event: QMouseEvent, *, extend: bool) -> None:
+        bar = self._source.axis.bar_at(event.position().x(), self.width())
+        self._marks.put(self._source.axis, bar, extend=extend)
+        self._follow()
+
+    def _choose(self) -> None:
+        marked = self.marked()
+        if marked is not None:
+            start, end = self._source.axis.between(*marked)
+            self.chosen.emit(start, end)
+        self._unmark()
+
+    def _unmark(self) -> None:
+        self._marks.clear()
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        self._tell()
+        self.update()
+
+    def _tell(self) -> None:
+        """What a screen reader says: the marked bars, or all that is shown."""
+        first, last = self.marked() or (0, self._source.axis.bars - 1)
+        text = self.text_of(first, last)
+        if text != self.accessibleDescription():
+            self.setAccessibleDescription(text)
+            if self.hasFocus():
+                QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.DescriptionChanged))

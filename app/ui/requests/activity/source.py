@@ -1,0 +1,230 @@
+"""Bars of requests over time that follow what happens: counted in the database once, then moved by the bus."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from app.core.activity.axis import Axis, Span, axis_of
+from app.core.activity.bar import EMPTY, Bar
+from app.core.clock import now_us
+from app.core.events import Bus, Captured, EndpointRemoved, Mirrored, Purged, RequestsRemoved
+from app.core.ids import uuid7_ms
+from app.core.repositories import ActivityRepository
+from app.ui.tasks import Tasks
+from app.ui.throttle import Throttle
+from app.ui.undo.pending_delete import DeleteChanged
+
+PAINT_MS, RECOUNT_MS, CLOCK_MS = 120, 1_000, 1_000
+REST = 20
+"""The pause before counting again, as a multiple of the time it took, so that lists get a database reader."""
+
+
+class ActivitySource(QObject):
+    """`axis` and `bars` of one endpoint or of all (None). Nothing is counted until `set_watched`."""
+
+    changed = Signal()
+
+    def __init__(self, activity: ActivityRepository, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.endpoint_id: int | None = None
+        self.span = Span.HOUR
+        self._activity, self._tasks = activity, tasks
+        self._watched = False
+        self._oldest: int | None = None
+        self._generation = 0
+        self._counting = False
+        self._doubtful: set[int] = set()
+        """Times of bars whose count may be wrong."""
+        self._clear()
+        self._paint = Throttle(PAINT_MS, self)
+        self._paint.fired.connect(self.changed)
+        self._recount = Throttle(RECOUNT_MS, self)
+        self._recount.fired.connect(self._count_doubtful)
+        self._clock = QTimer(self)
+        self._clock.setInterval(CLOCK_MS)
+        self._clock.timeout.connect(self._advance)
+        self._ends: list[Callable[[], None]] = [
+            bus.subscribe(Captured, self._captured),
+            bus.subscribe(Mirrored, self._mirrored),
+            bus.subscribe(RequestsRemoved, self._removed),
+            bus.subscribe(Purged, self._purged),
+            bus.subscribe(EndpointRemoved, self._endpoint_removed),
+            bus.subscribe(DeleteChanged, self._delete_changed),
+        ]
+
+    @property
+    def total(self) -> Bar:
+        """All bars together."""
+        return sum(self.bars, EMPTY)
+
+    def total_of(self, times: tuple[int, int]) -> Bar | None:
+        """What a stretch of time sums up to; None when it does not begin and end where bars do."""
+        edges = self.axis.edges
+        if times[0] not in edges or times[1] not in edges:
+            return None
+        return sum(self.bars[edges.index(times[0]) : edges.index(times[1])], EMPTY)
+
+    def stop(self) -> None:
+        """Hear no more."""
+        self.set_watched(False)
+        for end in self._ends:
+            end()
+
+    def set_watched(self, on: bool) -> None:
+        """Somebody looks: count and follow; or nobody does any more."""
+        if on != self._watched:
+            self._watched = on
+            self._generation += 1
+            if on:
+                self._clock.start()
+                self._begin()
+            else:
+                self._clock.stop()
+
+    def show(self, endpoint_id: int | None, span: Span) -> None:
+        """Count this endpoint's requests, or those of all (None), over such a time."""
+        self.endpoint_id, self.span = endpoint_id, span
+        self._clear()
+        self.changed.emit()
+        if self._watched:
+            self._begin()
+
+    def _clear(self) -> None:
+        self._oldest = None
+        self.axis = axis_of(self.span, now_us())
+        self.bars = [EMPTY] * self.axis.bars
+
+    def _begin(self) -> None:
+        self._generation += 1
+        self._counting = True
+        self._tasks.start(self._count_all(self._generation), "activity: count")
+
+    async def _count_all(self, generation: int) -> None:
+        try:
+            oldest = await self._activity.oldest(self.endpoint_id)
+            if generation != self._generation:
+                return
+            self._oldest = oldest
+            self._doubtful.clear()
+            axis = axis_of(self.span, now_us(), oldest)
+            if axis != self.axis:
+                self.axis, self.bars = axis, [EMPTY] * axis.bars
+            await self._count(axis, range(axis.bars), generation)
+        finally:
+            self._counted(generation)
+
+    async def _count_some(self, bars: Iterable[int], generation: int) -> None:
+        try:
+            await self._count(self.axis, bars, generation)
+        finally:
+            self._counted(generation)
+
+    def _counted(self, generation: int) -> None:
+        if generation == self._generation:
+            self._counting = False
+            if self._doubtful:
+                self._recount.call()
+
+    async def _count(self, axis: Axis, bars: Iterable[int], generation: int) -> None:
+        """Count these bars; what happens in them meanwhile makes them doubtful again."""
+        began = asyncio.get_running_loop().time()
+        found: dict[tuple[int, int], Bar] = {}
+        for run in _runs(bars):
+            edges = axis.edges[run[0] : run[-1] + 2]
+            counted = await self._activity.bars(self.endpoint_id, edges)
+            if generation != self._generation:
+                return
+            found.update(zip(pairwise(edges), counted, strict=True))
+        took_ms = (asyncio.get_running_loop().time() - began) * 1000
+        self._recount.set_interval(max(RECOUNT_MS, int(took_ms * REST)))
+        places = pairwise(self.axis.edges)
+        self.bars = [found.get(place, bar) for place, bar in zip(places, self.bars, strict=True)]
+        self.changed.emit()
+
+    @Slot()
+    def _count_doubtful(self) -> None:
+        if not self._watched or self._counting or not self._doubtful:
+            return
+        bars = {bar for at in self._doubtful if (bar := self.axis.bar_of(at)) is not None}
+        self._doubtful.clear()
+        if bars:
+            self._counting = True
+            self._tasks.start(self._count_some(sorted(bars), self._generation), "activity: count again")
+
+    @Slot()
+    def _advance(self) -> None:
+        """Time goes on: the bars move, and a new one begins."""
+        axis = axis_of(self.span, now_us(), self._oldest)
+        if axis.edges == self.axis.edges:
+            return
+        if axis.width_us != self.axis.width_us or axis.edges[0] < self.axis.edges[0]:
+            if not self._counting:
+                self._begin()
+            return
+        known = dict(zip(self.axis.edges, self.bars, strict=False))
+        self.axis = axis
+        self.bars = [known.get(edge, EMPTY) for edge in axis.edges[:-1]]
+        self.changed.emit()
+
+    def _captured(self, event: Captured) -> None:
+        if not self._watched:
+            return
+        mine = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
+        if not mine:
+            return
+        if self._oldest is None:
+            self._oldest = min(item.received_at for item in mine)
+        if max(item.received_at for item in mine) >= self.axis.edges[-1]:
+            self._advance()
+        plain = Counter(self.axis.bar_of(item.received_at) for item in mine if item.complete)
+        incomplete = Counter(self.axis.bar_of(item.received_at) for item in mine if not item.complete)
+        for bar in plain.keys() | incomplete.keys():
+            if bar is not None:
+                self.bars[bar] += Bar(plain=plain[bar], incomplete=incomplete[bar])
+                if self._counting:
+                    self._doubt([self.axis.edges[bar]])
+        self._paint.call()
+
+    def _mirrored(self, event: Mirrored) -> None:
+        if self._watched and self.endpoint_id in (None, event.delivery.endpoint_id):
+            self._doubt([uuid7_ms(event.delivery.capture_id) * 1000])
+
+    def _removed(self, event: RequestsRemoved) -> None:
+        if not self._watched or self.endpoint_id not in (None, event.endpoint_id):
+            return
+        if event.ids is None:
+            self._doubt(self.axis.edges[:-1])
+        else:
+            self._doubt(uuid7_ms(name) * 1000 for name in event.ids)
+
+    def _purged(self, event: Purged) -> None:
+        if self._watched and event.report.deleted:
+            self._begin()
+
+    def _endpoint_removed(self, event: EndpointRemoved) -> None:
+        if self._watched and self.endpoint_id is None:
+            self._doubt(self.axis.edges[:-1])
+
+    def _delete_changed(self, event: DeleteChanged) -> None:
+        if self._watched and event.state == "undone":
+            self._begin()
+
+    def _doubt(self, times: Iterable[int]) -> None:
+        self._doubtful.update(self.axis.edges[bar] for at in times if (bar := self.axis.bar_of(at)) is not None)
+        self._recount.call()
+
+
+def _runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Neighbours together: `1 2 3 7` becomes `[1 2 3] [7]`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs

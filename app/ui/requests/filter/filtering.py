@@ -1,0 +1,189 @@
+"""Ties the filter above the list to the rows below it, to what stands out in them, and to the body shown."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
+
+from app.core.model import Capture
+from app.core.repositories import Services
+from app.core.search.format import words
+from app.core.search.query import All, Contains, Either, Filter, HeaderTest, Query, Term
+from app.core.search.spellings import pattern_of
+from app.ui.request.request_pane import BODY, DetailPane
+from app.ui.requests.filter.bar import FilterBar
+from app.ui.requests.filter.saved import SavedFilters, ask_name
+from app.ui.requests.filter.search_status import SearchStatus
+from app.ui.requests.filter.stored_values import StoredValues
+from app.ui.requests.list.feed import RequestFeed
+from app.ui.requests.list.view import RequestList
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.empty_state import EmptyState
+
+NOTHING_WIDTH = 280
+
+
+class PageFilter(QObject):
+    """`bar` and `nothing` are for the page to lay out. Each endpoint, and the list of all, has a filter of its own."""
+
+    changed = Signal()
+    """There is another filter, or more is known of what it finds."""
+
+    def __init__(
+        self,
+        services: Services,
+        theme: Theme,
+        tasks: Tasks,
+        *,
+        feed: RequestFeed,
+        rows: RequestList,
+        detail: DetailPane,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._tasks, self._theme, self._page = tasks, theme, parent
+        self._feed, self._list, self._detail = feed, rows, detail
+        self._texts: dict[int | None, str] = {}
+        self._saved = SavedFilters(services.data_folder)
+        self.outcome = SearchStatus(feed)
+        self._stored = StoredValues(services, tasks, self)
+        self.bar = FilterBar(self._saved, self._stored, theme, parent)
+        self.nothing = EmptyState("search", "No matches", "", theme, parent, action="Clear filter")
+        self.nothing.set_text_width(NOTHING_WIDTH)
+        self.nothing.setProperty("part", "surface")
+        self.nothing.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.nothing.action.connect(self._clear_or_go_on)
+        self.bar.changed.connect(self._apply)
+        self.bar.entered.connect(self._go_on)
+        self.bar.led_on.connect(self._list.start)
+        self.bar.line.stop_asked.connect(self.outcome.stop)
+        self.bar.saved.save_asked.connect(self._save)
+        self._feed.search.progressed.connect(self._progress)
+        self._feed.loaded.connect(rows.selection.keep_open)
+        for keys, slot in (("/", self.start), ("F3", self.next_mark), ("Shift+F3", self.previous_mark)):
+            shortcut = QShortcut(QKeySequence(keys), parent)
+            shortcut.setContext(Qt.ShortcutContext.WindowShortcut)  # from the sidebar too, while the page is seen
+            shortcut.activated.connect(slot)
+
+    @property
+    def active(self) -> bool:
+        """Whether the list is filtered."""
+        return self._feed.query is not None
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether all was searched in vain."""
+        return self.active and self._feed.search.done and not self._feed.model.rowCount()
+
+    def show_endpoint(self, endpoint_id: int | None) -> None:
+        """List an endpoint's requests, or those of all, by the filter that this list had last."""
+        self._texts[self._feed.endpoint_id] = self.bar.line.text()
+        query = self.bar.put(self._texts.get(endpoint_id, ""))
+        self._stored.show_endpoint(endpoint_id)
+        self._mark(query)
+        self._feed.show(endpoint_id, query)
+
+    def make_room(self, capture: Capture) -> None:
+        """Give the filter up if it leaves this request out."""
+        if self.active and self._feed.model.row_of(capture.id) is None:
+            self._mark(self.bar.put(""))
+            self._feed.filter_by(None)
+
+    def count(self, total: int, footer: QLabel, stack: QStackedWidget) -> None:
+        """Where there are `total` requests: the line, and while it filters the footer and what the stack shows."""
+        used = bool(self.bar.line.text()) or self.bar.isAncestorOf(self.bar.window().focusWidget())
+        self.bar.setVisible(bool(total) or self.active or used)
+        if self.active and total:
+            footer.setText(self.outcome.found(total))
+            self.bar.progress.set_share(self.outcome.share(total))
+            if self.found_nothing or (self.outcome.stopped and not self._feed.model.rowCount()):
+                self.outcome.tell_nothing(self.nothing, total)
+                stack.setCurrentWidget(self.nothing)
+
+    @Slot()
+    def start(self) -> None:
+        """Put the keyboard into the line."""
+        if self.bar.isVisible():
+            self.bar.start()
+
+    @Slot()
+    def next_mark(self) -> None:
+        """To the next place in the body."""
+        self._detail.tabs.setCurrentIndex(BODY)
+        self._detail.body.find_bar.go_on()
+
+    @Slot()
+    def previous_mark(self) -> None:
+        """To the place before in the body."""
+        self._detail.tabs.setCurrentIndex(BODY)
+        self._detail.body.find_bar.go_back()
+
+    @Slot(object)
+    def _apply(self, query: Query | None) -> None:
+        chosen = self._list.selection.main()
+        self._mark(query)
+        self._feed.filter_by(query)
+        if query is None and chosen is not None:
+            self._list.jumps.select(chosen)
+        self.changed.emit()
+
+    def _mark(self, query: Query | None) -> None:
+        found = words(query) if query is not None else ()
+        paths = _paths(query.terms) if query is not None else []
+        self._list.request_delegate.marked = pattern_of([*found, *paths], ("form",))
+        self._list.viewport().update()
+        self._detail.body.find_bar.set_words(found)
+        values = _header_values(query.terms) if query is not None else []
+        self._detail.headers.mark(pattern_of([*found, *values], ("percent", "mail")))
+        self._detail.query.mark(pattern_of(found, ("form",)))
+
+    @Slot()
+    def _clear_or_go_on(self) -> None:
+        if self.outcome.stopped:
+            self.outcome.go_on()
+        else:
+            self.bar.clear()
+
+    @Slot()
+    def _go_on(self) -> None:
+        if self.outcome.stopped:
+            self.outcome.go_on()
+
+    @Slot()
+    def _progress(self) -> None:
+        self.bar.progress.set_running(self._feed.search.busy)
+        self.bar.line.searching = self.outcome.long
+        self.changed.emit()
+
+    @Slot()
+    def _save(self) -> None:
+        self._tasks.start(self._ask_and_save(self.bar.saved.in_force), "filter: save")
+
+    async def _ask_and_save(self, text: str) -> None:
+        name = await ask_name(text, {one.name for one in self._saved.all()}, self._theme, self._page)
+        if name:
+            self._saved.save(name, text)
+
+
+def _paths(terms: tuple[Term, ...]) -> list[str]:
+    """What `path:` filters look for; where they stand in the list."""
+    found: list[str] = []
+    for term in terms:
+        if isinstance(term, Filter) and term.name == "path" and isinstance(term.condition, Contains):
+            found.append(term.condition.text)
+        elif isinstance(term, All | Either):
+            found += _paths(term.terms)
+    return found
+
+
+def _header_values(terms: tuple[Term, ...]) -> list[str]:
+    """What `header:` filters look for; where it stands among the headers."""
+    found: list[str] = []
+    for term in terms:
+        if isinstance(term, Filter) and isinstance(term.condition, HeaderTest):
+            found.append(term.condition.value or term.condition.name)
+        elif isinstance(term, All | Either):
+            found += _header_values(term.terms)
+    return found

@@ -1,0 +1,151 @@
+"""The one line a filter is typed into: filter names in colour, a wrong place underlined, keys that lead on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAction, QColor, QFocusEvent, QInputMethodEvent, QKeyEvent, QTextCharFormat
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+
+from app.ui.requests.filter.suggestions import Suggestions
+from app.ui.theme.theme import Theme
+from app.ui.widgets.accessible import name_clear_button
+
+LENGTH_MAX = 2_000
+PLACEHOLDER = "Filter: words, method:POST, status:5xx …"
+
+Span = tuple[int, int]
+"""Start and end in characters."""
+
+
+class FilterLine(QLineEdit):
+    """Offers `suggestions` while they are open; otherwise Down leaves it for what is below, Esc clears."""
+
+    taken = Signal(object)
+    """A suggestion was chosen."""
+    entered = Signal()
+    """Enter: what is typed is to be searched now."""
+    led_on = Signal()
+    """Down: the reader wants the results."""
+    left = Signal()
+    """Esc on the empty line."""
+    stop_asked = Signal()
+    """Esc while a search goes on for long."""
+    asked = Signal()
+    """Suggestions are wanted now, whatever is typed."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._keys: Sequence[Span] = ()
+        self._wrong: Span | None = None
+        self.searching = False
+        """Whether there is a search to stop."""
+        self.suggestions = Suggestions(theme, self)
+        self.suggestions.chosen.connect(self.taken)
+        self.setPlaceholderText(PLACEHOLDER)
+        self.setAccessibleName("Filter requests")
+        self.setMaxLength(LENGTH_MAX)
+        self.setClearButtonEnabled(True)
+        name_clear_button(self)
+        self._icon = QAction("Filter requests", self)
+        self.addAction(self._icon, QLineEdit.ActionPosition.LeadingPosition)
+        theme.changed.connect(self._dress)
+        self._dress()
+
+    def mark(self, keys: Sequence[Span], wrong: Span | None) -> None:
+        """Colour these stretches as names of filters, and underline the one that is wrong."""
+        self._keys, self._wrong = keys, wrong
+        formats = [(span, self._key_format()) for span in keys]
+        if wrong is not None:
+            formats.append((wrong, self._wrong_format()))
+        at = _qt_positions(self.text())
+        attributes = []
+        for (start, end), style in formats:
+            first, last = at[min(start, len(at) - 1)], at[min(end, len(at) - 1)]
+            place = first - self.cursorPosition()
+            kind = QInputMethodEvent.AttributeType.TextFormat
+            attributes.append(QInputMethodEvent.Attribute(kind, place, last - first, style))
+        # A line edit takes formats from input methods alone; no text goes with them.
+        QApplication.sendEvent(self, QInputMethodEvent("", attributes))
+
+    def replace(self, start: int, end: int, text: str) -> None:
+        """Put `text` in place of these characters, so that Undo brings them back; the cursor comes after it."""
+        at = _qt_positions(self.text())
+        self.setSelection(at[start], at[end] - at[start])
+        if text:
+            self.insert(text)
+        elif self.hasSelectedText():
+            self.del_()
+
+    def place(self) -> int:
+        """The cursor's place in characters."""
+        return len(self.text().encode("utf-16-le")[: 2 * self.cursorPosition()].decode("utf-16-le", "replace"))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Up and Down choose a suggestion, Enter takes it; Esc closes, stops, clears, leaves."""
+        key, plain = Qt.Key(event.key()), not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if key == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+            self.asked.emit()
+        elif not plain or not self._led(key):
+            super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, onward: bool) -> bool:
+        """Tab takes the suggestion at hand, or the first."""
+        if onward and self.suggestions.isVisible():
+            self.suggestions.take_first()
+            return True
+        return super().focusNextPrevChild(onward)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Nobody types: nothing is suggested."""
+        super().focusOutEvent(event)
+        self.suggestions.hide()
+
+    def _led(self, key: Qt.Key) -> bool:
+        """Whether the key leads somewhere."""
+        offered = self.suggestions.isVisible()
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down) and offered:
+            self.suggestions.move_by(1 if key == Qt.Key.Key_Down else -1)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and offered and self.suggestions.take():
+            pass
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down):
+            self.suggestions.hide()
+            (self.led_on if key == Qt.Key.Key_Down else self.entered).emit()
+        elif key == Qt.Key.Key_Escape and offered:
+            self.suggestions.hide()
+        elif key == Qt.Key.Key_Escape and self.searching:
+            self.stop_asked.emit()
+        elif key == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        elif key == Qt.Key.Key_Escape:
+            self.left.emit()
+        else:
+            return False
+        return True
+
+    def _key_format(self) -> QTextCharFormat:
+        style = QTextCharFormat()
+        style.setForeground(QColor(self._theme.tokens.accent_text))
+        return style
+
+    def _wrong_format(self) -> QTextCharFormat:
+        style = QTextCharFormat()
+        style.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+        style.setUnderlineColor(QColor(self._theme.tokens.danger))
+        style.setForeground(QColor(self._theme.tokens.danger))
+        return style
+
+    @Slot()
+    def _dress(self) -> None:
+        self._icon.setIcon(self._theme.icon("search"))
+        self.mark(self._keys, self._wrong)
+
+
+def _qt_positions(text: str) -> list[int]:
+    """For each character and the end, where Qt has it: it counts UTF-16 units."""
+    at = [0]
+    for character in text:
+        at.append(at[-1] + (2 if character > "\uffff" else 1))
+    return at

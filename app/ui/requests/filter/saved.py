@@ -1,0 +1,168 @@
+"""Filters kept by name in `window.ini` in the data folder, and the menu that offers them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from PySide6.QtCore import QSettings, Qt, Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
+
+from app.core.bodies.escape import escape
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.fields import LabeledField
+from app.ui.widgets.question import result_of
+
+KEY = "filters/saved"
+NAME_MAX = 60
+SAVED_MAX = 100
+
+
+class SavedFilter(msgspec.Struct, frozen=True):
+    """A filter's text under a name of the user's."""
+
+    name: str
+    text: str
+
+
+class SavedFilters:
+    """All of them, by name; of one name there is one. What is not understood in the file counts as none."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+
+    def all(self) -> list[SavedFilter]:
+        """In the order of their names."""
+        text = self._file.value(KEY, "", type=str)
+        try:
+            found = msgspec.json.decode(str(text) or "[]", type=list[SavedFilter])
+        except msgspec.MsgspecError:
+            return []
+        return sorted(found, key=lambda one: one.name.casefold())
+
+    def save(self, name: str, text: str) -> None:
+        """Keep `text` under `name`, in place of what had that name."""
+        self._write([*(one for one in self.all() if one.name != name), SavedFilter(name, text)])
+
+    def delete(self, name: str) -> None:
+        """Forget the one of that name."""
+        self._write([one for one in self.all() if one.name != name])
+
+    def _write(self, filters: list[SavedFilter]) -> None:
+        self._file.setValue(KEY, msgspec.json.encode(filters).decode())
+        self._file.sync()
+
+
+class SavedButton(IconButton):
+    """Opens the menu: the saved filters, Save this filter…, and Delete. `chosen` carries a filter's text."""
+
+    chosen = Signal(str)
+    save_asked = Signal()
+    deleted = Signal(object)
+
+    def __init__(self, saved: SavedFilters, theme: Theme, parent: QWidget) -> None:
+        super().__init__("saved", "Saved filters", theme, parent)
+        self.filters = saved
+        self.in_force = ""
+        """The filter in force, which Save this filter… would keep; empty when there is none."""
+        self.clicked.connect(self.open_menu)
+
+    def menu_now(self) -> QMenu:
+        """The menu as it is now."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        filters = self.filters.all()
+        for one in filters:
+            action = menu.addAction(_title(one))
+            action.setData(one)
+            action.setCheckable(True)
+            action.setChecked(one.text == self.in_force)
+            action.triggered.connect(self._choose)
+        if filters:
+            menu.addSeparator()
+        keep = menu.addAction("Save this filter…")
+        keep.setEnabled(bool(self.in_force) and len(filters) < SAVED_MAX)
+        keep.triggered.connect(self.save_asked)
+        if filters:
+            gone = menu.addMenu("Delete")
+            for one in filters:
+                action = gone.addAction(_title(one))
+                action.setData(one)
+                action.triggered.connect(self._delete)
+        return menu
+
+    @Slot()
+    def open_menu(self) -> None:
+        """Open it below the button."""
+        menu = self.menu_now()
+        place = self.mapToGlobal(self.rect().bottomRight())
+        place.setX(place.x() - menu.sizeHint().width())
+        menu.popup(place)
+
+    @Slot()
+    def _choose(self) -> None:
+        self.chosen.emit(self._meant().text)
+
+    @Slot()
+    def _delete(self) -> None:
+        one = self._meant()
+        self.filters.delete(one.name)
+        self.deleted.emit(one)
+
+    def _meant(self) -> SavedFilter:
+        action = self.sender()
+        assert isinstance(action, QAction)
+        one: SavedFilter = action.data()
+        return one
+
+
+class NameDialog(Dialog):
+    """Asks what to call a filter."""
+
+    def __init__(self, text: str, taken: set[str], theme: Theme, parent: QWidget) -> None:
+        super().__init__("Save this filter", theme, parent)
+        self._taken = taken
+        self.given: str | None = None
+        self.name = QLineEdit(self)
+        self.name.setMaxLength(NAME_MAX)
+        self.name.setPlaceholderText("Failed payments")
+        self.field = LabeledField("Name", self.name, self, help_text=escape(text[:200]))
+        self.body.addWidget(self.field)
+        self.cancel = Button("Cancel", theme, self)
+        self.confirm = Button("Save", theme, self, kind="primary")
+        self.footer.addStretch(1)
+        self.footer.addWidget(self.cancel)
+        self.footer.addWidget(self.confirm)
+        self.cancel.clicked.connect(self.reject)
+        self.confirm.clicked.connect(self._take)
+        self.confirm.setDefault(True)
+        self.name.textChanged.connect(self._check)
+        self._check()
+        self.name.setFocus()
+        self.setFixedWidth(440)
+
+    @Slot()
+    def _take(self) -> None:
+        self.given = self.name.text().strip()
+        self.accept()
+
+    @Slot()
+    def _check(self) -> None:
+        name = self.name.text().strip()
+        self.confirm.set_refusal(None if name else "Give the filter a name.")
+        self.confirm.setText("Replace" if name in self._taken else "Save")
+
+
+async def ask_name(text: str, taken: set[str], theme: Theme, over: QWidget) -> str | None:
+    """The name the user gave; None when they changed their mind."""
+    dialog = NameDialog(text, taken, theme, over)
+    await result_of(dialog)
+    return dialog.given
+
+
+def _title(one: SavedFilter) -> str:
+    """A menu takes `&` for a shortcut."""
+    return escape(one.name).replace("&", "&&")

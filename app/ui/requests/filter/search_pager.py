@@ -1,0 +1,237 @@
+"""Reads the requests that a filter finds into the model, newest first, as they are found; and the new ones that do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from contextlib import aclosing
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from app.core.ids import uuid7_ms
+from app.core.model import PageKey, Summary
+from app.core.repositories import CaptureRepository
+from app.core.search.query import All, Either, Filter, Not, Query, Term, TimePoint
+from app.ui.requests.filter.search_progress import Reach
+from app.ui.requests.list.model import MAX_ROWS, RequestModel
+from app.ui.requests.list.pager import PAGE, just_above
+from app.ui.requests.list.time_range import Within
+from app.ui.tasks import Tasks
+
+STALE_MS = 500
+"""Rows of the filter before stay for so long while nothing is found; sooner they would flicker."""
+
+
+class SearchPager(QObject):
+    """As `Pager`, of what `query` finds. A newer search ends the one in hand; its rows stay until there are others."""
+
+    loaded = Signal()
+    """What was asked for is in the model."""
+    progressed = Signal()
+    """More was found or searched, or the search ended."""
+    arrived = Signal(object)
+    """Newer requests that match, newest first; none when nothing new does."""
+
+    def __init__(
+        self, model: RequestModel, captures: CaptureRepository, tasks: Tasks, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.endpoint_id: int | None = None
+        self.query: Query | None = None
+        self.within: Within | None = None
+        """The stretch of time that is searched; None for all."""
+        self.reach = Reach(self)
+        self.reach.changed.connect(self.progressed)
+        self.jumping = False
+        self._model, self._captures, self._tasks = model, captures, tasks
+        self.stale = QTimer(self)
+        self.stale.setSingleShot(True)
+        self.stale.setInterval(STALE_MS)
+        self.stale.timeout.connect(self._forget)
+        """Active while the rows are still those of the filter before."""
+        self._generation = 0
+        self._running: asyncio.Task[Any] | None = None
+        self._looking = False
+        self._unseen: str | None = None
+        """The oldest of those noted: from there on all is searched again."""
+
+    @property
+    def done(self) -> bool:
+        """Whether all that matches is in the model."""
+        return not self.jumping and self._model.at_tail
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is searching."""
+        return self._running is not None
+
+    def give_up(self) -> None:
+        """End the search in hand."""
+        self._generation += 1
+        self.jumping, self._unseen = False, None
+        self.stale.stop()
+        if self._running is not None:
+            self._running.cancel()
+            self._running = None
+            self.progressed.emit()
+
+    def stop(self) -> None:
+        """End the search in hand, as the reader asks: nothing older is searched while `reach.stopped` is so."""
+        if self._running is None:
+            return
+        if self.stale.isActive():
+            self._forget()
+        self.reach.stopped = True
+        self.give_up()
+
+    def head(self) -> None:
+        """Search from the newest on."""
+        self.give_up()
+        self.reach.begin()
+        self.jumping = True
+        self.stale.start()
+        self._running = self._tasks.start(self._run(self._read_head, self._generation), "search: newest")
+        self.progressed.emit()
+
+    def around(self, key: PageKey) -> None:
+        """The same: what is found is read from its top alone."""
+        self.head()
+
+    def tail(self) -> None:
+        """The end of what is found so far; more is read from there."""
+        self.loaded.emit()
+        self.older()
+
+    def older(self) -> None:
+        """Search on below the last row, unless that is being done or the reader stopped it."""
+        key = self._model.oldest_key()
+        room = self._model.rowCount() <= MAX_ROWS - PAGE
+        wanted = self._running is None and not self._model.at_tail and not self.reach.stopped
+        if wanted and key is not None and room:
+            self._running = self._tasks.start(self._run(self._read_older, self._generation), "search: older")
+            self.progressed.emit()
+
+    def newer(self) -> None:
+        """There is never anything above the first row that is not known of."""
+
+    def check(self) -> None:
+        """Drop rows that are not found any more."""
+        newest, oldest = self._model.newest_key(), self._model.oldest_key()
+        if newest is not None and oldest is not None and not self.jumping:
+            self._tasks.start(self._drop_lost(newest, oldest, self._generation), "search: what retention left")
+
+    def note(self, ids: Iterable[str]) -> None:
+        """These are new or changed: `look` will ask whether they match."""
+        self._unseen = min([*ids, *([self._unseen] if self._unseen else [])], default=None)
+
+    def look(self) -> None:
+        """Search what was noted, and tell by `arrived`."""
+        if self._unseen is not None and not self._looking and not self.jumping:
+            unseen, self._unseen, self._looking = self._unseen, None, True
+            self._tasks.start(self._look(unseen, self._generation), "search: new requests")
+
+    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]], generation: int) -> None:
+        """Whatever comes of it, the newest search is not running any more afterwards."""
+        jumped = self.jumping
+        try:
+            await work()
+        except Exception:
+            if jumped and generation == self._generation:
+                self._forget()
+            raise
+        finally:
+            if generation == self._generation:
+                self._running, self.jumping = None, False
+                self.stale.stop()
+                self.progressed.emit()
+        if jumped:
+            self.loaded.emit()
+
+    async def _read_head(self) -> None:
+        found = 0
+        async for rows in self._search(limit=PAGE, searched=self.reach.come_to):
+            if found:
+                self._model.add_older(rows)
+            else:
+                self._model.reset(rows, at_head=True, at_tail=False)
+            found += len(rows)
+            self.stale.stop()
+            self.progressed.emit()
+        if not found:
+            self._forget()
+        self._model.at_tail = found < PAGE
+
+    async def _read_older(self) -> None:
+        found = 0
+        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE, searched=self.reach.come_to):
+            self._model.add_older(rows)
+            found += len(rows)
+            self.progressed.emit()
+        self._model.at_tail = found < PAGE
+
+    async def _look(self, unseen: str, generation: int) -> None:
+        found: list[Summary] = []
+        try:
+            async for rows in self._search(since=uuid7_ms(unseen) * 1000, limit=PAGE + 1):
+                found += [summary for summary in rows if summary.id >= unseen]
+        finally:
+            self._looking = False
+        # Told in any case: whoever hears of it looks again at what was noted meanwhile.
+        self.arrived.emit(found if generation == self._generation else [])
+
+    async def _drop_lost(self, newest: PageKey, oldest: PageKey, generation: int) -> None:
+        left: set[str] = set()
+        count = self._model.rowCount()
+        async for rows in self._search(before=just_above(newest), since=oldest.received_at, limit=count):
+            left |= {summary.id for summary in rows}
+        if generation == self._generation:
+            self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in left)
+
+    async def _search(
+        self,
+        *,
+        limit: int,
+        before: PageKey | None = None,
+        since: int | None = None,
+        searched: Callable[[int], None] | None = None,
+    ) -> AsyncGenerator[list[Summary], None]:
+        query = self.query
+        if query is None:
+            return
+        query = Query(text=query.text, terms=(*query.terms, *bounds(self.within, since)))
+        found = self._captures.search(query, self.endpoint_id, before=before, limit=limit, searched=searched)
+        async with aclosing(found):
+            async for rows in found:
+                yield rows
+
+    @Slot()
+    def _forget(self) -> None:
+        """What an earlier filter found is not shown for long under another one."""
+        self._model.reset([], at_head=True, at_tail=False)
+        self.progressed.emit()
+
+
+def bounds(within: Within | None, since: int | None = None) -> list[Filter]:
+    """The times as conditions, at places that no written one has."""
+    starts = [at for at in (since, within.start if within else None) if at is not None]
+    found = [Filter(name="since", source="", condition=TimePoint(at=max(starts)), start=-1, end=-1)] if starts else []
+    if within is not None:
+        found.append(Filter(name="before", source="", condition=TimePoint(at=within.end), start=-2, end=-2))
+    return found
+
+
+def mentions(query: Query, name: str) -> bool:
+    """Whether the query has a filter of this name."""
+
+    def within(terms: tuple[Term, ...]) -> bool:
+        return any(
+            term.name == name
+            if isinstance(term, Filter)
+            else within((term.term,))
+            if isinstance(term, Not)
+            else isinstance(term, All | Either) and within(term.terms)
+            for term in terms
+        )
+
+    return within(query.terms)

@@ -1,0 +1,224 @@
+"""Paints one request to a row, all text plain and escaped, at the same height for all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QLinearGradient, QPainter, QPixmap
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolTip,
+    QWidget,
+)
+
+from app.core.bodies.escape import escape
+from app.core.clock import now_us
+from app.core.model import MirrorState, Summary
+from app.core.providers.service import ProviderMark
+from app.core.text import ago_text, exact_time, size_text
+from app.ui.requests.list.model import SUMMARY_ROLE
+from app.ui.requests.list.provider_icons import SIZE as PROVIDER_SIZE
+from app.ui.requests.list.provider_icons import ProviderMarks
+from app.ui.requests.list.row_text import STATE_WORDS, row_text
+from app.ui.requests.list.row_title import TitlePainter, title_of
+from app.ui.theme import metrics
+from app.ui.theme.fonts import SMALL, ui_font
+from app.ui.theme.theme import Theme
+from app.ui.theme.tokens import Tokens
+from app.ui.widgets.badge import METHOD_SIZE, paint_method
+from app.ui.widgets.labels import plain_tooltip
+
+ROW = 32
+TIME_WIDTH, SIZE_WIDTH, STATE_WIDTH, MARK_WIDTH = 42, 56, 22, 24
+MARGIN = 12
+BADGE_LEFT, PROVIDER_LEFT, TITLE_LEFT = 20, 80, 106
+"""Where method, provider's mark and title begin. The mark's place stays empty where nobody known sent a request: titles
+stand below each other."""
+NAME_MAX = 120
+TITLE_GAP = 8
+FADE = 20
+
+STATES = {
+    MirrorState.QUEUED: ("queued", "warning"),
+    MirrorState.DELIVERED: ("check-circle", "success"),
+    MirrorState.FAILED: ("failed", "danger"),
+}
+Index = QModelIndex | QPersistentModelIndex
+
+
+class RequestDelegate(QStyledItemDelegate):
+    """Draws `Summary`s. `names` gives an endpoint's name where the list shows those of all; `marked` finds what is
+    marked.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.names: dict[int, str] | None = None
+        self.marked: re.Pattern[str] | None = None
+        self._providers: Mapping[str, str] = {}
+        self._provider_marks = ProviderMarks({})
+        self._theme = theme
+        self._pixmaps: dict[tuple[str, str], QPixmap] = {}
+        self._title_painter = TitlePainter()
+        self._small = ui_font(SMALL)
+        self._small_metrics = QFontMetrics(self._small)
+        theme.changed.connect(self._recolour)
+
+    def show_providers(self, names: Mapping[str, str], marks: Mapping[str, ProviderMark]) -> None:
+        """Call and mark services so, by their ids."""
+        self._providers, self._provider_marks = names, ProviderMarks(marks)
+
+    def in_words(self, summary: Summary) -> str:
+        """All that a row shows."""
+        return row_text(summary, self._providers, self.names)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        """One height for all rows."""
+        return QSize(200, ROW)
+
+    def time_rect(self, row: QRect) -> QRect:
+        """Where a row tells its age."""
+        return QRect(row.right() - MARGIN - TIME_WIDTH, row.top(), TIME_WIDTH, row.height())
+
+    def star_rect(self, row: QRect) -> QRect:
+        """Where a row has its star: on it if it has one; on any row that is selected or under the mouse."""
+        left = self._size_rect(row).left() - STATE_WIDTH - MARK_WIDTH
+        return QRect(left, row.top(), MARK_WIDTH, row.height())
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Ground, dot, method, provider, title, star, note, forwarding, size, age."""
+        summary: Summary = index.data(SUMMARY_ROLE)
+        tokens, rect = self._theme.tokens, option.rect
+        painter.save()
+        ground = self._ground(painter, option, tokens)
+        if not summary.read:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(tokens.accent))
+            painter.drawEllipse(QRectF(rect.left() + 8, rect.center().y() - 2, 6, 6))
+        badge = QRectF(rect.left() + BADGE_LEFT, rect.top() + (ROW - METHOD_SIZE.height()) / 2, *METHOD_SIZE.toTuple())
+        paint_method(painter, badge, escape(summary.method[:20]), tokens, ground)
+        left = rect.left() + self._name(painter, rect, summary, tokens)
+        if summary.provider:
+            place = QPoint(left + PROVIDER_LEFT, rect.top() + (ROW - PROVIDER_SIZE) // 2)
+            ratio = painter.device().devicePixelRatio()
+            painter.drawPixmap(place, self._provider_marks.pixmap(summary.provider, tokens, ratio))
+        self._right_side(painter, rect, summary, tokens)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        right = self._marks(painter, rect, summary, offer_star=selected)
+        title = title_of(summary, self._providers)
+        room = QRect(left + TITLE_LEFT, rect.top(), right - left - TITLE_LEFT - TITLE_GAP, ROW)
+        self._title_painter.paint(painter, room, title, bold=not summary.read, tokens=tokens, marked=self.marked)
+        if option.state & QStyle.StateFlag.State_MouseOver and not summary.starred and not selected:
+            self._star_over_title(painter, rect, ground)
+        painter.restore()
+
+    def _ground(self, painter: QPainter, option: QStyleOptionViewItem, tokens: Tokens) -> str:
+        state, rect = option.state, option.rect
+        selected = bool(state & QStyle.StateFlag.State_Selected)
+        hovered = bool(state & QStyle.StateFlag.State_MouseOver)
+        colour = tokens.selection if selected else tokens.hover if hovered else tokens.surface
+        painter.fillRect(rect, QColor(colour))
+        focused = bool(state & QStyle.StateFlag.State_HasFocus)
+        if selected and focused:
+            painter.fillRect(QRect(rect.left(), rect.top(), 3, rect.height()), QColor(tokens.accent))
+        painter.setPen(QColor(tokens.border))
+        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+        return colour
+
+    def _size_rect(self, row: QRect) -> QRect:
+        return QRect(self.time_rect(row).left() - SIZE_WIDTH, row.top(), SIZE_WIDTH, row.height())
+
+    def _right_side(self, painter: QPainter, rect: QRect, summary: Summary, tokens: Tokens) -> None:
+        painter.setFont(self._small)
+        painter.setPen(QColor(tokens.text_muted))
+        flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(self.time_rect(rect), flags, ago_text(summary.received_at, now_us()))
+        size = size_text(summary.size)
+        if not summary.complete:
+            painter.setPen(QColor(tokens.warning))
+            size = "cut off"
+        painter.drawText(self._size_rect(rect), flags, size)
+
+    def _marks(self, painter: QPainter, rect: QRect, summary: Summary, *, offer_star: bool) -> int:
+        """Forwarding, star and note; where the title must end."""
+        right = self._size_rect(rect).left()
+        if summary.mirror in STATES:
+            name, colour = STATES[summary.mirror]
+            right -= STATE_WIDTH
+            self._icon(painter, QRect(right, rect.top(), STATE_WIDTH, ROW), name, colour)
+        star = self.star_rect(rect)
+        if summary.starred or offer_star:
+            self._icon(painter, star, *(("starred", "warning_fill") if summary.starred else ("star", "text_faint")))
+            right = star.left()
+        if summary.note:
+            place = star.translated(-MARK_WIDTH, 0)
+            self._icon(painter, place, "note", "text_muted")
+            right = place.left()
+        return right
+
+    def _star_over_title(self, painter: QPainter, rect: QRect, ground: str) -> None:
+        """A star that can be given: the title fades out behind it, without a new layout."""
+        star = self.star_rect(rect)
+        fade = QLinearGradient(star.left() - FADE, 0, star.left(), 0)
+        clear = QColor(ground)
+        clear.setAlpha(0)
+        fade.setColorAt(0, clear)
+        fade.setColorAt(1, QColor(ground))
+        painter.fillRect(star.adjusted(-FADE, 0, 0, -1), fade)
+        self._icon(painter, star, "star", "text_muted")
+
+    def _icon(self, painter: QPainter, rect: QRect, name: str, colour: str) -> None:
+        pixmap = self._pixmaps.get((name, colour))
+        if pixmap is None:
+            ratio = painter.device().devicePixelRatio()
+            pixmap = self._theme.icon(name, colour).pixmap(QSize(metrics.ICON, metrics.ICON), ratio)
+            self._pixmaps[name, colour] = pixmap
+        painter.drawPixmap(rect.center() - QPoint(metrics.ICON // 2 - 1, metrics.ICON // 2 - 1), pixmap)
+
+    def _name(self, painter: QPainter, row: QRect, summary: Summary, tokens: Tokens) -> int:
+        """The endpoint's name where those of several are listed; how much further right the rest begins for it."""
+        if self.names is None:
+            return 0
+        width = min(NAME_MAX, (self._size_rect(row).left() - row.left() - TITLE_LEFT) // 3)
+        name = self.names.get(summary.endpoint_id, "")
+        painter.setFont(self._small)
+        painter.setPen(QColor(tokens.text_muted))
+        rect = QRect(row.left() + PROVIDER_LEFT, row.top(), width, ROW)
+        flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+        painter.drawText(rect, flags, self._small_metrics.elidedText(name, Qt.TextElideMode.ElideRight, width))
+        return width + 12
+
+    def helpEvent(self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index) -> bool:
+        """What the star does, or else the exact time and the whole target, as plain text; made only when asked for."""
+        if index.isValid():
+            summary: Summary = index.data(SUMMARY_ROLE)
+            text = tooltip(summary, self._providers)
+            if self.star_rect(option.rect).contains(event.pos()):
+                text = "Remove star (S)" if summary.starred else "Star (S)"
+            QToolTip.showText(event.globalPos(), plain_tooltip(text), view)
+        return True
+
+    @Slot()
+    def _recolour(self) -> None:
+        self._pixmaps.clear()
+
+
+def tooltip(summary: Summary, providers: Mapping[str, str]) -> str:
+    """What the row has no room for."""
+    title = title_of(summary, providers)
+    lines = [f"{title.main} · {title.sender}" if title.sender else title.main]
+    lines += [f"{escape(summary.method)} {escape(summary.target[:600])}", exact_time(summary.received_at)]
+    if summary.mirror in STATE_WORDS:
+        lines.append(STATE_WORDS[summary.mirror].capitalize())
+    if summary.note:
+        first, *more = (escape(line) for line in summary.note.split("\n"))
+        lines += [f"Note: {first}", *more]
+    if not summary.complete:
+        lines.append("The sender disconnected before the end of the body.")
+    return "\n".join(lines)

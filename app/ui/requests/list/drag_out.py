@@ -1,0 +1,209 @@
+"""Drags requests out of the window: their bodies as files, written beforehand, and what to paste as text."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QRectF, Qt, QTimer, QUrl, Slot
+from PySide6.QtGui import QColor, QDrag, QPainter, QPixmap
+from PySide6.QtWidgets import QWidget
+
+from app.core.model import Capture, Summary
+from app.core.repositories import Services
+from app.core.text import count_of, size_text
+from app.ui.request.body.body_export import SaveError, file_name, write_body
+from app.ui.request.body.body_source import of_capture
+from app.ui.requests.list.row_title import name_of
+from app.ui.requests.list.view import RequestList
+from app.ui.requests.page.request_actions import RequestActions
+from app.ui.tasks import Tasks
+from app.ui.theme.fonts import ui_font
+from app.ui.theme.theme import Theme
+
+FILES_MAX, BYTES_MAX = 100, 32 * 1024 * 1024
+"""In one drag: more would keep the mouse waiting."""
+CHIP_MAX = 280
+"""Pixels of the picture that is dragged along."""
+
+
+FOLDER = "dragged"
+
+
+class DragFiles:
+    """Files for drags, in the data folder, which one program has to itself. They stay until `remove`: whoever got them
+    may be reading them. What a program that was killed left there goes at once.
+    """
+
+    def __init__(self, services: Services, actions: RequestActions, tasks: Tasks) -> None:
+        self._services, self._actions = services, actions
+        self._folder = services.data_folder / FOLDER
+        self._drags = 0
+        self._sweeping = tasks.start(self._sweep(), "drag: old files")
+
+    async def mime(self, summaries: Sequence[Summary]) -> QMimeData:
+        """Each body that is not empty as a file, named as Save names it; as text a curl command, or URLs of many."""
+        captures = [capture for one in summaries if (capture := await self._services.captures.get(one.id)) is not None]
+        paths = await self._write([capture for capture in captures if capture.size])
+        data = QMimeData()
+        if paths:
+            data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+        if len(captures) == 1:
+            data.setText((await self._actions.curl_of(captures[0]))[0])
+        else:
+            data.setText("\n".join(self._url(capture) for capture in captures))
+        return data
+
+    def remove(self) -> None:
+        """Delete all files."""
+        if self._drags:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _url(self, capture: Capture) -> str:
+        endpoint = self._services.endpoints.by_id(capture.endpoint_id)
+        base = self._services.capture_url(endpoint).partition("/catch/")[0] if endpoint else ""
+        return base + capture.target
+
+    async def _write(self, captures: Sequence[Capture]) -> list[Path]:
+        if not captures:
+            return []
+        self._drags += 1
+        await asyncio.wait([self._sweeping])
+        folder = await asyncio.to_thread(self._new_folder, self._drags)
+        paths: list[Path] = []
+        for capture in captures:
+            source = of_capture(capture, self._services.captures)
+            path = _free(folder / file_name(source), paths)
+            await write_body(source, path)
+            paths.append(path)
+        return paths
+
+    def _new_folder(self, number: int) -> Path:
+        """One for each drag, so that names are free in it."""
+        folder = self._folder / str(number)
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise SaveError(f"Files to drag could not be written in {folder}: {error.strerror or error}.") from error
+        return folder
+
+    async def _sweep(self) -> None:
+        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+
+class DragOut(QObject):
+    """Follows the mouse from where `rows` ask for a drag: first the files are written, then the drag begins, unless the
+    button was let go meanwhile.
+    """
+
+    def __init__(
+        self, rows: RequestList, files: DragFiles, actions: RequestActions, tasks: Tasks, theme: Theme
+    ) -> None:
+        super().__init__(rows)
+        self._list, self._files, self._actions, self._tasks, self._theme = rows, files, actions, tasks, theme
+        self._data: QMimeData | None = None
+        self._label = ""
+        self.preparing = False
+        self._held = False
+        # Qt moves a drag in a loop of its own, which must not begin inside a coroutine.
+        self._begin = QTimer(self)
+        self._begin.setSingleShot(True)
+        self._begin.timeout.connect(self._drag)
+        rows.drag_asked.connect(self.prepare)
+        rows.viewport().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """While the button is held for a drag, moving the mouse selects nothing."""
+        if event.type() in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonRelease):
+            self._held = False
+        elif event.type() == QEvent.Type.MouseMove and self._held:
+            return True
+        return super().eventFilter(watched, event)
+
+    @Slot()
+    def prepare(self) -> None:
+        """Write what is selected, or say why it cannot be dragged."""
+        self._held = True
+        chosen = self._list.selected()
+        refusal = refused(chosen)
+        if refusal is not None:
+            self._actions.say(refusal)
+        elif chosen and not self.preparing:
+            self.preparing = True
+            self._tasks.start(self._prepare(chosen), "drag: files")
+
+    async def _prepare(self, chosen: Sequence[Summary]) -> None:
+        try:
+            self._data = await self._files.mime(chosen)
+            self._label = _label(chosen)
+            self._begin.start(0)
+        finally:
+            self.preparing = False
+
+    @Slot()
+    def _drag(self) -> None:
+        data, self._data = self._data, None
+        if data is None or not self._held:
+            return
+        self._held = False
+        drag = QDrag(self._list)
+        drag.setMimeData(data)
+        drag.setPixmap(_chip(self._label, self._theme, self._list))
+        drag.setHotSpot(QPoint(-12, -12))
+        run_drag(drag, Qt.DropAction.CopyAction)
+
+
+def run_drag(drag: QDrag, action: Qt.DropAction) -> Qt.DropAction:
+    """Qt's own loop until it is dropped, in which ours goes on turning."""
+    return drag.exec(action)
+
+
+def refused(summaries: Sequence[Summary]) -> str | None:
+    """Why these cannot be dragged out; None when they can."""
+    if len(summaries) > FILES_MAX:
+        return f"At most {FILES_MAX} requests can be dragged out at once."
+    size = sum(summary.size for summary in summaries)
+    if size <= BYTES_MAX:
+        return None
+    which, them = ("This body is", "it") if len(summaries) == 1 else ("These bodies are", "them one by one")
+    limit = f"at most {BYTES_MAX // 1024 // 1024} MiB"
+    return f"{which} too large to drag out ({size_text(size)}, {limit}): save {them} instead."
+
+
+def _free(path: Path, taken: Sequence[Path]) -> Path:
+    """Requests of the same moment would have the same name."""
+    number, free = 1, path
+    while free in taken:
+        number += 1
+        free = path.with_stem(f"{path.stem} ({number})")
+    return free
+
+
+def _label(summaries: Sequence[Summary]) -> str:
+    if len(summaries) == 1:
+        return name_of(summaries[0])
+    return count_of(len(summaries), "request")
+
+
+def _chip(text: str, theme: Theme, over: QWidget) -> QPixmap:
+    """A small card with the words."""
+    font, tokens, ratio = ui_font(), theme.tokens, over.devicePixelRatioF()
+    fm = over.fontMetrics()
+    shown = fm.elidedText(text, Qt.TextElideMode.ElideRight, CHIP_MAX)
+    width, height = fm.horizontalAdvance(shown) + 24, 32
+    picture = QPixmap(round(width * ratio), round(height * ratio))
+    picture.setDevicePixelRatio(ratio)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QColor(tokens.border_strong))
+    painter.setBrush(QColor(tokens.surface_raised))
+    painter.drawRoundedRect(QRectF(0.5, 0.5, width - 1, height - 1), 8, 8)
+    painter.setFont(font)
+    painter.setPen(QColor(tokens.text))
+    painter.drawText(12, 0, width - 24, height, int(Qt.AlignmentFlag.AlignVCenter), shown)
+    painter.end()
+    return picture

@@ -1,0 +1,300 @@
+"""Keeps the loaded rows true to what the bus tells, in batches, without moving them under the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from operator import attrgetter
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.core.events import (
+    Bus,
+    Captured,
+    EndpointRemoved,
+    Mirrored,
+    Purged,
+    RequestsChanged,
+    RequestsDescribed,
+    RequestsIdentified,
+    RequestsRemoved,
+)
+from app.core.ids import first_id
+from app.core.model import PageKey, Summary
+from app.core.repositories import CaptureRepository
+from app.core.search.query import Query
+from app.ui.requests.filter.query_fields import gains
+from app.ui.requests.filter.search_pager import SearchPager, mentions
+from app.ui.requests.list.model import RequestModel
+from app.ui.requests.list.new_request_counter import NewRequestCounter
+from app.ui.requests.list.pager import PAGE, Pager
+from app.ui.requests.list.time_range import Within
+from app.ui.tasks import Tasks
+from app.ui.throttle import Throttle
+
+MERGE_MS, FLOOD_MS = 60, 250
+"""While more than a page comes in each time nobody can read along, and painting it would only take from capturing."""
+FOLLOWED_ROWS = 600
+"""Held while the reader follows at the top: at each batch the view lays out all rows it has."""
+
+
+class RequestFeed(QObject):
+    """One list's rows. While the reader is not at the top, what is new is only counted, not inserted."""
+
+    held_changed = Signal(int)
+    """How many requests are newer than those shown."""
+    loaded = Signal()
+    """The list was reloaded, or its first request arrived."""
+    counts_changed = Signal()
+    relisted = Signal()
+    """Other requests are about to be listed: of another endpoint, by another filter, of another time."""
+
+    def __init__(self, captures: CaptureRepository, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.model = RequestModel(self)
+        self._captures, self._tasks = captures, tasks
+        self.endpoint_id: int | None = None
+        """Whose requests are listed; None for all."""
+        self.query: Query | None = None
+        """What the list is filtered by; `filter_by` changes it in a list that is shown."""
+        self._all = Pager(self.model, captures, tasks, self)
+        self._all.loaded.connect(self._loaded)
+        # What arrived while the page was read may be missing: it counts as held, and is read at the top.
+        self._held = NewRequestCounter(captures, tasks, self)
+        self._held.changed.connect(self.held_changed)
+        self._all.joined.connect(self._held.set)
+        self.search = SearchPager(self.model, captures, tasks, self)
+        self.search.loaded.connect(self._loaded)
+        self.search.arrived.connect(self._take)
+        self.following = True
+        """Whether what is new goes in on top: the reader is there."""
+        self.paused = False
+        """Whether what is new is only counted, wherever the reader is."""
+        self._waiting: list[Summary] = []
+        self._check_late = False
+        """Whether those that wait may be deleted already."""
+        self._throttle = Throttle(MERGE_MS, self)
+        self._throttle.fired.connect(self._flush)
+        self._ends: list[Callable[[], None]] = [
+            bus.subscribe(Captured, self._captured),
+            bus.subscribe(RequestsChanged, self._changed),
+            bus.subscribe(RequestsIdentified, self._identified),
+            bus.subscribe(RequestsDescribed, self._described),
+            bus.subscribe(RequestsRemoved, self._removed),
+            bus.subscribe(Mirrored, self._mirrored),
+            bus.subscribe(Purged, self._purged),
+            bus.subscribe(
+                EndpointRemoved, lambda event: self._removed(RequestsRemoved(endpoint_id=event.endpoint.id, ids=None))
+            ),
+        ]
+
+    @property
+    def held(self) -> int:
+        """How many requests are newer than those shown."""
+        return self._held.count
+
+    @property
+    def pager(self) -> Pager | SearchPager:
+        """What reads the rows now."""
+        return self._all if self.query is None else self.search
+
+    def stop(self) -> None:
+        """Hear no more."""
+        for end in self._ends:
+            end()
+
+    def show(self, endpoint_id: int | None, query: Query | None = None) -> None:
+        """List the requests of an endpoint or of all (None), at all times; only what `query` finds if there is one."""
+        self.relisted.emit()
+        self.endpoint_id = self._all.endpoint_id = self.search.endpoint_id = endpoint_id
+        self._all.within = self.search.within = None
+        self.model.reset([], at_head=True, at_tail=True)
+        self.filter_by(query)
+
+    def filter_by(self, query: Query | None) -> None:
+        """List what this finds, or everything (None)."""
+        self.relisted.emit()
+        for pager in (self._all, self.search):
+            pager.give_up()
+        if query is None and self.query is not None:
+            self.model.reset([], at_head=True, at_tail=True)
+        self.query = self.search.query = query
+        self.head()
+
+    def narrow(self, within: Within | None) -> None:
+        """List only what is of a stretch of time, or what is of all times (None)."""
+        self.relisted.emit()
+        self._all.within = self.search.within = within
+        self.model.reset([], at_head=True, at_tail=True)
+        self.head()
+
+    def head(self) -> None:
+        """Go to the newest, and follow what comes."""
+        self.following = True
+        self._waiting.clear()
+        self._held.set(0)
+        self.pager.head()
+
+    def tail(self) -> None:
+        """Go to the oldest."""
+        self.following = False
+        self.pager.tail()
+
+    def around(self, key: PageKey) -> None:
+        """Go to where this request is; what comes meanwhile goes in on top if the newest are there too."""
+        self.following = True
+        self._waiting.clear()
+        self._held.set(0)
+        self.pager.around(key)
+
+    def follow(self, on: bool) -> None:
+        """Insert what is new, because the reader is at the top; or hold it back."""
+        if on and (self.held or self.following):
+            if self.held and not self.paused:
+                self.head()
+        elif not on or self.model.at_head:
+            self.following = on
+            if not on:
+                self._held.add(self._waiting)
+            self._waiting.clear()
+
+    @Slot()
+    def _loaded(self) -> None:
+        if not self.model.at_head:
+            self.follow(False)
+        self.loaded.emit()
+        if self._waiting or self.query is not None:
+            self._throttle.call()
+
+    def _captured(self, event: Captured) -> None:
+        mine = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
+        if self.pager.within is not None and mine:
+            mine = self.pager.within.cut(mine)
+            self._throttle.call()  # the page's numbers are of all times
+        if not mine:
+            return
+        self._all.arrived += len(mine)
+        if self.query is None:
+            self._take(mine)
+        else:
+            self.search.note(item.id for item in mine)
+            self._throttle.call()
+
+    @Slot(object)
+    def _take(self, newer: list[Summary]) -> None:
+        """These belong on top, or between the rows where they were marked or stored late."""
+        known = {item.id for item in self._waiting}
+        fresh = [item for item in newer if item.id not in known and self.model.row_of(item.id) is None]
+        if self.following and (not self.paused or self.pager.jumping):
+            # More than a page is not worth holding: the newest page is read instead.
+            self._waiting = (self._waiting + fresh)[-(PAGE + 1) :]
+        else:
+            if not self.paused and len(newer) <= PAGE:
+                fresh = self.model.take_between(fresh)
+            self._held.add(fresh)
+        self._throttle.call()
+
+    @Slot()
+    def _flush(self) -> None:
+        self.counts_changed.emit()
+        self.search.look()
+        if not self._waiting or self.pager.jumping:
+            return
+        waiting, self._waiting = self._waiting, []
+        if self.paused:
+            fresh = [item for item in waiting if self.model.row_of(item.id) is None]
+            self._held.add(fresh)
+            return
+        self._throttle.set_interval(FLOOD_MS if len(waiting) > PAGE else MERGE_MS)
+        if len(waiting) > PAGE:
+            self.pager.head()
+            return
+        was_empty = not self.model.rowCount()
+        crowded = self.model.rowCount() > FOLLOWED_ROWS + PAGE
+        self.model.add_newer(waiting, FOLLOWED_ROWS if crowded else None)
+        if self._check_late:
+            self._check_late = False
+            self.pager.check()
+        if was_empty:
+            self.loaded.emit()
+        elif self.query is not None:
+            self.counts_changed.emit()
+
+    def _changed(self, event: RequestsChanged) -> None:
+        if event.ids is not None:
+            self.model.set_read(event.ids, event.read)
+        else:
+            self.model.set_all_read(event.endpoint_ids, event.read)
+            for item in self._waiting:
+                if item.endpoint_id in event.endpoint_ids:
+                    self.model.change(item.id, read=event.read)
+        if gains(self.query, "read", event.read):
+            self.search.note(event.ids or (first_id(0),))
+        self._throttle.call()
+
+    def _identified(self, event: RequestsIdentified) -> None:
+        known = [name for name, _, _ in event.senders]
+        for name, provider, event_type in event.senders:
+            self.model.set_sender(name, provider, event_type)
+        if self.query is not None and (mentions(self.query, "provider") or mentions(self.query, "event")):
+            self.search.note(known)
+            self._throttle.call()
+
+    def _described(self, event: RequestsDescribed) -> None:
+        for name, gist in event.gists:
+            self.model.change(name, gist=gist)
+
+    def _mirrored(self, event: Mirrored) -> None:
+        self.model.set_mirror(event.delivery.capture_id, event.state)
+        if self.query is not None and mentions(self.query, "mirror"):
+            self.search.note((event.delivery.capture_id,))
+            self._throttle.call()
+
+    def _removed(self, event: RequestsRemoved) -> None:
+        if event.ids is None and self.endpoint_id not in (None, event.endpoint_id):
+            return
+        names = set(event.ids or ())
+
+        def gone(item: Summary) -> bool:
+            return event.has(item.endpoint_id, item.id) if event.ids is None else item.id in names
+
+        self._waiting = [item for item in self._waiting if not gone(item)]
+        self._held.remove(names)
+        lost = self.model.remove(gone)
+        if event.ids is None or (lost and not self.model.rowCount()):
+            self.head()
+        self._throttle.call()
+
+    def _purged(self, event: Purged) -> None:
+        lost = event.report.deleted
+        if lost and (self.endpoint_id is None or self.endpoint_id in lost):
+            self.pager.check()
+            self._check_kept(lost)
+            self._check_late = bool(self._waiting)
+            self._held.check(self.endpoint_id, self.model.newest_key())
+            self._throttle.call()
+
+    def check_selected(self) -> None:
+        """Forget what is selected and not loaded where it is not stored any more, whatever deleted it."""
+        if self.model.kept:
+            self._tasks.start(self._forget_gone(tuple(self.model.kept)), "list: what is selected")
+
+    async def _forget_gone(self, ids: Collection[str]) -> None:
+        found = await self._captures.clearings.stored(tuple(ids))
+        stored = {name for some in found.values() for name in some.ids}
+        self.model.forget([name for name in ids if name in self.model.kept and name not in stored])
+
+    def _check_kept(self, endpoint_ids: Collection[int]) -> None:
+        """Those that are selected and not loaded may be deleted too."""
+        kept = [item for item in self.model.kept.values() if item.endpoint_id in endpoint_ids]
+        if kept:
+            self._tasks.start(self._forget_lost(sorted(kept, key=attrgetter("id"))), "list: what is selected")
+
+    async def _forget_lost(self, oldest_first: list[Summary]) -> None:
+        """The oldest of an endpoint are deleted first: behind one that is stored all are."""
+        stored: set[int] = set()
+        for item in oldest_first:
+            if item.endpoint_id not in stored:
+                if await self._captures.get(item.id) is not None:
+                    stored.add(item.endpoint_id)
+                elif item.id in self.model.kept:
+                    self.model.forget([item.id])

@@ -1,0 +1,215 @@
+"""The rows that are loaded: a stretch of the stored requests around what the reader looks at, newest on top."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+
+from app.core.model import MirrorState, PageKey, Summary
+from app.ui.pending_updates import PendingUpdates
+from app.ui.requests.list.row_text import row_text
+
+MAX_ROWS = 5_000
+"""More are never held, however long the window stays open or however far the reader scrolls."""
+
+SUMMARY_ROLE = Qt.ItemDataRole.UserRole + 1
+
+_id = attrgetter("id")
+Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+
+
+class RequestModel(QAbstractListModel):
+    """Summaries by row. `at_head` and `at_tail` tell whether the newest and the oldest stored are among them.
+
+    Ids sort as times of arrival do, so they alone give the order.
+    """
+
+    kept_changed = Signal()
+    """A request of `kept` was marked, or deleted."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        # Oldest first, so that what comes in live is appended: row r is the item at len - 1 - r.
+        self._items: list[Summary] = []
+        self._told = PendingUpdates()
+        self.kept: dict[str, Summary] = {}
+        """Requests that are not loaded, by id, kept up to date all the same: those that are selected."""
+        self.at_head = self.at_tail = True
+        self.in_words: Callable[[Summary], str] = partial(row_text, providers={}, names=None)
+        """What screen readers say of a row."""
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        """Rows loaded."""
+        return 0 if parent.isValid() else len(self._items)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """The summary; as text for screen readers."""
+        if not index.isValid():
+            return None
+        summary = self.summary(index.row())
+        if role == SUMMARY_ROLE:
+            return summary
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return self.in_words(summary)
+        return None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Rows can be dragged out."""
+        return super().flags(index) | Qt.ItemFlag.ItemIsDragEnabled
+
+    def summary(self, row: int) -> Summary:
+        """The request of a row."""
+        return self._items[len(self._items) - 1 - row]
+
+    def row_of(self, capture_id: str) -> int | None:
+        """The row of a request, if it is loaded."""
+        at = bisect_left(self._items, capture_id, key=_id)
+        if at < len(self._items) and self._items[at].id == capture_id:
+            return len(self._items) - 1 - at
+        return None
+
+    def row_from(self, capture_id: str) -> int:
+        """The row of a request or, if it is not loaded, of the next older one; the row count where there is none."""
+        return len(self._items) - bisect_right(self._items, capture_id, key=_id)
+
+    def newest_key(self) -> PageKey | None:
+        """The place of the first row."""
+        return _key(self._items[-1]) if self._items else None
+
+    def oldest_key(self) -> PageKey | None:
+        """The place of the last row."""
+        return _key(self._items[0]) if self._items else None
+
+    def reset(self, newest_first: Sequence[Summary], *, at_head: bool, at_tail: bool) -> None:
+        """Hold these rows instead."""
+        self.beginResetModel()
+        self._items = [self._told.as_told(item) for item in reversed(newest_first)]
+        self.at_head, self.at_tail = at_head, at_tail
+        self.endResetModel()
+
+    def add_newer(self, newest_first: Sequence[Summary], most: int | None = None) -> int:
+        """Put rows on top, those not yet held; the oldest beyond `most` (or MAX_ROWS) give way. How many were added."""
+        fresh = sorted((self._told.as_told(item) for item in newest_first if self.row_of(item.id) is None), key=_id)
+        late = [item for item in fresh if self._items and item.id < self._items[-1].id]
+        top = fresh[len(late) :]
+        if top:
+            self.beginInsertRows(QModelIndex(), 0, len(top) - 1)
+            self._items.extend(top)
+            self.endInsertRows()
+        for item in late:
+            self._insert_late(item)
+        self._trim_oldest(MAX_ROWS if most is None else most)
+        return len(fresh)
+
+    def take_between(self, newest_first: Sequence[Summary]) -> list[Summary]:
+        """Put those that are older than the first row where they belong; the others, which are given back."""
+        room = len(self._items) + len(newest_first) <= MAX_ROWS
+        between = [item for item in newest_first if room and self._items and item.id < self._items[-1].id]
+        self.add_newer(between)
+        return [item for item in newest_first if item not in between]
+
+    def add_older(self, newest_first: Sequence[Summary]) -> None:
+        """Put rows below; the newest give way."""
+        if newest_first:
+            count = len(self._items)
+            self.beginInsertRows(QModelIndex(), count, count + len(newest_first) - 1)
+            self._items[:0] = [self._told.as_told(item) for item in reversed(newest_first)]
+            self.endInsertRows()
+        excess = len(self._items) - MAX_ROWS
+        if excess > 0:
+            self.beginRemoveRows(QModelIndex(), 0, excess - 1)
+            del self._items[-excess:]
+            self.at_head = False
+            self.endRemoveRows()
+
+    def remove(self, gone: Callable[[Summary], bool]) -> int:
+        """Take rows away, neighbours together. How many went."""
+        doomed = [at for at, item in enumerate(self._items) if gone(item)]
+        before = len(self._items)
+        while doomed:
+            last = first = doomed.pop()
+            while doomed and doomed[-1] == first - 1:
+                first = doomed.pop()
+            count = len(self._items)
+            self.beginRemoveRows(QModelIndex(), count - 1 - last, count - 1 - first)
+            del self._items[first : last + 1]
+            self.endRemoveRows()
+        self.forget([name for name, item in self.kept.items() if gone(item)])
+        return before - len(self._items)
+
+    def forget(self, ids: Collection[str]) -> None:
+        """Of those kept, these are not stored any more."""
+        for name in ids:
+            del self.kept[name]
+        if ids:
+            self.kept_changed.emit()
+
+    def set_read(self, ids: Collection[str], read: bool) -> None:
+        """Show requests as read or unread."""
+        for name in ids:
+            self.change(name, read=read)
+
+    def set_all_read(self, endpoint_ids: Collection[int], read: bool) -> None:
+        """Show all of these endpoints' requests as read or unread."""
+        chosen = set(endpoint_ids)
+        self._told.forget("read")
+        self._items = [
+            msgspec.structs.replace(item, read=read) if item.endpoint_id in chosen and item.read != read else item
+            for item in self._items
+        ]
+        for name, item in self.kept.items():
+            if item.endpoint_id in chosen:
+                self.kept[name] = msgspec.structs.replace(item, read=read)
+        self.kept_changed.emit()
+        if self._items:
+            self.dataChanged.emit(self.index(0), self.index(len(self._items) - 1))
+
+    def set_mirror(self, capture_id: str, state: MirrorState) -> None:
+        """Show what became of a request's mirroring."""
+        self.change(capture_id, mirror=state)
+
+    def set_sender(self, capture_id: str, provider: str, event: str | None) -> None:
+        """Show who sent a request."""
+        self.change(capture_id, provider=provider, event=event)
+
+    def change(self, capture_id: str, **fields: Any) -> None:
+        """Show a request with these fields of its `Summary` changed, now or once it comes in."""
+        self._told.change(capture_id, **fields)
+        if capture_id in self.kept:
+            self.kept[capture_id] = msgspec.structs.replace(self.kept[capture_id], **fields)
+            self.kept_changed.emit()
+        row = self.row_of(capture_id)
+        if row is not None:
+            at = len(self._items) - 1 - row
+            self._items[at] = msgspec.structs.replace(self._items[at], **fields)
+            self.dataChanged.emit(self.index(row), self.index(row))
+
+    def _insert_late(self, item: Summary) -> None:
+        """One that was stored after a newer one; below the last row it will be read when the reader gets there."""
+        at = bisect_left(self._items, item.id, key=_id)
+        if at == 0 and not self.at_tail:
+            return
+        row = len(self._items) - at
+        self.beginInsertRows(QModelIndex(), row, row)
+        self._items.insert(at, item)
+        self.endInsertRows()
+
+    def _trim_oldest(self, most: int) -> None:
+        excess = len(self._items) - most
+        if excess > 0:
+            count = len(self._items)
+            self.beginRemoveRows(QModelIndex(), count - excess, count - 1)
+            del self._items[:excess]
+            self.at_tail = False
+            self.endRemoveRows()
+
+
+def _key(summary: Summary) -> PageKey:
+    return PageKey(received_at=summary.received_at, id=summary.id)

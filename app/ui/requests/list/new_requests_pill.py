@@ -1,0 +1,70 @@
+"""The way back to the newest requests: it counts what is new, and is there whenever the reader is far from the top."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt, Slot
+
+from app.ui.pause import Pause
+from app.ui.requests.list.feed import RequestFeed
+from app.ui.requests.list.view import RequestList
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, Kind
+from app.ui.widgets.labels import plain_tooltip
+
+FAR_SCREENS = 1.5
+"""Scrolled down by more than so many screens the reader is far from the newest."""
+
+
+class NewestPill(Button):
+    """Floats over the top of `rows`. While the list is paused a click shows what is new once, and it stays paused."""
+
+    def __init__(self, rows: RequestList, feed: RequestFeed, pause: Pause, theme: Theme) -> None:
+        # Not on the viewport, which takes what lies on it along when it scrolls.
+        super().__init__("", theme, rows, kind="primary", icon="up")
+        self._list, self._feed, self._pause = rows, feed, pause
+        self.setProperty("part", "pill")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.clicked.connect(rows.go_to_newest)
+        feed.held_changed.connect(self.look)
+        feed.loaded.connect(self.look)
+        pause.changed.connect(self.look)
+        rows.verticalScrollBar().valueChanged.connect(self.look)
+        rows.verticalScrollBar().rangeChanged.connect(self.look)
+        rows.viewport().installEventFilter(self)
+        self.look()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Stay in the middle."""
+        if event.type() == QEvent.Type.Resize:
+            self._place()
+        return super().eventFilter(watched, event)
+
+    @Slot()
+    def look(self) -> None:
+        """Show what is true now."""
+        held = self._feed.held
+        scrolled = self._list.verticalScrollBar().value()
+        far = scrolled > FAR_SCREENS * self._list.viewport().height() or not self._feed.model.at_head
+        shown = held > 0 or (far and self._feed.model.rowCount() > 0)
+        if shown:
+            self._dress(held)
+        self.setVisible(shown)
+
+    def _dress(self, held: int) -> None:
+        text = f"{held:,} new" if held else "Newest"
+        if text == self.text():
+            return
+        self.setText(text)
+        tip = "Show them. The list stays paused." if self._pause.on and held else "Go to the newest requests"
+        self.setToolTip(plain_tooltip(tip))
+        self.setAccessibleName(f"{text}. {tip}" if held else tip)
+        kind: Kind = "primary" if held else "secondary"
+        if kind != self.property("kind"):
+            self.set_kind(kind)
+        self._place()
+
+    def _place(self) -> None:
+        self.adjustSize()
+        seen = self._list.viewport().geometry()
+        self.move(seen.left() + (seen.width() - self.width()) // 2, seen.top() + metrics.SPACE_2)

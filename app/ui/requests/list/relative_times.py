@@ -1,0 +1,46 @@
+"""The ages in a list tick."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer, Slot
+from PySide6.QtWidgets import QListView
+
+from app.core.clock import now_us
+from app.core.text import ago_text
+from app.ui.requests.list.delegate import RequestDelegate
+from app.ui.requests.list.model import RequestModel
+
+TICK_MS = 1_000
+
+
+class Ages(QObject):
+    """Repaints only the ages that changed, and only of rows that are seen. `told` is what they show, by id."""
+
+    def __init__(self, rows: QListView, model: RequestModel) -> None:
+        super().__init__(rows)
+        self._list, self._model = rows, model
+        self.told: dict[str, str] = {}
+        self._clock = QTimer(self)
+        self._clock.setInterval(TICK_MS)
+        self._clock.timeout.connect(self.tick)
+        self._clock.start()
+
+    @Slot()
+    def tick(self) -> None:
+        """A moment has passed."""
+        delegate = self._list.itemDelegate()
+        if not self._list.isVisible() or not isinstance(delegate, RequestDelegate):
+            return
+        viewport = self._list.viewport()
+        first = self._list.indexAt(viewport.rect().topLeft())
+        ages: dict[str, str] = {}
+        now = now_us()
+        for row in range(max(0, first.row()), self._model.rowCount()):
+            rect = self._list.visualRect(self._model.index(row))
+            if rect.top() > viewport.height():
+                break
+            summary = self._model.summary(row)
+            ages[summary.id] = ago_text(summary.received_at, now)
+            if self.told.get(summary.id) != ages[summary.id]:
+                viewport.update(delegate.time_rect(rect))
+        self.told = ages

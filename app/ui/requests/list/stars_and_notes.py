@@ -1,0 +1,102 @@
+"""Stars and notes in the list: kept true as they change, and a star toggled by a click on it where it is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QMouseEvent
+
+from app.core.events import Bus, RequestNoted, RequestsStarred
+from app.core.model import Summary
+from app.ui.requests.filter.query_fields import gains
+from app.ui.requests.list.feed import RequestFeed
+from app.ui.requests.list.model import SUMMARY_ROLE
+from app.ui.requests.list.view import RequestList
+
+
+class FeedMarks:
+    """Shows stars and notes as they are given and taken. What a filter by `is:` finds now comes in; what it would not
+    find any more stays until the list is read again, so that nothing vanishes under the hand.
+    """
+
+    def __init__(self, feed: RequestFeed, bus: Bus) -> None:
+        self._feed = feed
+        self._ends: list[Callable[[], None]] = [
+            bus.subscribe(RequestsStarred, self._starred),
+            bus.subscribe(RequestNoted, self._noted),
+        ]
+
+    def stop(self) -> None:
+        """Hear no more."""
+        for end in self._ends:
+            end()
+
+    def _starred(self, event: RequestsStarred) -> None:
+        for capture_id in event.ids:
+            self._feed.model.change(capture_id, starred=event.starred)
+        if gains(self._feed.query, "starred", event.starred):
+            self._look_again(event.ids, event.endpoint_ids)
+
+    def _noted(self, event: RequestNoted) -> None:
+        self._feed.model.change(event.id, note=event.note)
+        if gains(self._feed.query, "noted", event.note is not None):
+            self._look_again((event.id,), (event.endpoint_id,))
+
+    def _look_again(self, ids: Sequence[str], endpoint_ids: Sequence[int]) -> None:
+        feed = self._feed
+        if feed.endpoint_id is None or feed.endpoint_id in endpoint_ids:
+            feed.search.note(ids)
+            feed.search.look()
+
+
+class StarClicks(QObject):
+    """`toggled` carries the request whose star was clicked; nothing is selected by that click.
+
+    A row shows a star if it has one, while it is selected and while the mouse is over it. Elsewhere there is none to
+    click: a finger that touches that place chooses the row.
+    """
+
+    toggled = Signal(object)
+
+    def __init__(self, rows: RequestList) -> None:
+        super().__init__(rows)
+        self._list = rows
+        self._pressed = False
+        self._mouse: QPoint | None = None
+        rows.viewport().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take what happens on a star."""
+        kind = event.type()
+        if kind in (QEvent.Type.Leave, QEvent.Type.HoverLeave):
+            self._mouse = None
+        if not isinstance(event, QMouseEvent):
+            return super().eventFilter(watched, event)
+        if kind == QEvent.Type.MouseMove:
+            self._mouse = event.position().toPoint()
+        if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
+            summary = self._starred_at(event)
+            self._pressed = summary is not None
+            if summary is not None:
+                self.toggled.emit(summary)
+            return self._pressed
+        if self._pressed:
+            self._pressed = kind != QEvent.Type.MouseButtonRelease
+            return True
+        return super().eventFilter(watched, event)
+
+    def _starred_at(self, event: QMouseEvent) -> Summary | None:
+        place = event.position().toPoint()
+        index = self._list.indexAt(place)
+        plain = event.button() == Qt.MouseButton.LeftButton and not event.modifiers()
+        if not plain or not index.isValid():
+            return None
+        star = self._list.request_delegate.star_rect(self._list.visualRect(index))
+        summary: Summary = index.data(SUMMARY_ROLE)
+        return summary if star.contains(place) and (summary.starred or self._offered(index)) else None
+
+    def _offered(self, index: QModelIndex) -> bool:
+        """Whether a row shows a star that it does not have."""
+        under_mouse = self._mouse is not None and self._list.indexAt(self._mouse) == index
+        return under_mouse or self._list.selectionModel().isSelected(index)

@@ -1,0 +1,20 @@
+"""How many requests a list has that is narrowed to a stretch of time."""
+
+from __future__ import annotations
+
+from app.core.text import count_of
+from app.ui.requests.activity.strip import ActivityStrip
+from app.ui.requests.list.feed import RequestFeed
+
+
+def listed(feed: RequestFeed, activity: ActivityStrip, total: int) -> str | None:
+    """`3 of 303 requests in this time`; None while `feed` lists those of all times, `total` of them."""
+    if feed.pager.within is None:
+        return None
+    model = feed.model
+    counted = activity.source.total_of(activity.times) if activity.times else None
+    if not feed.pager.jumping and model.at_head and model.at_tail and not feed.held:
+        number = f"{model.rowCount():,}"
+    else:
+        number = f"{counted.total:,}" if counted else f"{model.rowCount():,}+"
+    return f"{number} of {count_of(total, 'request')} in this time"

@@ -1,0 +1,271 @@
+"""The list itself: its selection and keys, a place kept while rows come and go, and ages that tick."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import (
+    QItemSelection,
+    QItemSelectionModel,
+    QKeyCombination,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QKeySequence, QMouseEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
+
+from app.core.model import Capture, Summary
+from app.ui.requests.list.delegate import ROW, RequestDelegate
+from app.ui.requests.list.feed import RequestFeed
+from app.ui.requests.list.jumps import STEPS, Jumps
+from app.ui.requests.list.model import SUMMARY_ROLE
+from app.ui.requests.list.relative_times import Ages
+from app.ui.requests.selection.selection import Selection
+from app.ui.theme.theme import Theme
+
+NEAR_ROWS = 40
+"""Pages are read when the end of what is loaded is this near."""
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+_EXTENDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
+
+
+class RequestList(QListView):
+    """Shows a feed. Keys are those of the actions it is given, and those that move.
+
+    `selection` says what is selected, loaded or not.
+    """
+
+    chosen = Signal(object)
+    """The request that the user moved to, when it is the only one selected."""
+    settled = Signal()
+    """What is selected changed; told once for all that happens in one go."""
+    drag_asked = Signal()
+    """What is selected is being dragged."""
+
+    def __init__(self, feed: RequestFeed, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._feed = feed
+        self._extending = False
+        self._moved_to: Summary | None = None
+        """Where the cursor was when the user changed the selection last, until that is told."""
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.timeout.connect(self._settle)
+        self.setAccessibleName("Requests")
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setDragEnabled(True)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.verticalScrollBar().setSingleStep(ROW)
+        self.request_delegate = RequestDelegate(theme, self)
+        self.setItemDelegate(self.request_delegate)
+        feed.model.in_words = self.request_delegate.in_words
+        self.selection = Selection(self, feed.model)
+        self.jumps = Jumps(self, feed)
+        self.setModel(feed.model)
+        self.selection.follow()
+        feed.relisted.connect(self.selection.begin_list)
+        feed.model.kept_changed.connect(self._settling.start)
+        feed.model.rowsRemoved.connect(self._rows_gone)
+        feed.model.modelReset.connect(self._settling.start)
+        self.clicked.connect(self._take_current)
+        self.verticalScrollBar().valueChanged.connect(self._scrolled)
+        self.ages = Ages(self, feed.model)
+
+    def current(self) -> Summary | None:
+        """The request under the cursor, if it is loaded."""
+        index = self.currentIndex()
+        return index.data(SUMMARY_ROLE) if index.isValid() else None
+
+    def selected(self) -> list[Summary]:
+        """The selected requests, newest first."""
+        return self.selection.all()
+
+    def selected_count(self) -> int:
+        """How many requests are selected."""
+        return self.selection.count()
+
+    def keep_one(self, summary: Summary | None) -> None:
+        """Select this request alone, or none; the list does not move for it, and nothing is opened."""
+        self.selection.keep_one(summary)
+        self._settle()
+
+    def select(self, capture_id: str, *, midway: bool = False) -> bool:
+        """Put the cursor on a request, if it is loaded, and open it; `midway` brings it to the middle."""
+        row = self._feed.model.row_of(capture_id)
+        if row is None:
+            return False
+        self.select_row(row)
+        if midway:
+            self.scrollTo(self.currentIndex(), QAbstractItemView.ScrollHint.PositionAtCenter)
+        return True
+
+    def go_to(self, capture: Capture | Summary) -> None:
+        """Open a request and bring it to the middle, once it is loaded if it is not."""
+        if self._feed.pager.jumping or not self.select(capture.id, midway=True):
+            self.jumps.open(capture)
+
+    def select_row(self, row: int) -> None:
+        """Open the request of a row, or of the last one, and select it alone, even while Ctrl is held."""
+        last = self._feed.model.rowCount() - 1
+        if last >= 0:
+            index = self._feed.model.index(max(0, min(row, last)))
+            self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            self._take_current(index)
+
+    @Slot(QModelIndex)
+    def _take_current(self, index: Index) -> None:
+        """Open what the user chose though the cursor was there already: after a delete it waits on a row unopened."""
+        if not self._extending and index == self.currentIndex() and self.selected_count() == 1:
+            self.chosen.emit(index.data(SUMMARY_ROLE))
+
+    @Slot()
+    def start(self) -> None:
+        """The user leads the keyboard here: with nothing open the first request is opened, once it is there."""
+        if not self.isVisible():
+            return
+        self.setFocus()
+        if self.selection.open_id() is not None or self.selected_count():
+            return
+        if self._feed.pager.jumping:
+            self.jumps.open_first()
+        else:
+            self.select_row(0)
+
+    @Slot()
+    def go_to_newest(self) -> None:
+        """Scroll to the top, and show what is held back."""
+        self.scrollToTop()
+        if self._feed.held or not self._feed.model.at_head:
+            self._feed.head()
+
+    @Slot()
+    def go_home(self) -> None:
+        """Put the cursor on the newest request stored."""
+        if self._feed.held or not self._feed.model.at_head:
+            self.jumps.open_newest()
+        else:
+            self.select_row(0)
+
+    def currentChanged(self, current: Index, previous: Index) -> None:
+        """Tell which request the user moved to, unless more are being selected."""
+        super().currentChanged(current, previous)
+        self._settling.start()
+        if self.selection.quiet:
+            return
+        self.jumps.give_up()
+        self._moved_to = self.selection.cursor = self.current()
+        if current.isValid() and not self._extending and self.selected_count() <= 1:
+            self.chosen.emit(current.data(SUMMARY_ROLE))
+
+    def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
+        """Tell it once the event is over: the cursor moves before the selection does. A plain choice gives up what is
+        selected elsewhere.
+        """
+        super().selectionChanged(selected, deselected)
+        self._settling.start()
+        if not self.selection.quiet:
+            self._moved_to = self.current()
+            if not self._extending:
+                self._feed.model.kept.clear()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The keyboard moves no cursor: Qt would put it on the first row where there is none."""
+        with self.selection.quietly():
+            there = self.currentIndex().isValid()
+            super().focusInEvent(event)
+            if not there:
+                self.selectionModel().clearCurrentIndex()
+
+    def keyboardSearch(self, search: str) -> None:
+        """Letters are commands here, and no beginning of a row's text."""
+
+    def rowsInserted(self, parent: Index, start: int, end: int) -> None:
+        """Rows that come in above what is seen move nothing of it, unless the reader follows at the top."""
+        value = self.verticalScrollBar().value()
+        super().rowsInserted(parent, start, end)
+        if start * ROW <= value and not self._feed.following:
+            self.executeDelayedItemsLayout()
+            self.verticalScrollBar().setValue(value + (end - start + 1) * ROW)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """With Shift or Ctrl more are selected, and nothing is opened."""
+        self._extending = bool(event.modifiers() & _EXTENDING)
+        # Qt would scroll to the row half a second later, wherever those that came in meanwhile have moved it.
+        self.setAutoScroll(False)
+        super().mousePressEvent(event)
+        self.setAutoScroll(True)
+        self._extending = False
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """The same: of what is selected already Qt takes the click only now."""
+        self._extending = bool(event.modifiers() & _EXTENDING)
+        super().mouseReleaseEvent(event)
+        self._extending = False
+
+    def startDrag(self, actions: Qt.DropAction) -> None:
+        """Its files have to be written first."""
+        self.drag_asked.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """j and k move as the arrows do; End goes to the oldest stored request."""
+        key = Qt.Key(event.key())
+        plain = not event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier)
+        if act(self.actions(), event):
+            return
+        if self.jumps.move_from_away(key, open_it=not event.modifiers() & _EXTENDING):
+            return
+        if plain and key in (Qt.Key.Key_J, Qt.Key.Key_K):
+            self.select_row(self.currentIndex().row() + STEPS[key])
+        elif plain and key == Qt.Key.Key_End and not self._feed.model.at_tail:
+            self.jumps.open_oldest()
+        else:
+            self._extending = bool(event.modifiers() & _EXTENDING)
+            super().keyPressEvent(event)
+            self._extending = False
+
+    @Slot(QModelIndex, int, int)
+    def _rows_gone(self, parent: QModelIndex, start: int, end: int) -> None:
+        value = self.verticalScrollBar().value()
+        if value > 0 and end * ROW < value:
+            self.executeDelayedItemsLayout()
+            self.verticalScrollBar().setValue(value - (end - start + 1) * ROW)
+
+    @Slot(int)
+    def _scrolled(self, value: int) -> None:
+        bar = self.verticalScrollBar()
+        self._feed.follow(value == 0)
+        if bar.maximum() - value < NEAR_ROWS * ROW:
+            self._feed.pager.older()
+        if value < NEAR_ROWS * ROW:
+            self._feed.pager.newer()
+
+    @Slot()
+    def _settle(self) -> None:
+        moved_to, self._moved_to = self._moved_to, None
+        self.settled.emit()
+        current = self.current()
+        if moved_to is None or current is None or current.id != moved_to.id:
+            return
+        if self.selected_count() == 1 and self.selectionModel().isSelected(self.currentIndex()):
+            self.chosen.emit(current)
+
+
+def act(actions: Iterable[QAction], event: QKeyEvent) -> bool:
+    """Whether the key is an action's: then it does nothing else, even while the action would do nothing."""
+    modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+    keys = QKeySequence(QKeyCombination(modifiers, Qt.Key(event.key())))
+    action = next((action for action in actions if keys in action.shortcuts()), None)
+    if action is not None:
+        action.trigger()
+    return action is not None

@@ -1,0 +1,118 @@
+"""What is asked before requests are deleted: how many, from where, of which time, and which of them are marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.core.activity.local import local
+from app.core.activity.wording import DASH
+from app.core.bodies.escape import escape
+from app.core.deletion import MarkedIds
+from app.core.model import Endpoint, Summary
+from app.core.text import count_of
+from app.ui.requests.list.row_title import name_of
+from app.ui.requests.selection.selected_requests import SelectedRequests
+from app.ui.widgets.question import QuestionText
+
+UNDO = "You can undo this for 10 seconds."
+KEEP = "Keep starred requests and those with notes"
+NAMED = 2
+"""Name at most this many endpoints."""
+LONGEST = 80
+"""Characters of a name, a path or a filter."""
+
+
+def delete_question(
+    chosen: SelectedRequests,
+    marked: MarkedIds,
+    endpoint: Callable[[int], Endpoint | None],
+    now_us: int,
+    *,
+    keep: bool = False,
+) -> QuestionText:
+    """For requests of the endpoints that `endpoint` gives by id. `marked` are among them and deleted too unless `keep`,
+    which is for more than one request.
+    """
+    if chosen.only is not None:
+        parts = [f"This deletes {_name(chosen.only)}, its body and its delivery results.", _mark(marked), UNDO]
+        return QuestionText("Delete this request?", _sentences(parts), "Delete request")
+    found = sorted((one.name for number in chosen.endpoint_ids if (one := endpoint(number))), key=str.casefold)
+    where = [f"in {_endpoints(found)}"] if found else []
+    if chosen.filter:
+        where.append(f"matching “{_short(chosen.filter)}”")
+    where.append(f"received {_when(chosen.first, chosen.last, now_us)}")
+    newer = "Requests received since you selected them are kept." if chosen.whole else ""
+    return _many(chosen.count, marked, keep=keep, every=chosen.whole, where=", ".join(where), more=newer)
+
+
+def clear_question(endpoint: Endpoint, total: int, marked: MarkedIds, *, keep: bool = False) -> QuestionText:
+    """The same for all that the endpoint has."""
+    more = "The endpoint and its URL are kept."
+    return _many(total, marked, keep=keep, every=True, where=f"in “{_short(endpoint.name)}”", more=more)
+
+
+def _many(count: int, marked: MarkedIds, *, keep: bool, every: bool, where: str, more: str) -> QuestionText:
+    left = max(0, count - len(marked.any)) if keep else count
+    title = f"Delete {'all ' if every and count > 1 else ''}{count_of(count, 'request')}?"
+    if keep:
+        title = f"Delete {left:,} of {count_of(count, 'request')}?"
+    gone = f"This deletes {count_of(left, 'request')} {where}, with bodies and delivery results."
+    text = _sentences([gone, marks_text(marked, count), more, UNDO])
+    return QuestionText(title, text, f"Delete {count_of(left, 'request')}", possible=left > 0)
+
+
+def endpoint_question(endpoint: Endpoint, total: int, marked: MarkedIds) -> tuple[str, str]:
+    """Title and text for an endpoint with its requests."""
+    held = f" and its {count_of(total, 'request')}" if total else ""
+    gone = "This deletes the endpoint and its requests, with bodies and delivery results." if total else ""
+    stops = "Its URL stops capturing at once." if endpoint.active else ""
+    text = _sentences([gone, marks_text(marked, total), stops, UNDO])
+    return f"Delete “{_short(endpoint.name)}”{held}?", text
+
+
+def marks_text(marked: MarkedIds, count: int) -> str:
+    """`Of all 1,204, 12 are starred and 3 have notes.`; empty where none is."""
+    starred, noted = len(marked.starred), len(marked.noted)
+    parts = [f"{starred:,} {'is' if starred == 1 else 'are'} starred"] if starred else []
+    if noted:
+        parts.append(f"{noted:,} {'has a note' if noted == 1 else 'have notes'}")
+    return f"Of all {count:,}, {' and '.join(parts)}." if parts else ""
+
+
+def _mark(marked: MarkedIds) -> str:
+    """For a single request."""
+    words = (("is starred", marked.starred), ("has a note", marked.noted))
+    parts = [word for word, ids in words if ids]
+    return f"It {' and '.join(parts)}." if parts else ""
+
+
+def _sentences(parts: list[str]) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _endpoints(names: list[str]) -> str:
+    quoted = [f"“{_short(name)}”" for name in names]
+    rest = len(quoted) - NAMED
+    if rest > 0:
+        return f"{', '.join(quoted[:NAMED])} and {count_of(rest, 'more endpoint')}"
+    return " and ".join(quoted)
+
+
+def _when(first: int, last: int, now: int) -> str:
+    """`today, 09:14 - 11:02` (with an en dash), `on 19 Nov at 14:02`, `19 Nov 14:02 - 21 Nov 09:30`."""
+    start, end, today = local(first, None), local(last, None), local(now, None).date()
+    day = "today" if start.date() == today else f"{start.day} {start:%b}"
+    if start.date() != end.date():
+        return f"{start.day} {start:%b %H:%M} {DASH} {end.day} {end:%b %H:%M}"
+    if f"{start:%H:%M}" == f"{end:%H:%M}":
+        return f"{'' if day == 'today' else 'on '}{day} at {start:%H:%M}"
+    return f"{day}, {start:%H:%M} {DASH} {end:%H:%M}"
+
+
+def _name(summary: Summary) -> str:
+    return name_of(summary)[:120]
+
+
+def _short(text: str) -> str:
+    shown = escape(text)
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"

@@ -1,0 +1,325 @@
+"""The page of one endpoint, or of all requests: head and list on the left, the chosen request on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged
+from app.core.model import Capture, Endpoint, Summary
+from app.core.repositories import Services
+from app.core.text import count_of
+from app.ui.pause import Pause
+from app.ui.request.current_request import ShownRequest
+from app.ui.request.request_pane import DetailPane
+from app.ui.request.window import OwnWindows
+from app.ui.requests.activity.strip import ActivityStrip
+from app.ui.requests.filter.filtering import PageFilter
+from app.ui.requests.list.drag_out import DragFiles, DragOut
+from app.ui.requests.list.feed import RequestFeed
+from app.ui.requests.list.first_request import FirstRequest
+from app.ui.requests.list.new_requests_pill import NewestPill
+from app.ui.requests.list.pause_feed import Holding
+from app.ui.requests.list.restore import Restoring
+from app.ui.requests.list.stars_and_notes import FeedMarks
+from app.ui.requests.list.time_range import Within
+from app.ui.requests.list.time_range_count import listed
+from app.ui.requests.list.view import RequestList
+from app.ui.requests.page.empty_state import EmptyList, NoneThen
+from app.ui.requests.page.endpoint_commands import EndpointCommands
+from app.ui.requests.page.footer import Foot
+from app.ui.requests.page.header import EndpointHeader
+from app.ui.requests.page.page_commands import PageCommands
+from app.ui.requests.page.request_actions import RequestActions
+from app.ui.requests.selection.batch_job import BatchJob
+from app.ui.requests.selection.select_all import Everything
+from app.ui.requests.selection.selection_bar import BulkBar
+from app.ui.requests.selection.selection_bar_state import Selecting
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.undo.pending_delete import DeleteChanged
+from app.ui.widgets.toast import Toast
+
+_TAB = Qt.FocusPolicy.TabFocus
+
+
+class EndpointPage(QWidget):
+    """`show_endpoint` fills it. What is done to the endpoint itself is the frame's: the signals carry the endpoint."""
+
+    edit_requested = Signal(object)
+    test_requested = Signal(object)
+    switch_requested = Signal(object, bool)
+    delete_requested = Signal(object)
+
+    def __init__(
+        self, services: Services, theme: Theme, tasks: Tasks, pause: Pause, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._endpoint: Endpoint | None = None
+        self.feed = RequestFeed(services.captures, services.bus, tasks, self)
+        self.header = EndpointHeader(theme, self)
+        self.activity = ActivityStrip(services.activity, services.bus, theme, tasks, self)
+        self.list = RequestList(self.feed, theme, self)
+        self.list.request_delegate.show_providers(services.providers, services.provider_marks)
+        self.empty = EmptyList(theme, self)
+        self.none_then = NoneThen(theme, self)
+        self.detail = DetailPane(services, theme, tasks, self)
+        self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        self.splitter.setObjectName("requests")
+        self._stack = QStackedWidget(self)
+        self.filter = PageFilter(
+            services, theme, tasks, feed=self.feed, rows=self.list, detail=self.detail, parent=self
+        )
+        self._toast = Toast(theme, self)
+        self._pause = pause
+        self._marks = FeedMarks(self.feed, services.bus)
+        self._holding = Holding(pause, self.feed, self.list)
+        self.pill = NewestPill(self.list, self.feed, pause, theme)
+        self.request = ShownRequest(self.detail, services.bus, self)
+        self.bulk = BatchJob(self)
+        actions = RequestActions(services, theme, self, self._toast, self.bulk)
+        self.everything = Everything(self.list, self.feed, services, tasks, self.bulk)
+        end_deletes = services.bus.subscribe(DeleteChanged, self._delete_changed)
+        self._restoring = Restoring(self.list, self.feed, self.detail, services.bus)
+        self.commands = self._commands(actions, tasks, theme)
+        self.windows = OwnWindows(services, theme, tasks, self)
+        self.drag_files = DragFiles(services, actions, tasks)
+        self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
+        self.of_endpoint = EndpointCommands(actions, tasks, self.header, self)
+        bar = BulkBar(self.commands.selected, self.commands.list.clear, self.bulk, theme, self)
+        self.foot = Foot(bar, pause, theme, self)
+        self._selecting = Selecting(self.foot, self.list, self.feed, self.bulk, self.everything)
+        self.footer = self.foot.text
+        self.list.selection.open_id = partial(getattr, self.detail, "wanted")
+        self._build_layout()
+        self._connect()
+        self.first = FirstRequest(self, self.feed, self.list, self.detail)
+        self._ends: list[Callable[[], None]] = [
+            services.bus.subscribe(EndpointSaved, self._endpoint_saved),
+            services.bus.subscribe(EndpointRemoved, self._endpoint_removed),
+            services.bus.subscribe(SettingsChanged, self._settings_changed),
+            end_deletes,
+        ]
+
+    @property
+    def endpoint_id(self) -> int | None:
+        """Whose requests are shown; None for all."""
+        return self.feed.endpoint_id
+
+    def stop(self) -> None:
+        """Hear no more of the bus."""
+        self.feed.stop()
+        self.everything.stop()
+        self._restoring.stop()
+        self._marks.stop()
+        self.request.stop()
+        self.activity.stop()
+        self.detail.stop()
+        self.windows.close_all()
+        self.drag_files.remove()
+        for end in self._ends:
+            end()
+
+    def show_endpoint(self, endpoint_id: int | None) -> None:
+        """List an endpoint's requests, or those of all (None), the newest on top."""
+        self._endpoint = self._services.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
+        self.detail.clear()
+        self.of_endpoint.endpoint = self._endpoint
+        self.filter.show_endpoint(endpoint_id)
+        self.activity.show_endpoint(endpoint_id)
+        self._show_head()
+        self._count()
+
+    def open_request(self, capture_id: str) -> None:
+        """Show a request in the detail, and in the list if it is loaded."""
+        if not self.list.select(capture_id):
+            self.list.keep_one(None)
+            self.detail.show_request(capture_id)
+
+    def go_to(self, capture: Capture) -> None:
+        """Show a request in the list, however far down it is; as any row that is chosen it is shown in the detail.
+
+        A filter or a chosen time that leaves it out is given up.
+        """
+        self.filter.make_room(capture)
+        if self.feed.pager.within is not None and not self.feed.pager.within.holds(capture.received_at):
+            self.activity.clear()
+        self.list.go_to(capture)
+
+    @Slot()
+    def take_focus(self) -> None:
+        """Put the keyboard into the list, or into what is shown in its place: a hidden list would take it from wherever
+        it is by the time the list is shown.
+        """
+        seen = self._stack.currentWidget() or self.list
+        inside = (one for one in seen.findChildren(QWidget) if one.focusPolicy() & _TAB and one.isVisibleTo(seen))
+        (self.list if seen is self.list else next(inside, seen)).setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc gives up a selection of many, leads back from the detail as Enter led there, stops a long search; then it
+        leads from the filter, then from the time."""
+        if event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
+        elif self.list.selected_count() > 1 or self.everything.chosen is not None:
+            self.commands.clear_selection()
+        elif self.detail.isAncestorOf(self.focusWidget()):
+            self.take_focus()
+        elif self.filter.outcome.stop():
+            pass
+        elif self.filter.bar.line.text():
+            self.filter.bar.clear()
+        elif self.activity.times is not None:
+            self.activity.clear()
+        else:
+            super().keyPressEvent(event)
+
+    def _build_layout(self) -> None:
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.list)
+        self._stack.addWidget(self.none_then)
+        self._stack.addWidget(self.filter.nothing)
+        left = QWidget(self)
+        left.setMinimumWidth(320)
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(self.activity)
+        column.addWidget(self.filter.bar)
+        column.addWidget(self._stack, 1)
+        column.addWidget(self.foot)
+        self.splitter.addWidget(left)
+        self.splitter.addWidget(self.detail)
+        self.splitter.setStretchFactor(0, 2)
+        self.splitter.setStretchFactor(1, 3)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.setHandleWidth(1)
+        self.splitter.setSizes([440, 600])
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self.splitter)
+
+    def _commands(self, actions: RequestActions, tasks: Tasks, theme: Theme) -> PageCommands:
+        return PageCommands(
+            actions,
+            tasks,
+            theme,
+            self._pause,
+            self.everything,
+            rows=self.list,
+            detail=self.detail,
+            request=self.request,
+            page=self,
+        )
+
+    def _connect(self) -> None:
+        self.filter.changed.connect(self._count)
+        self.filter.bar.left.connect(self.take_focus)
+        for name in ("edit_requested", "test_requested", "switch_requested", "delete_requested"):
+            getattr(self.of_endpoint, name).connect(getattr(self, name))
+        self.list.chosen.connect(self._chosen)
+        self.detail.closed.connect(self._leave_detail)
+        self.empty.test_asked.connect(self.of_endpoint.send_test)
+        self.activity.chosen.connect(self._narrow)
+        self.none_then.action.connect(self.activity.clear)
+        self.feed.loaded.connect(self._count)
+        self.feed.counts_changed.connect(self._count)
+        for commands in (self.commands.selected, self.commands.shown):
+            commands.own_window_asked.connect(self.windows.open)
+        self._pause.changed.connect(self._count)
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
+        find.setContext(Qt.ShortcutContext.WindowShortcut)
+        find.activated.connect(self.detail.open_find)
+
+    @Slot(object)
+    def _chosen(self, summary: Summary | None) -> None:
+        if summary is not None:
+            self.detail.show_request(summary.id)
+
+    def _delete_changed(self, event: DeleteChanged) -> None:
+        if event.hides is not None:
+            self._make_way(event.hides)
+        elif event.state == "undone":
+            self.first.waiting = False  # what comes back into an empty list did not just arrive
+
+    def _make_way(self, hides: Callable[[int, str], bool]) -> None:
+        """The user deletes requests: the next one is selected, and the detail of one that goes is emptied. What is open
+        and stays is selected again.
+        """
+
+        def deletes(one: Summary) -> bool:
+            return hides(one.endpoint_id, one.id)
+
+        shown = self.request.summary
+        stays = shown is not None and not deletes(shown) and not self.request.deleted
+        self.list.selection.pass_by(deletes)
+        if shown is None:
+            return
+        if stays and all(one.id != shown.id for one in self.list.selected()):
+            self.list.keep_one(shown)
+        elif deletes(shown):
+            self.detail.clear()
+            if self.list.selected_count() == 1:
+                self.detail.placeholder.not_open()
+
+    @Slot()
+    def _leave_detail(self) -> None:
+        """An empty detail has no use for keys: they go to the list."""
+        if self.detail.isAncestorOf(self.window().focusWidget()):
+            self.take_focus()
+
+    @Slot(object)
+    def _narrow(self, times: tuple[int, int] | None) -> None:
+        self.feed.narrow(Within(start=times[0], end=times[1]) if times else None)
+
+    @Slot()
+    def _count(self) -> None:
+        """Footer, and list or empty state: which of them is seen follows from what is stored."""
+        endpoints = self._services.endpoints.all() if self.endpoint_id is None else ()
+        ids = [self.endpoint_id] if self.endpoint_id is not None else [endpoint.id for endpoint in endpoints]
+        total = sum(self._services.captures.counts(number).total for number in ids)
+        unread = sum(self._services.captures.counts(number).unread for number in ids)
+        what = listed(self.feed, self.activity, total) or count_of(total, "request")
+        note = f" · {unread:,} unread" if unread and self.feed.pager.within is None else ""
+        state = "keeps capturing" if self._pause.on else "newest on top"
+        self.footer.setText(f"{what}{note} · {state}" if total else "No requests yet")
+        self._stack.setCurrentWidget(self._what_to_see(total))
+        self.first.waiting |= self._stack.currentWidget() is self.empty
+        self.filter.count(total, self.footer, self._stack)
+        self.commands.look()
+
+    def _what_to_see(self, total: int) -> QWidget:
+        if self.feed.model.rowCount():
+            return self.list
+        if not total:
+            return self.empty
+        # What could not be read has no end yet, so nobody knows whether there are any.
+        narrowed = self.feed.pager.within is not None and not self.feed.pager.jumping and self.feed.model.at_tail
+        return self.none_then if narrowed and not self.filter.active else self.list
+
+    def _show_head(self) -> None:
+        endpoint = self._endpoint
+        url = self._services.capture_url(endpoint) if endpoint else None
+        self.header.show_endpoint(endpoint, url or "")
+        self.empty.show_endpoint(url, endpoint is None or endpoint.active)
+        names = {one.id: escape(one.name) for one in self._services.endpoints.all()}
+        self.list.request_delegate.names = names if self.endpoint_id is None else None
+        self.list.viewport().update()
+
+    def _endpoint_saved(self, event: EndpointSaved) -> None:
+        if event.endpoint.id == self.endpoint_id:
+            self._endpoint = self.of_endpoint.endpoint = event.endpoint
+        if self.endpoint_id in (None, event.endpoint.id):
+            self._show_head()
+
+    def _endpoint_removed(self, event: EndpointRemoved) -> None:
+        self._count()
+
+    def _settings_changed(self, event: SettingsChanged) -> None:
+        self._show_head()

@@ -1,0 +1,1 @@
+"""Selected requests, and actions on many."""

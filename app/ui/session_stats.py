@@ -1,0 +1,99 @@
+"""The ledger's five counts since the window opened; each endpoint's last hour and last outcome, also from before."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Sequence
+
+from app.core.activity.bar import Bar
+from app.core.clock import now_us
+from app.core.ids import uuid7_ms
+from app.core.model import Delivery, MirrorState, Summary
+
+BUCKETS = 30
+BUCKET_US = 120 * 1_000_000
+"""Two minutes: thirty of them are the last hour."""
+
+
+class SessionStats:
+    """Counts from events. Received is what was stored and what was refused."""
+
+    def __init__(self) -> None:
+        self.stored = 0
+        self.mirrored = 0
+        self.failed = 0
+        self.refused = 0
+        self._activity: defaultdict[int, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=BUCKETS))
+        self._outcomes: dict[int, MirrorState] = {}
+
+    @property
+    def received(self) -> int:
+        """All requests that reached the capture port."""
+        return self.stored + self.refused
+
+    def captured(self, summaries: Sequence[Summary]) -> None:
+        """Count requests that were stored."""
+        self.stored += len(summaries)
+        for summary in summaries:
+            bucket = summary.received_at // BUCKET_US
+            activity = self._activity[summary.endpoint_id]
+            if activity and activity[-1][0] >= bucket:
+                activity[-1] = (activity[-1][0], activity[-1][1] + 1)
+            else:
+                activity.append((bucket, 1))
+
+    def mirrored_one(self, state: MirrorState, delivery: Delivery) -> None:
+        """Count a delivery's outcome."""
+        if state is MirrorState.DELIVERED:
+            self.mirrored += 1
+        elif state is MirrorState.FAILED:
+            self.failed += 1
+        self._outcomes[delivery.endpoint_id] = state
+
+    @staticmethod
+    def edges(before_us: int) -> list[int]:
+        """The last hour's times, one more than buckets, up to but not including `before_us`."""
+        last = before_us // BUCKET_US
+        return [*((last - BUCKETS + 1 + n) * BUCKET_US for n in range(BUCKETS)), before_us]
+
+    def begin(self, endpoint_id: int, bars: Sequence[Bar], edges: Sequence[int]) -> None:
+        """Take in what was stored between the `edges`, before this object counted."""
+        activity = dict(self._activity[endpoint_id])
+        for bar, start in zip(bars, edges, strict=False):
+            if bar.total:
+                bucket = start // BUCKET_US
+                activity[bucket] = activity.get(bucket, 0) + bar.total
+        self._activity[endpoint_id] = deque(sorted(activity.items()), maxlen=BUCKETS)
+
+    def begin_outcome(self, endpoint_id: int, state: MirrorState) -> None:
+        """Take in how the latest delivery ended, unless another has ended since."""
+        self._outcomes.setdefault(endpoint_id, state)
+
+    def last_outcome(self, endpoint_id: int) -> MirrorState:
+        """How the endpoint's latest delivery ended; NONE while none has."""
+        return self._outcomes.get(endpoint_id, MirrorState.NONE)
+
+    def activity(self, endpoint_id: int, at_us: int | None = None) -> list[int]:
+        """Requests per bucket over the last hour, oldest first; always `BUCKETS` numbers."""
+        last = (now_us() if at_us is None else at_us) // BUCKET_US
+        counts = [0] * BUCKETS
+        for bucket, number in self._activity.get(endpoint_id, ()):
+            place = BUCKETS - 1 - (last - bucket)
+            if 0 <= place < BUCKETS:
+                counts[place] = number
+        return counts
+
+    def removed(self, endpoint_id: int, ids: Iterable[str]) -> None:
+        """These requests of the endpoint are gone; their ids tell when they had come."""
+        gone = Counter(uuid7_ms(one) * 1_000 // BUCKET_US for one in ids)
+        kept = ((bucket, number - gone[bucket]) for bucket, number in self._activity.get(endpoint_id, ()))
+        self._activity[endpoint_id] = deque(((bucket, left) for bucket, left in kept if left > 0), maxlen=BUCKETS)
+
+    def clear(self, endpoint_id: int) -> None:
+        """The endpoint's requests are gone."""
+        self._activity.pop(endpoint_id, None)
+
+    def forget(self, endpoint_id: int) -> None:
+        """The endpoint is gone."""
+        self.clear(endpoint_id)
+        self._outcomes.pop(endpoint_id, None)

@@ -1,0 +1,247 @@
+"""The sidebar's endpoints: a single tab stop, filtered if there are many, reordered by dragging or keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAccessible, QShowEvent
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+
+from app.core.model import Endpoint
+from app.ui.shell.drop_line import DropLine
+from app.ui.shell.endpoint_row import EndpointRow
+from app.ui.shell.sidebar_rows import SidebarRow
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import label
+
+NOBODY = "None yet."
+_EDGE = 28
+"""Pixels at the top and bottom in which dragging scrolls the list."""
+_SCROLL_MS, _SCROLL_STEP = 16, 8
+
+
+class EndpointHolder(QWidget):
+    """What holds the rows."""
+
+    accessible_role = QAccessible.Role.List
+
+
+class EndpointList(QScrollArea):
+    """`made` carries each new row, for connecting it. `move_wanted` carries an endpoint's id and its position from 1,
+    `step_wanted` the id and -1 for up or 1 for down.
+    """
+
+    made = Signal(object)
+    move_wanted = Signal(object, int)
+    step_wanted = Signal(object, int)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.rows: dict[int, EndpointRow] = {}
+        """By endpoint, in their order."""
+        self._words: tuple[str, ...] = ()
+        self._revealed: SidebarRow | None = None
+        self._dragged: EndpointRow | None = None
+        self._pointer = QPoint()
+        self._holder = EndpointHolder(self)
+        self._holder.setProperty("ground", True)
+        self._holder.setAccessibleName("Endpoints")
+        self._list = QVBoxLayout(self._holder)
+        self._list.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
+        self._list.setSpacing(2)
+        self.none = label(NOBODY, "faint", self._holder, wrap=True)
+        self.none.setContentsMargins(10, 4, 10, 0)
+        self._list.addWidget(self.none)
+        self._list.addStretch(1)
+        self._line = DropLine(theme, self._holder)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidget(self._holder)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.timeout.connect(self._reveal)
+        self._scrolling = QTimer(self)
+        self._scrolling.setInterval(_SCROLL_MS)
+        self._scrolling.timeout.connect(self._scroll_dragged)
+
+    def show_endpoints(self, endpoints: Sequence[Endpoint]) -> bool:
+        """Show these, in this order. Returns whether rows were added or moved."""
+        self._remove({endpoint.id for endpoint in endpoints})
+        before = list(self.rows)
+        rows = {}
+        for place, endpoint in enumerate(endpoints):
+            row = self.rows.get(endpoint.id) or self._new_row(endpoint)
+            if self._list.indexOf(row) != place:
+                self._list.insertWidget(place, row)
+            row.show_endpoint(endpoint)
+            rows[endpoint.id] = row
+        self.rows = rows
+        self._narrow()
+        moved = list(rows) != before
+        focused = next((row for row in rows.values() if row.holds_focus()), None)
+        if moved and focused is not None:
+            self.reveal(focused)
+        self._offer_stop(focused)
+        return moved
+
+    def visible_rows(self) -> list[EndpointRow]:
+        """The rows that match the filter."""
+        return [row for row in self.rows.values() if not row.isHidden()]
+
+    def filter(self, text: str) -> None:
+        """Show only those with all these words in their name or slug."""
+        self._words = tuple(text.casefold().split())
+        self._narrow()
+        self._offer_stop(None)
+
+    def reveal(self, row: SidebarRow) -> None:
+        """Scroll to a row, even if it is not laid out yet."""
+        self._revealed = row
+        self._later.start()
+        self._reveal()
+
+    def offer_stop(self, row: SidebarRow) -> None:
+        """Make this row the only tab stop of the list."""
+        if isinstance(row, EndpointRow) and row.isHidden():
+            return
+        for one in self.rows.values():
+            one.set_tab_stop(one is row)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Scroll to the selected row."""
+        super().showEvent(event)
+        self._later.start()
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    def _new_row(self, endpoint: Endpoint) -> EndpointRow:
+        row = EndpointRow(endpoint, self._theme, self._holder)
+        row.set_tab_stop(False)
+        row.focused.connect(self.offer_stop)
+        row.dragged.connect(self._drag)
+        row.dropped.connect(self._drop)
+        row.drag_ended.connect(self._end_drag)
+        row.shifted.connect(self._shift)
+        self.made.emit(row)
+        return row
+
+    def _remove(self, wanted: set[int]) -> None:
+        """Remove rows. The focus moves from one to the row below; Qt would move it to the next switch."""
+        gone = [row for number, row in self.rows.items() if number not in wanted]
+        order = list(self.rows.values())
+        for row in gone:
+            if row.holds_focus():
+                rest = [one for one in order[order.index(row) :] + order[order.index(row) :: -1] if one not in gone]
+                heir = next((one for one in rest if not one.isHidden()), None)
+                if heir is not None:
+                    heir.setFocus(Qt.FocusReason.TabFocusReason)
+            if row is self._dragged:
+                self._end_drag()
+            if row is self._revealed:
+                self._revealed = None
+            del self.rows[row.endpoint.id]
+            row.hide()
+            row.deleteLater()
+
+    def _narrow(self) -> None:
+        for row in self.rows.values():
+            text = f"{row.endpoint.name}\n{row.endpoint.slug}".casefold()
+            row.setVisible(all(word in text for word in self._words))
+        found = bool(self.visible_rows())
+        self.none.setText("No matches" if self.rows else NOBODY)
+        self.none.setVisible(not found)
+
+    def _offer_stop(self, focused: EndpointRow | None) -> None:
+        """The tab stop is the previous one, else the selected row, else the first."""
+        shown = self.visible_rows()
+        tests: tuple[Callable[[EndpointRow], bool], ...] = (
+            lambda row: row is focused,
+            EndpointRow.is_tab_stop,
+            EndpointRow.isChecked,
+            lambda row: True,
+        )
+        for test in tests:
+            stop = next(filter(test, shown), None)
+            if stop is not None:
+                self.offer_stop(stop)
+                return
+
+    @Slot()
+    def _reveal(self) -> None:
+        row = self._revealed or next((row for row in self.rows.values() if row.isChecked()), None)
+        if row is not None and not row.isHidden():
+            self.ensureWidgetVisible(row, 0, 2)
+        if not self._later.isActive():
+            self._revealed = None
+
+    # -- order ----------------------------------------------------------------------------------------------------
+
+    @Slot(object, int)
+    def _shift(self, row: EndpointRow, by: int) -> None:
+        if not self._words:
+            self.step_wanted.emit(row.endpoint.id, by)
+            return
+        place = self._place_beside(row, by)
+        if place is not None:
+            self.move_wanted.emit(row.endpoint.id, place)
+
+    def _place_beside(self, row: EndpointRow, by: int) -> int | None:
+        """The position, from 1, of the next row that matches the filter; None at the end."""
+        shown, ids = self.visible_rows(), list(self.rows)
+        place = shown.index(row) + by if row in shown else -1
+        return ids.index(shown[place].endpoint.id) + 1 if 0 <= place < len(shown) else None
+
+    @Slot(object, object)
+    def _drag(self, row: EndpointRow, pointer: QPoint) -> None:
+        self._dragged, self._pointer = row, pointer
+        self._show_target()
+        self._scrolling.start()
+
+    @Slot()
+    def _drop(self) -> None:
+        target, row = self._target(), self._dragged
+        self._end_drag()
+        if target is not None and row is not None:
+            self.move_wanted.emit(row.endpoint.id, target[0])
+
+    @Slot()
+    def _end_drag(self) -> None:
+        self._dragged = None
+        self._scrolling.stop()
+        self._line.hide()
+
+    @Slot()
+    def _scroll_dragged(self) -> None:
+        y = self.viewport().mapFromGlobal(self._pointer).y()
+        by = -_SCROLL_STEP if y < _EDGE else _SCROLL_STEP if y > self.viewport().height() - _EDGE else 0
+        if by:
+            self.verticalScrollBar().setValue(self.verticalScrollBar().value() + by)
+            self._show_target()
+
+    def _show_target(self) -> None:
+        target = self._target()
+        if target is None:
+            self._line.hide()
+        else:
+            self._line.show_at(target[1])
+
+    def _target(self) -> tuple[int, int] | None:
+        """Where the row would be dropped: its position from 1, and the y of the line; None if it would not move."""
+        row, shown = self._dragged, self.visible_rows()
+        if row is None or row not in shown:
+            return None
+        y = self._holder.mapFromGlobal(self._pointer).y()
+        after = sum(one.geometry().center().y() < y for one in shown)
+        at = shown.index(row)
+        if after in (at, at + 1):
+            return None
+        others = [number for number in self.rows if number != row.endpoint.id]
+        if after < len(shown):
+            place, height = others.index(shown[after].endpoint.id) + 1, shown[after].geometry().top() - 1
+        else:
+            place, height = others.index(shown[-1].endpoint.id) + 2, shown[-1].geometry().bottom() + 2
+        return place, height

@@ -1,0 +1,321 @@
+"""The window: puts sidebar, pages and message bar together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QCloseEvent, QShowEvent
+from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.model import Endpoint
+from app.core.repositories import Services
+from app.ui.about.opener import AboutOpener
+from app.ui.commands.registry import CommandGroup
+from app.ui.dashboard.page import DashboardPage
+from app.ui.desktop.desktop_integration import Desktop
+from app.ui.desktop.notifier import system_service
+from app.ui.desktop.tray import SystemTray, Tray
+from app.ui.pause import Pause
+from app.ui.qt_events import QtEvents
+from app.ui.refused.page import RefusedPage
+from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.settings.dialog import SettingsDialog
+from app.ui.shell.endpoint_actions import EndpointActions
+from app.ui.shell.retention_notice import RetentionNotice
+from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, LEAST_WIDTH, REFUSED, Sidebar
+from app.ui.shell.window_commands import FrameCommands
+from app.ui.shell.window_state import Remembered
+from app.ui.tasks import Tasks
+from app.ui.theme.icons import app_icon
+from app.ui.theme.metrics import SIDEBAR_WIDTH
+from app.ui.theme.theme import Theme
+from app.ui.undo.pending_delete import DeleteChanged, PendingDelete
+from app.ui.undo.undo_bar import UndoBar
+from app.ui.widgets.error_bar import ErrorBar
+from app.ui.widgets.fit_screen import fit
+from app.ui.widgets.scrolling import Scrolling
+from app.ui.widgets.tab_order import order_tabs
+from app.ui.widgets.toast import Toast
+from app.ui.widgets.unsaved import may_leave
+
+MINIMUM = (860, 400)
+"""Smaller than any screen leaves of itself; pages that need more scroll."""
+LEAST_PAGE = QSize(639, 240)
+WHOLE_PAGE = 722
+"""Pixels in which a list and a detail stand side by side."""
+ENDPOINT = "endpoint"
+"""What the page of one endpoint is remembered as."""
+
+
+class MainWindow(QMainWindow):
+    """`on_close` is called once the user quits, mostly by closing the window; it must end the program."""
+
+    def __init__(
+        self, services: Services, theme: Theme, tasks: Tasks, on_close: Callable[[], None], *, tray: Tray | None = None
+    ) -> None:
+        super().__init__()
+        self.pending = PendingDelete(services, tasks, self)
+        services = self.services = self.pending.services
+        self._services, self._theme, self._tasks, self._on_close = services, theme, tasks, on_close
+        theme.body_text.keep_in(services.data_folder)
+        self._shown_endpoint: int | None = None
+        self._left_endpoint: int | None = None
+        """The endpoint whose page was left because it was deleted; the dashboard is shown since."""
+        self._settings: SettingsDialog | None = None
+        self.setWindowIcon(app_icon())
+        self.setMinimumSize(*MINIMUM)
+        self.news = QtEvents(services.bus, tasks.messages, self)
+        self._retention_notice = RetentionNotice(services, tasks, self)
+        for endpoint, use in services.limits.reached():
+            self.news.tell_limit(endpoint, use)
+        self.pause = Pause(self)
+        endpoints = [endpoint.id for endpoint in services.endpoints.all()]
+        tasks.start(self.news.recall(services.activity, endpoints), "dashboard: the last hour")
+        self.actions_on_endpoints = EndpointActions(services, theme, tasks, self)
+        self.about = AboutOpener(services, theme, tasks, self)
+        self.sidebar = Sidebar(services, theme, self.news, self.actions_on_endpoints, self)
+        self.dashboard = DashboardPage(
+            services, theme, tasks, self.news, actions=self.actions_on_endpoints, parent=self
+        )
+        self.requests = EndpointPage(services, theme, tasks, self.pause, self)
+        self.refused = RefusedPage(services, theme, tasks, self.news, self)
+        self.error_bar = ErrorBar(tasks.messages, theme, self)
+        self.undo_bar = UndoBar(self.pending, theme, self)
+        self.desktop = self._make_desktop(tray or SystemTray(self))
+        self.pages = QStackedWidget(self)
+        self._lay_out()
+        self.toast = Toast(theme, self.pages)
+        self.commands = FrameCommands(
+            services,
+            theme,
+            tasks,
+            actions=self.actions_on_endpoints,
+            page=self.requests,
+            about=self.about,
+            window=self,
+        )
+        self.commands.book.add(CommandGroup.LIST, self.undo_bar.action)
+        self._connect()
+        order_tabs(self._frame)
+        self._remembered = Remembered(services.data_folder)
+        self._remembered.restore(self)
+        self._show_last_page()
+
+    @Slot(str)
+    def show_page(self, name: str) -> None:
+        """Show DASHBOARD, ALL_REQUESTS or REFUSED."""
+        self._shown_endpoint = self._left_endpoint = None
+        self.commands.show(name)
+        pages: dict[str, QWidget] = {DASHBOARD: self.dashboard, ALL_REQUESTS: self.requests, REFUSED: self.refused}
+        if name == ALL_REQUESTS:
+            self.requests.show_endpoint(None)
+        self.pages.setCurrentWidget(pages[name])
+        self.sidebar.select_page(name)
+
+    @Slot(str)
+    def enter_page(self, name: str) -> None:
+        """Show a page; where it is a list of requests, with the keyboard in it."""
+        self.show_page(name)
+        if name == ALL_REQUESTS:
+            self.requests.take_focus()
+
+    @Slot(object)
+    def show_endpoint(self, endpoint_id: int) -> None:
+        """Show an endpoint's requests."""
+        if self._services.endpoints.by_id(endpoint_id) is None:
+            return
+        self._shown_endpoint, self._left_endpoint = endpoint_id, None
+        self.commands.show(None, endpoint_id)
+        self.requests.show_endpoint(endpoint_id)
+        self.pages.setCurrentWidget(self.requests)
+        self.sidebar.select_endpoint(endpoint_id)
+
+    @Slot(object)
+    def enter_endpoint(self, endpoint_id: int) -> None:
+        """Show an endpoint's requests, with the keyboard in their list."""
+        self.show_endpoint(endpoint_id)
+        self.requests.take_focus()
+
+    @Slot()
+    def open_settings(self) -> None:
+        """Open the settings, once."""
+        if self._settings is None:
+            self._settings = SettingsDialog(self._services, self._theme, self._tasks, self, self.desktop)
+            self._settings.finished.connect(self._settings_closed)
+            self._settings.open()
+
+    @Slot()
+    def bring_to_front(self) -> None:
+        """Show the window above all others, wherever it was."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def stop(self) -> None:
+        """Remember the window and hear no more of what happens; before it is deleted."""
+        self._remember()
+        self.desktop.stop()
+        self.news.stop()
+        self._end_deletes()
+        self._retention_notice.stop()
+        self.requests.stop()
+
+    @Slot()
+    def quit(self) -> None:
+        """End the program: save the window state and call `on_close`. Asks about unsaved changes."""
+        if may_leave(self, self.quit):
+            self.stop()
+            self._on_close()
+        else:
+            self.bring_to_front()  # it may be asked from the tray
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Lie on the screen, unless it only comes back from being minimized."""
+        if not event.spontaneous():
+            fit(self)
+        super().showEvent(event)
+        self._fit_sidebar()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Quit, or keep running in the tray if the user chose so; never block."""
+        if self.desktop.take_close() or not may_leave(self, self.quit):
+            event.ignore()
+        else:
+            event.accept()
+            self.quit()
+
+    def _show_last_page(self) -> None:
+        """As the window was left; an endpoint that is gone gives way to the dashboard. Nothing is opened by it."""
+        page, slug = self._remembered.page()
+        endpoint = self._services.endpoints.by_slug(slug) if slug else None
+        self.show_page(page if not slug and page in (ALL_REQUESTS, REFUSED) else DASHBOARD)
+        if endpoint is not None:
+            self.show_endpoint(endpoint.id)
+
+    def _remember(self) -> None:
+        shown = self._services.endpoints.by_id(self._shown_endpoint) if self._shown_endpoint is not None else None
+        pages: dict[QWidget, str] = {self.dashboard: DASHBOARD, self.requests: ALL_REQUESTS, self.refused: REFUSED}
+        page = self.pages.currentWidget()
+        name = ENDPOINT if shown else pages[page] if page is not None else DASHBOARD
+        self._remembered.save(self, name, shown.slug if shown else None)
+
+    def _make_desktop(self, tray: Tray) -> Desktop:
+        choices = self.actions_on_endpoints.notify
+        self.requests.header.offer_notifications(choices)
+        return Desktop(
+            self._services,
+            self._tasks,
+            self,
+            news=self.news,
+            pause=self.pause,
+            page=self.requests,
+            choices=choices,
+            tray=tray,
+            service=system_service(self),
+        )
+
+    def _lay_out(self) -> None:
+        for page in (self.dashboard, self.requests, self.refused):
+            self.pages.addWidget(page)
+        right = QWidget(self)
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.error_bar)
+        column.addWidget(Scrolling(self.pages, LEAST_PAGE, right), 1)
+        column.addWidget(self.undo_bar)
+        frame = QSplitter(Qt.Orientation.Horizontal, self)
+        frame.setObjectName("frame")
+        frame.setChildrenCollapsible(False)
+        frame.setHandleWidth(1)
+        frame.addWidget(self.sidebar)
+        frame.addWidget(right)
+        frame.setStretchFactor(1, 1)
+        frame.setSizes([SIDEBAR_WIDTH, 1280 - SIDEBAR_WIDTH])
+        self._frame = frame
+        self.setCentralWidget(frame)
+
+    def _fit_sidebar(self) -> None:
+        """On a small screen the sidebar is as narrow as it may be before a list and its detail scroll sideways."""
+        beside = self.width() - WHOLE_PAGE
+        if self._frame.sizes()[0] > beside:
+            self._frame.setSizes([max(LEAST_WIDTH, beside), max(1, self.width() - beside)])
+
+    def _connect(self) -> None:
+        actions = self.actions_on_endpoints
+        self.sidebar.page_chosen.connect(self.show_page)
+        self.sidebar.page_entered.connect(self.enter_page)
+        self.sidebar.endpoint_chosen.connect(self.show_endpoint)
+        self.sidebar.endpoint_entered.connect(self.enter_endpoint)
+        self.sidebar.settings_wanted.connect(self.open_settings)
+        self.sidebar.about_wanted.connect(self.about.open)
+        self.sidebar.keys_wanted.connect(self.commands.sheet.open)
+        self.sidebar.palette_wanted.connect(self.commands.palette.open)
+        self.commands.page_wanted.connect(self.enter_page)
+        self.commands.endpoint_wanted.connect(self.enter_endpoint)
+        self.commands.settings_wanted.connect(self.open_settings)
+        self.commands.quit_wanted.connect(self.quit)
+        if sys.platform == "darwin":
+            self.menuBar().addMenu("Hookline").addActions(self.commands.in_menu)
+        self.dashboard.opened.connect(self.enter_endpoint)
+        self.refused.open_wanted.connect(self.enter_endpoint)
+        self.refused.create_wanted.connect(actions.create_with_slug)
+        self.refused.said.connect(self._say)
+        self.requests.edit_requested.connect(actions.edit)
+        self.requests.test_requested.connect(actions.send_test)
+        self.requests.switch_requested.connect(actions.set_active)
+        self.requests.delete_requested.connect(actions.delete)
+        actions.made.connect(self._made)
+        actions.open_wanted.connect(self.enter_endpoint)
+        actions.said.connect(self._say)
+        self.desktop.quit_asked.connect(self.quit)
+        self.pending.endpoint_back.connect(self._back)
+        self._end_deletes = self._services.bus.subscribe(DeleteChanged, self._delete_changed)
+        self.news.endpoint_removed.connect(self._removed)
+        self.news.settings_changed.connect(self._follow_theme)
+        self.news.limit_wanted.connect(self._change_limit)
+        self.news.endpoints_changed.connect(self.commands.refresh)
+
+    @Slot(object)
+    def _made(self, endpoint: Endpoint) -> None:
+        self.enter_endpoint(endpoint.id)
+        self._say(f"“{endpoint.name}” is ready to catch requests.")
+
+    @Slot(object)
+    def _change_limit(self, endpoint: Endpoint | None) -> None:
+        if endpoint is None:
+            self.open_settings()
+        else:
+            self.actions_on_endpoints.edit_limit(endpoint)
+
+    @Slot(object)
+    def _removed(self, endpoint: Endpoint) -> None:
+        if endpoint.id == self._shown_endpoint:
+            self.show_page(DASHBOARD)
+            self._left_endpoint = endpoint.id
+
+    @Slot(object)
+    def _back(self, endpoint: Endpoint) -> None:
+        if endpoint.id == self._left_endpoint:
+            self.show_endpoint(endpoint.id)
+
+    def _delete_changed(self, event: DeleteChanged) -> None:
+        if event.state == "undone":
+            self._tasks.start(
+                self.news.recount(self._services.activity, event.endpoint_ids), "dashboard: the last hour"
+            )
+
+    @Slot(str)
+    def _say(self, text: str) -> None:
+        self.toast.say(text)
+
+    @Slot()
+    def _follow_theme(self) -> None:
+        self._theme.set_choice(self._services.settings().theme)
+
+    @Slot()
+    def _settings_closed(self) -> None:
+        self._settings = None

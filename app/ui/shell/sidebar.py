@@ -1,0 +1,272 @@
+"""The sidebar: where the window's pages and endpoints are chosen, and how capturing and the plan stand."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.core.model import Plan
+from app.core.repositories import Services
+from app.core.rules import FREE_ENDPOINTS
+from app.core.text import count_of
+from app.ui.qt_events import QtEvents
+from app.ui.shell.endpoint_actions import EndpointActions
+from app.ui.shell.endpoint_filter import EndpointFilter
+from app.ui.shell.endpoint_list import EndpointList
+from app.ui.shell.endpoint_row import EndpointRow
+from app.ui.shell.sidebar_rows import NavRow, SidebarRow
+from app.ui.shell.status_dot import StatusDot
+from app.ui.theme import metrics
+from app.ui.theme.icons import mark
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.card import line
+from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
+from app.ui.widgets.meter import Meter
+from app.ui.widgets.tab_order import order_tabs
+
+DASHBOARD, ALL_REQUESTS, REFUSED = "dashboard", "all", "refused"
+LEAST_WIDTH = 220
+
+
+class Sidebar(QFrame):
+    """`page_chosen` carries DASHBOARD, ALL_REQUESTS or REFUSED, `endpoint_chosen` an endpoint's id. Who clicks goes on
+    in what is shown then: that is reported by `page_entered` and `endpoint_entered` instead.
+    """
+
+    page_chosen = Signal(str)
+    page_entered = Signal(str)
+    endpoint_chosen = Signal(object)
+    endpoint_entered = Signal(object)
+    settings_wanted = Signal()
+    about_wanted = Signal()
+    keys_wanted = Signal()
+    palette_wanted = Signal()
+
+    def __init__(
+        self, services: Services, theme: Theme, news: QtEvents, actions: EndpointActions, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._services, self._theme, self._actions = services, theme, actions
+        self.setProperty("part", "sidebar")
+        self.setMinimumWidth(LEAST_WIDTH)
+        self.setMaximumWidth(400)
+        self.list = EndpointList(theme, self)
+        self.filter = EndpointFilter(theme, self)
+        self._pages = {
+            DASHBOARD: NavRow("dashboard", "Dashboard", theme, self),
+            ALL_REQUESTS: NavRow("all", "All requests", theme, self),
+            REFUSED: NavRow("refused", "Refused", theme, self),
+        }
+        self._lay_out()
+        for name, row in self._pages.items():
+            row.setObjectName(name)
+            self._adopt(row)
+            row.chosen.connect(self._page_chosen)
+            row.focused.connect(self._offer_stop)
+        self.list.made.connect(self._adopt_endpoint)
+        self.list.move_wanted.connect(actions.order.move_to)
+        self.list.step_wanted.connect(actions.order.move_by)
+        self.filter.changed.connect(self._filter)
+        self.filter.left_down.connect(self._enter_list)
+        self.filter.entered.connect(self._open_first)
+        news.endpoints_changed.connect(self.refresh)
+        news.plan_changed.connect(self._refresh_plan)
+        news.counts_changed.connect(self._refresh_counts)
+        news.refused_changed.connect(self._refresh_counts)
+        news.settings_changed.connect(self._refresh_listening)
+        actions.switch_refused.connect(self.refresh)
+        self.refresh()
+
+    def select_page(self, name: str) -> None:
+        """Mark a page as shown."""
+        self._mark(self._pages[name])
+
+    def select_endpoint(self, endpoint_id: int) -> None:
+        """Mark an endpoint as shown, and bring its row into view; a filter that hides it goes."""
+        row = self.list.rows.get(endpoint_id)
+        if row is None:
+            return
+        if row.isHidden():
+            self.filter.line.clear()
+        self._mark(row)
+        if not any(one.holds_focus() for one in self.list.rows.values()):
+            self.list.offer_stop(row)
+        self.list.reveal(row)
+
+    def row(self, endpoint_id: int) -> EndpointRow:
+        """The row of an endpoint."""
+        return self.list.rows[endpoint_id]
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the endpoints, the plan and the state as they are now."""
+        endpoints = self._services.endpoints.all()
+        if self.list.show_endpoints(endpoints):
+            order_tabs(self)
+        self.filter.offer(len(endpoints))
+        self._refresh_counts()
+        self._refresh_plan()
+        self._refresh_listening()
+
+    def _mark(self, row: SidebarRow) -> None:
+        """Check this row and no other."""
+        for one in (*self._pages.values(), *self.list.rows.values()):
+            one.setChecked(one is row)
+        if isinstance(row, NavRow) and not any(page.hasFocus() for page in self._pages.values()):
+            self._offer_stop(row)
+
+    @Slot(object)
+    def _offer_stop(self, row: SidebarRow) -> None:
+        """Let Tab stop at this page, and at no other."""
+        for page in self._pages.values():
+            page.set_tab_stop(page is row)
+
+    @Slot(object)
+    def _adopt_endpoint(self, row: EndpointRow) -> None:
+        row.chosen.connect(self._endpoint_chosen)
+        row.menu_wanted.connect(self._actions.show_menu)
+        row.edit_wanted.connect(self._actions.edit)
+        row.switched.connect(self._actions.set_active)
+        self._adopt(row)
+
+    def _adopt(self, row: SidebarRow) -> None:
+        row.step.connect(self._step)
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(self._head())
+        pages = QVBoxLayout()
+        pages.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
+        pages.setSpacing(2)
+        for row in self._pages.values():
+            pages.addWidget(row)
+        column.addLayout(pages)
+        column.addLayout(self._endpoints_head())
+        column.addWidget(self.filter)
+        column.addWidget(self.list, 1)
+        column.addWidget(line(self))
+        column.addLayout(self._foot())
+
+    def _head(self) -> QHBoxLayout:
+        badge = QLabel(self)
+        badge.setPixmap(mark(32))
+        self._dot = StatusDot(self._theme, self)
+        self.listening = ElidedLabel("", "small", self)
+        state = QHBoxLayout()
+        state.setSpacing(6)
+        state.addWidget(self._dot)
+        state.addWidget(self.listening, 1)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(label("Hookline", "heading", self))
+        words.addLayout(state)
+        row = QHBoxLayout()
+        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4)
+        row.setSpacing(10)
+        row.addWidget(badge)
+        row.addLayout(words, 1)
+        self.palette_button = IconButton("search", "Find anything (Ctrl+K)", self._theme, self)
+        self.palette_button.clicked.connect(self.palette_wanted)
+        row.addWidget(self.palette_button)
+        return row
+
+    def _endpoints_head(self) -> QHBoxLayout:
+        self.add_button = IconButton("add", "New endpoint (Ctrl+N)", self._theme, self)
+        self.add_button.clicked.connect(self._actions.create)
+        row = QHBoxLayout()
+        row.setContentsMargins(metrics.SPACE_4 + 2, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_1)
+        row.addWidget(label("ENDPOINTS", "section", self), 1)
+        row.addWidget(self.add_button)
+        return row
+
+    def _foot(self) -> QHBoxLayout:
+        self._plan = ElidedLabel("", "small", self)
+        self._meter = Meter("Endpoints", self._theme, self)
+        self.settings_button = IconButton("settings", "Settings (Ctrl+,)", self._theme, self)
+        self.settings_button.clicked.connect(self.settings_wanted)
+        self.about_button = IconButton("info", "About Hookline", self._theme, self)
+        self.about_button.clicked.connect(self.about_wanted)
+        self.keys_button = IconButton("keyboard", "Keyboard shortcuts (F1)", self._theme, self)
+        self.keys_button.clicked.connect(self.keys_wanted)
+        words = QVBoxLayout()
+        words.setSpacing(6)
+        words.addWidget(self._plan)
+        words.addWidget(self._meter)
+        row = QHBoxLayout()
+        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3)
+        row.setSpacing(metrics.SPACE_1)
+        row.addLayout(words, 1)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(0)
+        buttons.addWidget(self.keys_button)
+        buttons.addWidget(self.about_button)
+        buttons.addWidget(self.settings_button)
+        row.addLayout(buttons)
+        return row
+
+    @Slot()
+    def _refresh_counts(self) -> None:
+        for endpoint_id, row in self.list.rows.items():
+            row.set_count(self._services.captures.counts(endpoint_id).unread, "unread requests")
+        self._pages[REFUSED].set_count(len(self._services.refused.newest()), "refused requests")
+
+    @Slot()
+    def _refresh_plan(self) -> None:
+        held = len(self._services.endpoints.all())
+        free = self._services.account.plan is Plan.FREE
+        self._plan.setText(f"{held} of {FREE_ENDPOINTS} · Free" if free else f"{count_of(held, 'endpoint')} · Pro")
+        self._meter.set_use(held, FREE_ENDPOINTS if free else 0)
+        self._meter.setVisible(free)
+        refusal = self._actions.refusal()
+        self.add_button.setEnabled(refusal is None)
+        self.add_button.setToolTip(plain_tooltip(refusal or "New endpoint (Ctrl+N)"))
+
+    @Slot()
+    def _refresh_listening(self) -> None:
+        place = self._services.listening()
+        self._dot.set_on(place is not None)
+        self.listening.setText(place or "Not listening")
+        self.listening.set_meaning(f"Listening on {place}" if place else "Requests cannot be received.")
+
+    @Slot(object)
+    def _page_chosen(self, row: NavRow) -> None:
+        self._mark(row)
+        signal = self.page_entered if row.by_mouse else self.page_chosen
+        signal.emit(row.objectName())
+
+    @Slot(object)
+    def _endpoint_chosen(self, row: EndpointRow) -> None:
+        self._mark(row)
+        signal = self.endpoint_entered if row.by_mouse else self.endpoint_chosen
+        signal.emit(row.endpoint.id)
+
+    @Slot(str)
+    def _filter(self, text: str) -> None:
+        self.list.filter(text)
+
+    @Slot()
+    def _enter_list(self) -> None:
+        """From the filter to the first row it leaves."""
+        for row in self.list.visible_rows()[:1]:
+            self._focus(row)
+
+    @Slot()
+    def _open_first(self) -> None:
+        """Show the first endpoint that the filter leaves."""
+        for row in self.list.visible_rows()[:1]:
+            self.endpoint_entered.emit(row.endpoint.id)
+
+    @Slot(int)
+    def _step(self, by: int) -> None:
+        rows: list[SidebarRow] = [*self._pages.values(), *self.list.visible_rows()]
+        here = self.window().focusWidget()
+        place = next((i for i, row in enumerate(rows) if row is here), 0)
+        self._focus(rows[max(0, min(len(rows) - 1, place + by))])
+
+    def _focus(self, row: SidebarRow) -> None:
+        row.setFocus(Qt.FocusReason.TabFocusReason)
+        if isinstance(row, EndpointRow):
+            self.list.reveal(row)

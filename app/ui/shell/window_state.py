@@ -1,0 +1,56 @@
+"""Where the window was, how it was divided, which page and chart it showed: `window.ini` in the data folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QSettings
+from PySide6.QtWidgets import QMainWindow, QSplitter
+
+from app.core.activity.axis import Span
+from app.ui.requests.activity.strip import ActivityStrip
+from app.ui.widgets.fit_screen import fit
+
+FIRST_SIZE = (1280, 800)
+
+
+class Remembered:
+    """Splitters are known by their object names; those without one are not kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+
+    def restore(self, window: QMainWindow) -> None:
+        """Put the window where it was, as far as the screen has room; the first time in a good size."""
+        geometry = self._file.value("window/geometry", QByteArray(), type=QByteArray)
+        if not (isinstance(geometry, QByteArray) and not geometry.isEmpty() and window.restoreGeometry(geometry)):
+            window.resize(*FIRST_SIZE)
+        fit(window)
+        for splitter in _named(window):
+            state = self._file.value(f"splitter/{splitter.objectName()}", QByteArray(), type=QByteArray)
+            if isinstance(state, QByteArray) and not state.isEmpty():
+                splitter.restoreState(state)
+        for strip in window.findChildren(ActivityStrip):
+            strip.set_open(bool(self._file.value("activity/open", True, type=bool)))
+            span = str(self._file.value("activity/span", Span.HOUR.value, type=str))
+            strip.set_span(Span(span) if span in set(Span) else Span.HOUR)
+
+    def page(self) -> tuple[str, str | None]:
+        """The page that was shown last, and the slug of the endpoint where it was one's; ("", None) the first time."""
+        name, _, slug = str(self._file.value("window/page", "", type=str)).partition("/")
+        return name, slug or None
+
+    def save(self, window: QMainWindow, page: str, slug: str | None) -> None:
+        """Remember the window as it is, and the page that it shows."""
+        self._file.setValue("window/page", f"{page}/{slug}" if slug else page)
+        self._file.setValue("window/geometry", window.saveGeometry())
+        for splitter in _named(window):
+            self._file.setValue(f"splitter/{splitter.objectName()}", splitter.saveState())
+        for strip in window.findChildren(ActivityStrip):
+            self._file.setValue("activity/open", strip.open)
+            self._file.setValue("activity/span", strip.source.span.value)
+        self._file.sync()
+
+
+def _named(window: QMainWindow) -> list[QSplitter]:
+    return [splitter for splitter in window.findChildren(QSplitter) if splitter.objectName()]

@@ -1,0 +1,217 @@
+"""Pending deletions: of requests by id, of all requests of an endpoint, or of an endpoint with its requests."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection
+from itertools import count
+
+from msgspec.structs import replace
+
+from app.core.deletion import Clearing
+from app.core.errors import HooklineError, NotFoundError
+from app.core.events import RequestsRemoved
+from app.core.model import Endpoint, Summary
+from app.core.repositories import Services
+from app.core.text import count_of
+
+_numbers = count(1)
+
+
+class WaitingDelete:
+    """`left_ms` is the time left, None until everything is hidden. `text` tells the user what is deleted."""
+
+    span: Clearing | None = None
+    """The range it hides, if it does not list ids."""
+
+    def __init__(self) -> None:
+        self.number = next(_numbers)
+        self.left_ms: float | None = None
+        self.finishing = False
+        """Whether the store is deleting it or it was undone: too late to undo."""
+        self.undone = False
+        self.left_some = False
+        """Whether requests that it hid are still stored after all."""
+
+    @property
+    def text(self) -> str:
+        """What is deleted, as a sentence."""
+        raise NotImplementedError
+
+    @property
+    def endpoint_ids(self) -> frozenset[int]:
+        """The endpoints affected."""
+        raise NotImplementedError
+
+    def hides(self, endpoint_id: int, capture_id: str) -> bool:
+        """Whether it hides this request. Called on any thread."""
+        raise NotImplementedError
+
+    async def finish(self, services: Services) -> None:
+        """On a HooklineError from the store, what is not deleted yet stays as it was."""
+        raise NotImplementedError
+
+    def hides_endpoint(self, endpoint_id: int) -> bool:
+        """Whether it hides this endpoint."""
+        return False
+
+    def hidden(self, endpoint_id: int) -> tuple[int, int]:
+        """How many stored requests of the endpoint it hides, and how many of those are unread."""
+        return 0, 0
+
+    def came(self, summary: Summary) -> None:
+        """A request that it hides was stored only now: it was being received when the deletion began."""
+
+    def removed(self, event: RequestsRemoved) -> None:
+        """Requests were deleted from the store, by this deletion or otherwise."""
+
+    def ends_with(self, event: RequestsRemoved) -> bool:
+        """Whether this event of the store completes it."""
+        return False
+
+    async def give_up(self, services: Services) -> None:
+        """Undo it."""
+
+
+class WaitingRequests(WaitingDelete):
+    """Requests by id: hidden at once, then counted as they are found in the store."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ids: set[str] = set()
+        self._counts: dict[int, tuple[int, int]] = {}
+        self._ordered: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """`Request deleted.`, `12 requests deleted.`"""
+        many = len(self._ordered)
+        return "Request deleted." if many == 1 else f"{count_of(many, 'request')} deleted."
+
+    @property
+    def endpoint_ids(self) -> frozenset[int]:
+        return frozenset(self._counts)
+
+    def hide(self, ids: Collection[str]) -> None:
+        """Whether they are stored or not."""
+        self._ids.update(ids)
+
+    def add(self, endpoint_id: int, ids: Collection[str], unread: int) -> None:
+        """These are stored; `unread` of them are unread."""
+        self._ordered += ids
+        total, before = self._counts.get(endpoint_id, (0, 0))
+        self._counts[endpoint_id] = (total + len(ids), before + unread)
+
+    def hides(self, endpoint_id: int, capture_id: str) -> bool:
+        return capture_id in self._ids
+
+    def hidden(self, endpoint_id: int) -> tuple[int, int]:
+        """Those that are not deleted yet."""
+        return self._counts.get(endpoint_id, (0, 0))
+
+    def removed(self, event: RequestsRemoved) -> None:
+        """Stop counting what is gone."""
+        total, unread = self._counts.get(event.endpoint_id, (0, 0))
+        if event.ids is None:
+            self._counts.update({event.endpoint_id: (0, 0)} if total else {})
+        elif total and (gone := sum(name in self._ids for name in event.ids)):
+            less = event.unread if gone == len(event.ids) else min(gone, event.unread)
+            self._counts[event.endpoint_id] = (max(0, total - gone), max(0, unread - less))
+
+    async def finish(self, services: Services) -> None:
+        await services.captures.delete(self._ordered)
+
+
+class WaitingClearing(WaitingDelete):
+    """All requests that an endpoint had when the deletion began, except those kept."""
+
+    def __init__(self, clearing: Clearing, kept: int) -> None:
+        super().__init__()
+        self.span = self.clearing = clearing
+        self._kept = kept
+        self._lost = 0
+
+    @property
+    def text(self) -> str:
+        """`1,204 requests deleted.`, and how many are kept."""
+        kept = f" {self._kept:,} kept." if self._kept else ""
+        return f"{count_of(self.clearing.total, 'request')} deleted.{kept}"
+
+    @property
+    def endpoint_ids(self) -> frozenset[int]:
+        return frozenset((self.clearing.endpoint_id,))
+
+    def hides(self, endpoint_id: int, capture_id: str) -> bool:
+        return self.clearing.has(endpoint_id, capture_id)
+
+    def hidden(self, endpoint_id: int) -> tuple[int, int]:
+        one = self.clearing
+        if endpoint_id != one.endpoint_id:
+            return 0, 0
+        return max(0, one.total - one.deleted - self._lost), max(0, one.unread - one.deleted_unread)
+
+    def came(self, summary: Summary) -> None:
+        self.clearing.total += 1
+        self.clearing.unread += not summary.read
+
+    def removed(self, event: RequestsRemoved) -> None:
+        """Stop counting what others deleted."""
+        if event.endpoint_id == self.clearing.endpoint_id and event.ids is not None:
+            self._lost += sum(self.clearing.has(event.endpoint_id, name) for name in event.ids)
+
+    def ends_with(self, event: RequestsRemoved) -> bool:
+        """Events have no number of the deletion: compare how far it went."""
+        return (event.endpoint_id, event.upto) == (self.clearing.endpoint_id, self.clearing.upto)
+
+    async def finish(self, services: Services) -> None:
+        await services.captures.clearings.finish(self.clearing)
+        self.left_some = self.clearing.marked_late
+
+    async def give_up(self, services: Services) -> None:
+        services.captures.clearings.give_up(self.clearing)
+
+
+class WaitingEndpoint(WaitingDelete):
+    """An endpoint with all its requests. It is switched off meanwhile, so that no request is accepted only to be
+    deleted. If Hookline is killed now, it starts with the endpoint switched off and complete.
+    """
+
+    def __init__(self, endpoint: Endpoint, requests: int) -> None:
+        super().__init__()
+        self.endpoint = endpoint
+        self.span = Clearing(endpoint.id)
+        self._requests = requests
+
+    @property
+    def text(self) -> str:
+        """Its name, and how many requests go with it."""
+        with_them = f" with {count_of(self._requests, 'request')}" if self._requests else ""
+        return f"“{self.endpoint.name}” deleted{with_them}."
+
+    @property
+    def endpoint_ids(self) -> frozenset[int]:
+        return frozenset((self.endpoint.id,))
+
+    def hides(self, endpoint_id: int, capture_id: str) -> bool:
+        return endpoint_id == self.endpoint.id
+
+    def hides_endpoint(self, endpoint_id: int) -> bool:
+        return endpoint_id == self.endpoint.id
+
+    async def switch_off(self, services: Services) -> None:
+        if self.endpoint.active:
+            await services.endpoints.update(self.endpoint.id, replace(self.endpoint.draft(), active=False))
+
+    async def finish(self, services: Services) -> None:
+        """If a script switched the endpoint on again it may have captured more: then it is kept."""
+        current = services.endpoints.by_id(self.endpoint.id)
+        if current is not None and current.active:
+            raise HooklineError(f"“{current.name}” was switched on again meanwhile, so it is not deleted.")
+        with contextlib.suppress(NotFoundError):  # a script deleted it first
+            await services.endpoints.delete(self.endpoint.id)
+
+    async def give_up(self, services: Services) -> None:
+        """Switch it on again if it was on, keeping what a script changed meanwhile."""
+        current = services.endpoints.by_id(self.endpoint.id)
+        if current is not None and self.endpoint.active and not current.active:
+            await services.endpoints.update(current.id, replace(current.draft(), active=True))

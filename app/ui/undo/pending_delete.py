@@ -1,0 +1,270 @@
+"""Deletes that can still be undone: hidden from the window at once, deleted from the store after ten seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from app.core.deletion import Hidden, Mark
+from app.core.errors import HooklineError, NotFoundError
+from app.core.events import EndpointRemoved, EndpointSaved, Event, RequestsRemoved
+from app.core.model import Endpoint
+from app.core.repositories import Services
+from app.ui.tasks import Tasks
+from app.ui.undo.delete_kinds import WaitingClearing, WaitingDelete, WaitingEndpoint, WaitingRequests
+from app.ui.undo.visible_repositories import (
+    VisibleAccount,
+    VisibleActivity,
+    VisibleBus,
+    VisibleCaptures,
+    VisibleEndpoints,
+)
+
+log = logging.getLogger(__name__)
+
+DELAY_MS = 10_000.0
+TICK_MS = 200
+STEP, HIDDEN_STEP = 500, 20_000
+"""Requests hidden and announced in one step: a million at once would block the window."""
+CLOSE_S = 1.0
+"""Seconds, of the three in which the program ends, for pending deletions."""
+
+
+class DeleteChanged(Event, frozen=True):
+    """A deletion begins, hides requests, is undone or is done, with or without effect. Published on the
+    window's bus only: `begins` before anything is hidden, `hides` before lists are updated,
+    `undone` after everything is back.
+    """
+
+    number: int
+    state: Literal["begins", "hides", "undone", "done"]
+    endpoint_ids: frozenset[int] = frozenset()
+    hides: Callable[[int, str], bool] | None = None
+    """Whether the deletion hides this request."""
+
+
+class PendingDelete(QObject):
+    """`doors` are the services for the window: their lists, counts and events leave out what waits to be deleted, and
+    their deletions go through here. Each deletion has its own countdown; `undo` reverts the newest.
+    """
+
+    changed = Signal()
+    """The newest deletion is another one, or none is left."""
+    endpoint_back = Signal(object)
+    """The delete of this endpoint was undone."""
+
+    def __init__(self, services: Services, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._stored, self._tasks = services, tasks
+        self._waiting: tuple[WaitingDelete, ...] = ()
+        self._finishing: dict[int, asyncio.Task[None]] = {}
+        self._bus = VisibleBus(services.bus, self)
+        self.services = replace(
+            services,
+            captures=VisibleCaptures(services.captures, self),
+            endpoints=VisibleEndpoints(services.endpoints, self),
+            activity=VisibleActivity(services.activity, self),
+            account=VisibleAccount(services.account, self),
+            bus=self._bus,
+        )
+        self._held = False
+        self._looked_at = 0.0
+        self._timer = QTimer(self)
+        self._timer.setInterval(TICK_MS)
+        self._timer.timeout.connect(self._tick)
+
+    @property
+    def waiting(self) -> tuple[WaitingDelete, ...]:
+        """Everything that hides something, oldest first."""
+        return self._waiting
+
+    @property
+    def newest(self) -> WaitingDelete | None:
+        """The one that `undo` reverts."""
+        return next((one for one in reversed(self._waiting) if one.left_ms is not None and not one.finishing), None)
+
+    @property
+    def seconds_left(self) -> int:
+        """For the newest deletion."""
+        newest = self.newest
+        return 0 if newest is None or newest.left_ms is None else max(0, math.ceil(newest.left_ms / 1000))
+
+    @property
+    def hidden(self) -> Hidden | None:
+        """None while nothing is hidden."""
+        if not self._waiting:
+            return None
+        spans = tuple(one.span for one in self._waiting if one.span is not None)
+        return Hidden(spans=spans, names=self._named if len(spans) < len(self._waiting) else None)
+
+    def hides_endpoint(self, endpoint_id: int) -> bool:
+        return any(one.hides_endpoint(endpoint_id) for one in self._waiting)
+
+    def hold(self, on: bool) -> None:
+        """The user is about to undo: stop the countdown."""
+        self._held = on
+
+    @Slot()
+    def undo(self) -> None:
+        """Undo the newest deletion."""
+        newest = self.newest
+        if newest is not None:
+            self._tasks.start(self._undo(newest), "undo a delete")
+
+    # -- what the window deletes ----------------------------------------------------------------------------------
+
+    async def delete(self, ids: Sequence[str]) -> None:
+        """Hide these requests, then delete them."""
+        one = WaitingRequests()
+        self._begin(one)
+        try:
+            for start in range(0, len(ids), HIDDEN_STEP):
+                one.hide(ids[start : start + HIDDEN_STEP])
+                await asyncio.sleep(0)
+            self._make_way(one)
+            for start in range(0, len(ids), STEP):
+                found = await self._stored.captures.clearings.stored(ids[start : start + STEP])
+                for endpoint_id, stored in found.items():
+                    one.add(endpoint_id, stored.ids, stored.unread)
+                    self._tell(RequestsRemoved(endpoint_id=endpoint_id, ids=stored.ids, unread=stored.unread))
+        except BaseException:
+            self._show_again(one)
+            raise
+        if one.endpoint_ids:
+            self._let_wait(one)
+        else:
+            self._drop(one)
+
+    async def clear(self, endpoint_id: int, keep: Collection[Mark]) -> None:
+        """Hide the requests of the endpoint, except those with a mark in `keep`, then delete them."""
+        clearing = await self._stored.captures.clearings.begin(endpoint_id, keep)
+        kept = frozenset(clearing.kept)
+        one = WaitingClearing(clearing, self._stored.captures.counts(endpoint_id).total - clearing.total)
+        self._begin(one)
+        self._make_way(one)
+        self._tell(RequestsRemoved(endpoint_id=endpoint_id, ids=None, upto=clearing.upto, kept=kept))
+        self._let_wait(one)
+
+    async def delete_endpoint(self, endpoint_id: int) -> None:
+        """Switch the endpoint off and hide it, then delete it."""
+        endpoint = self.services.endpoints.by_id(endpoint_id)
+        if endpoint is None:
+            raise NotFoundError("This endpoint no longer exists.")
+        one = WaitingEndpoint(endpoint, self.services.captures.counts(endpoint_id).total)
+        self._begin(one)
+        try:
+            await one.switch_off(self._stored)
+        except BaseException:
+            self._drop(one)
+            raise
+        self._make_way(one)
+        self._tell(EndpointRemoved(endpoint=endpoint))
+        self._let_wait(one)
+
+    async def finish_endpoints(self, is_in_the_way: Callable[[Endpoint], bool], most: int | None = None) -> bool:
+        """Delete waiting endpoints that are in the way, at most `most` of them, oldest deletion first; False if none
+        is."""
+        waiting = (one for one in self._waiting if isinstance(one, WaitingEndpoint))
+        chosen = [one for one in waiting if one.left_ms is not None and not one.undone and is_in_the_way(one.endpoint)]
+        for one in chosen[:most]:
+            await self._finish_soon(one)
+        return bool(chosen)
+
+    async def close(self) -> None:
+        """The program is ending: delete what waits. What cannot be deleted in time stays stored."""
+        self._timer.stop()
+        ends = {self._finish_soon(one): one for one in self._waiting if one.left_ms is not None and not one.undone}
+        if ends:
+            done, late = await asyncio.wait(ends, timeout=CLOSE_S)
+            failed = {end for end in done if end.cancelled() or end.exception() is not None}
+            for end in late | failed:
+                log.warning("not deleted before the end, at least not all: %s", ends[end].text)
+        self._bus.stop()
+
+    # -- countdown -----------------------------------------------------------------------------------------------
+
+    def _begin(self, one: WaitingDelete) -> None:
+        self._tell(DeleteChanged(number=one.number, state="begins"))
+        self._waiting = (*self._waiting, one)
+
+    def _make_way(self, one: WaitingDelete) -> None:
+        self._tell(DeleteChanged(number=one.number, state="hides", hides=one.hides))
+
+    def _let_wait(self, one: WaitingDelete) -> None:
+        one.left_ms = DELAY_MS
+        if not self._timer.isActive():
+            self._looked_at = time.monotonic()
+            self._timer.start()
+        self.changed.emit()
+
+    @Slot()
+    def _tick(self) -> None:
+        now = time.monotonic()
+        passed, self._looked_at = (now - self._looked_at) * 1000, now
+        if not self._held:
+            for one in self._waiting:
+                if one.left_ms is not None and not one.finishing:
+                    one.left_ms -= passed
+                    if one.left_ms <= 0:
+                        self._finish_soon(one)
+        if all(one.finishing for one in self._waiting):
+            self._timer.stop()
+        self.changed.emit()
+
+    def _finish_soon(self, one: WaitingDelete) -> asyncio.Task[None]:
+        """Start deleting it unless that has begun."""
+        if not one.finishing:
+            one.finishing = True
+            self._finishing[one.number] = self._tasks.start(self._finish(one), f"delete {one.number}")
+            self.changed.emit()
+        return self._finishing[one.number]
+
+    async def _finish(self, one: WaitingDelete) -> None:
+        try:
+            await one.finish(self._stored)
+        except HooklineError:
+            self._show_again(one)
+            raise
+        finally:
+            self._drop(one)
+        if one.left_some:
+            self._tell(DeleteChanged(number=one.number, state="undone", endpoint_ids=one.endpoint_ids))
+
+    async def _undo(self, one: WaitingDelete) -> None:
+        if one not in self._waiting or one.finishing:
+            return
+        one.finishing = one.undone = True
+        try:
+            await one.give_up(self._stored)
+        finally:
+            self._show_again(one)
+
+    def _show_again(self, one: WaitingDelete) -> None:
+        self._waiting = tuple(other for other in self._waiting if other is not one)
+        if isinstance(one, WaitingEndpoint):
+            current = self._stored.endpoints.by_id(one.endpoint.id)
+            if current is not None:
+                self._tell(EndpointSaved(endpoint=current, created=False))
+                self.endpoint_back.emit(current)
+        self._tell(DeleteChanged(number=one.number, state="undone", endpoint_ids=one.endpoint_ids))
+        self.changed.emit()
+
+    def _drop(self, one: WaitingDelete) -> None:
+        self._finishing.pop(one.number, None)
+        if one in self._waiting:
+            self._waiting = tuple(other for other in self._waiting if other is not one)
+            self._tell(DeleteChanged(number=one.number, state="done"))
+            self.changed.emit()
+
+    def _named(self, capture_id: str) -> bool:
+        return any(one.span is None and one.hides(0, capture_id) for one in self._waiting)
+
+    def _tell(self, event: Event) -> None:
+        self._bus.publish(event)

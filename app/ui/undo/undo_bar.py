@@ -1,0 +1,97 @@
+"""The bar at the bottom of the window that offers to undo the newest deletion, with the seconds left."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QWidget
+from shiboken6 import isValid
+
+from app.core.bodies.escape import escape
+from app.ui.commands.registry import command
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.undo.pending_delete import PendingDelete
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.labels import ElidedLabel, label
+
+HEIGHT = 44
+UNDO_KEY = "Ctrl+Z"
+
+
+class UndoBar(QFrame):
+    """Shown while a deletion can be undone; the countdown stops while the pointer or the focus is in it.
+
+    Ctrl+Z does the same in every window; in a text field it undoes typing.
+    """
+
+    def __init__(self, pending: PendingDelete, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._pending = pending
+        self._told: int | None = None
+        self._came_from: QWidget | None = None
+        self._under_mouse = False
+        self.setProperty("part", "undo")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setFixedHeight(HEIGHT)
+        self.text = ElidedLabel("", "strong", self)
+        self.left = label("", "faint", self)
+        self.button = Button("Undo", theme, self, icon="undo")
+        self.button.setToolTip(f"Undo ({UNDO_KEY})")
+        self.button.clicked.connect(pending.undo)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_3, 0)
+        row.setSpacing(metrics.SPACE_3)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.left)
+        row.addWidget(self.button)
+        self.action = command("Undo delete", "undo", pending.undo, self, UNDO_KEY)
+        self.action.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
+        parent.addAction(self.action)  # a shortcut of the bar itself would not work while it is hidden
+        pending.changed.connect(self._follow)
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            app.focusChanged.connect(self._focus_changed)
+        self._follow()
+
+    def event(self, event: QEvent) -> bool:
+        """The pointer entered or left, or the window was hidden, as by closing it to the tray."""
+        if event.type() in (QEvent.Type.Enter, QEvent.Type.Leave, QEvent.Type.Hide):
+            self._under_mouse = event.type() == QEvent.Type.Enter
+            self._look()
+        return super().event(event)
+
+    @Slot(object, object)
+    def _focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
+        if new is self.button:
+            self._came_from = old
+        self._look()
+
+    def _look(self) -> None:
+        self._pending.hold(self.isVisible() and (self._under_mouse or self.button.hasFocus()))
+
+    @Slot()
+    def _follow(self) -> None:
+        newest = self._pending.newest
+        self.action.setEnabled(newest is not None)
+        if newest is None:
+            self._told = None
+            self._leave()
+            return
+        text = escape(newest.text)
+        self.text.setText(text)
+        self.left.setText(f"{self._pending.seconds_left} s")
+        self.button.setAccessibleName("Undo")
+        self.button.setAccessibleDescription(text)
+        self.show()
+        if newest.number != self._told:
+            self._told = newest.number
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, f"{text} Press {UNDO_KEY} to undo."))
+
+    def _leave(self) -> None:
+        """Hide; the focus returns to what is shown above."""
+        had_focus = self.button.hasFocus()
+        self._pending.hold(False)
+        self.hide()
+        if had_focus and self._came_from is not None and isValid(self._came_from):
+            self._came_from.setFocus()

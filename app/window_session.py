@@ -1,0 +1,56 @@
+"""The window on an open application, and what leads to it: the first start, later ones, links.
+
+`windowed.py` imports this on a thread while the store opens, because it brings all of the window's modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app import __version__
+from app.application import Application
+from app.cli.options import WindowOptions
+from app.core.launch_request import LaunchAction
+from app.services import services_of
+from app.ui.gui_application import GuiApplication
+from app.ui.shell.deep_links import DeepLinks
+from app.ui.shell.main_window import MainWindow
+from app.ui.single_instance import SingleInstance
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+
+
+class ShownWindow:
+    """Made once the application listens; `show` it, and `close` it at the end. `on_close`: the user is done with it."""
+
+    def __init__(
+        self, application: Application, app: GuiApplication, theme: Theme, tasks: Tasks, on_close: Callable[[], None]
+    ) -> None:
+        self._app, self._tasks = app, tasks
+        self._instance = SingleInstance(application.folder, __version__)
+        services = services_of(application)
+        with theme.undressed():
+            self.window = MainWindow(services, theme, tasks, on_close=on_close)
+        self._wishes = DeepLinks(self.window.services, tasks, self.window)
+        self._instance.asked.connect(self._wishes.hear)
+        self.window.desktop.wished.connect(self._wishes.fulfil)
+
+    def show(self, options: WindowOptions) -> None:
+        """As the start was asked to."""
+        if options.minimized:
+            self.window.desktop.start_minimized()
+        else:
+            self.window.show()
+        if options.wish is not LaunchAction.SHOW:
+            self._wishes.fulfil(options.wish)
+        self._app.hand_links_to(self._wishes.open_text)
+
+    async def close(self) -> None:
+        """Let nobody find it any more, then end what it does."""
+        self._app.hand_links_to(None)
+        self._instance.close()
+        self.window.stop()
+        self.window.hide()
+        await self.window.pending.close()
+        await self._tasks.cancel_all()
+        self.window.deleteLater()

@@ -1,0 +1,69 @@
+"""The program notices that its own file was replaced or removed; a real file stands in for it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.system.updates import REMOVED, UPDATED, Change, ProgramFile
+
+PAUSE_S = 0.02
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "hookline"
+    path.write_bytes(b"version 1")
+    return path
+
+
+def replace(path: Path) -> None:
+    """As package managers do it: the new file is renamed over the old one."""
+    new = path.with_name("new")
+    new.write_bytes(b"version 2")
+    new.rename(path)
+
+
+async def first(path: Path, *steps: object) -> Change | None:
+    """What is said first while `steps` are done with pauses between; None when nothing is."""
+    seen = ProgramFile(path).changes(PAUSE_S)
+    waiting = asyncio.ensure_future(anext(seen))
+    await asyncio.sleep(3 * PAUSE_S)
+    assert not waiting.done()
+    for step in steps:
+        step()  # type: ignore[operator]
+        await asyncio.sleep(0)
+    try:
+        return await asyncio.wait_for(waiting, 0.5)
+    except TimeoutError:
+        return None
+
+
+async def test_a_file_renamed_over_it_is_an_update(file: Path) -> None:
+    assert await first(file, lambda: replace(file)) is UPDATED
+
+
+async def test_a_file_written_anew_in_place_is_an_update(file: Path) -> None:
+    assert await first(file, lambda: file.write_bytes(b"version 1.1")) is UPDATED
+
+
+async def test_a_file_that_is_left_alone_or_read_is_none(file: Path) -> None:
+    assert await first(file, file.read_bytes) is None
+
+
+async def test_a_file_that_stays_away_was_removed(file: Path) -> None:
+    assert await first(file, file.unlink) is REMOVED
+
+
+async def test_a_file_taken_away_and_laid_down_anew_is_an_update_only(file: Path) -> None:
+    assert await first(file, file.unlink, lambda: file.write_bytes(b"version 2")) is UPDATED
+
+
+async def test_an_installation_after_a_removal_is_an_update(file: Path) -> None:
+    seen = ProgramFile(file).changes(PAUSE_S)
+    file.unlink()  # noqa: ASYNC240 - a moment's blocking is nothing to a test
+    assert await asyncio.wait_for(anext(seen), 5) is REMOVED
+    replace(file)
+    assert await asyncio.wait_for(anext(seen), 5) is UPDATED

@@ -1,0 +1,208 @@
+"""Searching a body that is too large to be shown as a whole: every place is counted, and shown in the view in use."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.core.bodies.body_search import FarSearch
+from app.core.bodies.formats.hex_dump import ROW
+from app.core.errors import StorageUnavailableError
+from app.ui.request.body.body_pane import BodyPane
+from app.ui.request.body.code.code_view import CodeView
+from tests.ui.requests.page_desk import PageDesk, open_body, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+LINE = b'{"name": "nothing to see", "number": 12345678},\n'
+FAR = b"".join((LINE * 12_000, b'{"a": "Needle 1"},\n', LINE * 3_000, b'{"a": "NEEDLE 2"},\n', LINE * 9_000))
+LAST = b'{"a": "needle 3"}'
+ITEMS = b"[" + FAR + LAST + b"]"
+"""1.2 MB with a word at 0.6, 0.7 and 1.2 MB."""
+
+
+def find(shown: PageDesk, text: str) -> BodyPane:
+    shown.detail.open_find()
+    body = shown.detail.body
+    body.find_bar.field.setText(text)
+    return body
+
+
+def enter(body: BodyPane, *, back: bool = False) -> None:
+    modifier = Qt.KeyboardModifier.ShiftModifier if back else Qt.KeyboardModifier.NoModifier
+    QTest.keyClick(body.find_bar.field, Qt.Key.Key_Return, modifier)
+
+
+def current(code: CodeView) -> str:
+    """The line of the current match, if it can be seen."""
+    seen = code.viewport().rect().contains(code.cursorRect())
+    return code.textCursor().block().text().strip() if seen else ""
+
+
+async def shows(body: BodyPane, text: str) -> None:
+    await until(lambda: not body.find_bar.looking and body.find_bar.count.text() == text)
+
+
+@pytest.mark.parametrize("group", ["pretty", "text"])
+def test_each_place_is_shown_in_the_view_in_use(run: Run, tmp_path: Path, group: str) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, ITEMS, "application/json")
+            body = shown.detail.body
+            body.views.chosen.emit(group)
+            await until(lambda: body.loader.reader is not None and body.loader.reader.view is not None)
+            find(shown, "needle")
+            await shows(body, "1 of 3")
+            for count, line in (
+                ("1 of 3", "Needle 1"),
+                ("2 of 3", "NEEDLE 2"),
+                ("3 of 3", "needle 3"),
+                ("1 of 3", "Needle 1"),
+            ):
+                await until(lambda line=line: line in current(body.code))
+                await shows(body, count)
+                enter(body)
+            await until(lambda: "NEEDLE 2" in current(body.code))
+            for line in ("Needle 1", "needle 3"):
+                enter(body, back=True)
+                await until(lambda line=line: line in current(body.code))
+            assert body.views.taken() == group
+            assert body.code.length() < 600_000
+            number = body.code.line_count()
+            assert number == (1 + 24_000 * 4 + 3 * 3 + 1 if group == "pretty" else 24_003)
+
+    run(check())
+
+
+def test_hex_and_tree_stay_what_they_are(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, ITEMS, "application/json")
+            body = shown.detail.body
+            body.views.chosen.emit("hex")
+            await until(lambda: body.stack.currentWidget() is body.hex)
+            find(shown, "needle")
+            await shows(body, "1 of 3")
+            for place in (ITEMS.index(b"Needle"), ITEMS.index(b"NEEDLE"), ITEMS.index(b"needle")):
+                first = body.hex.verticalScrollBar().value()
+                assert first <= place // ROW < first + body.hex.height() // 10
+                enter(body)
+            await open_body(
+                shown, json.dumps({"a": [{"needle": 1}, "x"], "b": {"c": "a Needle"}}).encode(), "application/json"
+            )
+            body.views.chosen.emit("tree")
+            await until(lambda: body.tree.view.nodes.tree is not None)
+            find(shown, "needle")
+            await shows(body, "1 of 2")
+            tree = body.tree.view
+            assert tree.nodes.path(tree.currentIndex()) == "a[0].needle"
+            enter(body)
+            assert tree.nodes.path(tree.currentIndex()) == "b.c"
+            assert body.stack.currentWidget() is body.tree
+
+    run(check())
+
+
+def test_a_packed_body_is_searched_and_shown_as_well(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            packed = await asyncio.to_thread(gzip.compress, LINE * 60_000 + b"needle\n" + LINE * 10_000, 1)
+            await open_body(shown, packed, "text/plain", headers=(("Content-Encoding", "gzip"),))
+            body = find(shown, "needle")
+            await shows(body, "1 of 1")
+            await until(lambda: current(body.code) == "needle")
+            assert body.code.top_line() in range(59_950, 60_001)
+
+    run(check())
+
+
+def test_what_only_the_bytes_hold_can_be_seen_in_hex(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            # Pretty has a line break between the two.
+            await open_body(shown, b"[" + b'{"n": 1},' * 60_000 + b'{"x": 1}, {"y": 2}]', "application/json")
+            body = find(shown, "}, {")
+            await until(body.find_bar.hex.isVisible)
+            body.find_bar.hex.click()
+            await until(lambda: body.stack.currentWidget() is body.hex)
+            await shows(body, "1 of 1")
+            # The view for bodies of this type is still the one it was.
+            await open_body(shown, b"[1]", "application/json")
+            assert body.stack.currentWidget() is body.code
+
+    run(check())
+
+
+def test_a_failed_read_is_reported_and_retried(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, FAR, "text/plain")
+            body = shown.detail.body
+            with monkeypatch.context() as broken:
+                broken.setattr(shown.desk.store.captures, "body", unreadable)
+                find(shown, "needle")
+                await shows(body, "The rest could not be read")
+            enter(body)
+            await shows(body, "1 of 2")
+            await until(lambda: "Needle 1" in current(body.code))
+            (message,) = shown.desk.messages.waiting()
+            shown.desk.messages.withdraw(message.key)
+
+    run(check())
+
+
+async def unreadable(*_: object) -> bytes:
+    raise StorageUnavailableError("The stored requests cannot be read.")
+
+
+def test_esc_stops_and_another_body_ends_a_search(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, FAR, "text/plain")
+            body = find(shown, "nowhere")
+            assert (body.find_bar.looking, body.find_bar.count.text()) == (True, "Searching…")
+            QTest.keyClick(body.find_bar.field, Qt.Key.Key_Escape)
+            assert (body.find_bar.isVisible(), body.find_bar.looking) == (True, False)
+            await settle()
+            body.find_bar.field.setText("nowhere else")
+            await shows(body, "No matches")
+            body.find_bar.field.setText("needle")
+            await open_body(shown, b"short", "text/plain")
+            await settle()
+            assert (body.find_bar.isVisible(), body.find_bar.looking) == (False, False)
+            assert body.code.toPlainText() == "short"
+
+    run(check())
+
+
+def test_more_places_than_are_counted_are_counted_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.ui.request.body.find.finder.PLACES_MAX", 5)
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, LINE * 6_000 + (b"needle " * 3 + b"\n" + LINE * 4_000) * 3, "text/plain")
+            body = find(shown, "needle")
+            await shows(body, "1 of 5+")
+            for _ in range(5):
+                enter(body)
+            await shows(body, "6 of 9")
+
+    run(check())
+
+
+@pytest.mark.parametrize("shift", [-9, -6, -3, -1, 0])
+def test_a_word_across_two_pieces_is_found_once(shift: int) -> None:
+    search = FarSearch("utf-8", "nÉedle", 10)
+    data = b"." * (1_000 + shift) + "Néedle".encode() + b"." * 100
+    assert [*search.look(data[:1_000]), *search.look(data[1_000:])] == [1_000 + shift + 10]
+    assert not FarSearch("latin-1", "\u20ac").possible
+    assert FarSearch("utf-16-le", "a").look("\u6100\u0061a".encode("utf-16-le")) == [2, 4]
+    assert FarSearch("utf-8", '"a": 1', indented=True).look(b'{"a":1,"a" :1,"a":\r\n 1}') == [1, 14]

@@ -1,0 +1,40 @@
+"""Of what a reader asks to see, the newest is read; what is gone meanwhile is no error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.core.errors import NotFoundError, StorageUnavailableError
+from app.ui.latest_only import Latest
+from app.ui.messages import Messages
+from app.ui.tasks import Tasks
+from tests.ui.waiting import until
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(NotFoundError("That request is not stored any more."), 0), (StorageUnavailableError("The disk is gone."), 1)],
+)
+def test_what_was_deleted_while_it_was_read_is_no_error(
+    run: Callable[..., Any], qapp: object, error: Exception, told: int
+) -> None:
+    async def scene() -> None:
+        messages, seen = Messages(), []
+        latest = Latest(Tasks(messages), "read")
+
+        async def fails() -> None:
+            raise error
+
+        async def works() -> None:
+            seen.append("read")
+
+        latest.run(fails)
+        await until(lambda: not latest._running)
+        latest.run(works)
+        await until(lambda: seen == ["read"])
+        assert len(messages.waiting()) == told
+
+    run(scene())

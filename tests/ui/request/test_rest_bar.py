@@ -1,0 +1,82 @@
+"""The line below a large body: what its buttons say is what they do, and what is in view stays there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.text import size_text
+from app.ui.request.body.body_pane import BodyPane
+from app.ui.request.body.more_bar import MORE
+from tests.ui.requests.page_desk import open_body, open_page
+from tests.ui.waiting import until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+ITEM = b'{"number": 12345678, "name": "nothing to see here, nor in the others"},\n'
+
+
+async def loaded(body: BodyPane) -> None:
+    await until(lambda: not body.loader.loading and body.loader.reader is not None)
+
+
+def test_load_more_adds_what_it_names_and_keeps_the_place(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert size_text(MORE) == "1.0 MB"
+    monkeypatch.setattr("app.ui.request.body.more_bar.MORE", 300_000)
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, b"[" + ITEM * 7_000 + b"1]", "application/json")
+            body, bar = shown.detail.body, shown.detail.body.code.verticalScrollBar()
+            assert body.rest.text.text() == "Showing the first 66 kB of 504 kB"
+            assert '\n    "number"' in body.code.toPlainText()
+            bar.setValue(300)
+            await loaded(body)
+            assert body.rest.more.text() == "Load 300 kB more"
+            body.rest.more.click()
+            await until(lambda: body.rest.more.text().startswith("Load the rest, "))
+            await loaded(body)
+            # All that was read is shown: four lines for each item.
+            reader = body.loader.reader
+            assert reader is not None
+            assert reader.unpacked in range(365_536, 440_000)
+            assert abs(body.code.line_count() - reader.unpacked / len(ITEM) * 4) < 8
+            assert (bar.value(), body.code.top_line()) == (300, 301)
+            body.rest.more.click()
+            await until(body.rest.isHidden)
+            assert body.code.line_count() == 7_000 * 4 + 3
+
+    run(check())
+
+
+def test_parts_before_and_after_are_reached_and_the_top_line_stays(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.ui.request.body.more_bar.SHOWN_MAX", 600_000)
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, b"".join(b"line %07d\n" % n for n in range(1, 100_001)), "text/plain")
+            body = shown.detail.body
+            body.rest.more.click()
+            await until(lambda: body.rest.more.text() == "Show next part")
+            await loaded(body)
+            assert body.code.length() < 800_000
+            body.rest.more.click()
+            await until(body.rest.earlier.isVisible)
+            assert body.rest.text.text().startswith("Showing 6")
+            top = body.code.top_line()
+            assert top is not None
+            assert body.code.firstVisibleBlock().text() == f"line {top:07d}"
+            reader = body.loader.reader
+            body.rest.earlier.click()
+            await until(lambda: body.loader.reader not in (None, reader) and not body.loader.loading)
+            await until(lambda: body.code.top_line() == top)
+            body.code.verticalScrollBar().setValue(0)
+            assert body.code.top_line() in range(top - 40_000, top - 10_000)
+
+    run(check())

@@ -1,0 +1,263 @@
+"""The tabs of a request: which one opens, and that none moves from request to request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractScrollArea, QWidget
+
+from app.core.clock import now_us
+from app.core.model import Capture, MirrorState
+from app.core.text import to_midnight_ms
+from app.ui.request import header as head_module
+from app.ui.request.request_pane import BODY, HEADERS, INFO, MIRROR, QUERY, RAW, TOKENS
+from app.ui.request.tabs.tabs import NO_QUERY, tab_for
+from app.ui.shell.sidebar import LEAST_WIDTH as SIDEBAR_LEAST
+from app.ui.theme.tokens import contrast
+from tests import factories
+from tests.ui.requests.page_desk import PageDesk, open_body, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def capture(body: bytes, mirror: MirrorState = MirrorState.NONE) -> Capture:
+    return factories.capture(body, mirror=mirror)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "body", "query", "mirror", "opens"),
+    [
+        (None, b"x", True, MirrorState.NONE, BODY),
+        (None, b"", True, MirrorState.NONE, QUERY),
+        (None, b"", False, MirrorState.NONE, BODY),
+        (BODY, b"", True, MirrorState.NONE, QUERY),
+        (HEADERS, b"", True, MirrorState.NONE, HEADERS),
+        (QUERY, b"x", False, MirrorState.NONE, BODY),
+        (QUERY, b"", False, MirrorState.NONE, BODY),
+        (MIRROR, b"x", True, MirrorState.NONE, BODY),
+        (MIRROR, b"", True, MirrorState.NONE, QUERY),
+        (MIRROR, b"x", True, MirrorState.QUEUED, MIRROR),
+        (RAW, b"", False, MirrorState.NONE, RAW),
+        (INFO, b"", True, MirrorState.NONE, INFO),
+    ],
+)
+def test_the_tab_that_opens(chosen: int | None, body: bytes, query: bool, mirror: MirrorState, opens: int) -> None:
+    assert tab_for(chosen, capture(body, mirror), query=query) == opens
+
+
+async def choose(shown: PageDesk, tab: int) -> None:
+    """Click a tab."""
+    tabs = shown.detail.tabs
+    QTest.mouseClick(tabs, Qt.MouseButton.LeftButton, pos=tabs.tabRect(tab).center())
+    await settle()
+    assert tabs.currentIndex() == tab
+
+
+def test_a_remembered_tab_yields_where_it_would_be_empty_and_is_not_forgotten(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            tabs = shown.detail.tabs
+            await open_body(shown, b"", method="GET", target="/catch/x?hub.challenge=1")
+            assert tabs.currentIndex() == QUERY
+            await open_body(shown, b"{}", "application/json", target="/catch/x?a=1")
+            assert tabs.currentIndex() == BODY
+            await choose(shown, QUERY)
+            seen: list[int] = []
+            tabs.currentChanged.connect(seen.append)
+            await open_body(shown, b"{}", "application/json", target="/catch/x")
+            assert tabs.currentIndex() == BODY
+            await open_body(shown, b"{}", "application/json", target="/catch/x?b=1")
+            assert tabs.currentIndex() == QUERY
+            assert seen == [BODY, QUERY]  # no other tab in between
+            await choose(shown, MIRROR)
+            await open_body(shown, b"{}", "application/json", target="/catch/x?b=1", method="PUT")
+            assert tabs.currentIndex() == BODY
+            sent = await shown.add(b"{}", mirror=MirrorState.QUEUED)
+            await shown.desk.store.captures.get(sent.id)
+            shown.page.open_request(sent.id)
+            await until(lambda: tabs.currentIndex() == MIRROR)
+
+    run(check())
+
+
+def test_the_keyboard_chooses_a_tab_as_the_mouse_does(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            tabs = shown.detail.tabs
+            await open_body(shown, b"{}", "application/json", target="/catch/x")
+            tabs.setFocus()
+            QTest.keyClick(tabs, Qt.Key.Key_Right)
+            assert tabs.currentIndex() == HEADERS
+            await open_body(shown, b"hello", "text/plain")
+            assert tabs.currentIndex() == BODY
+            await open_body(shown, b"[]", "application/json")
+            assert tabs.currentIndex() == HEADERS
+
+    run(check())
+
+
+def test_what_takes_the_keyboard_in_a_tab_has_a_name(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, b"{}", "application/json", target="/catch/x?a=1")
+            for tab in (BODY, HEADERS, QUERY, RAW, INFO):
+                shown.detail.tabs.setCurrentIndex(tab)
+                await settle()
+                inside = [one for one in shown.detail.findChildren(QWidget) if one.isVisible()]
+                tables = [one for one in inside if isinstance(one, QAbstractScrollArea) and one.focusPolicy()]
+                assert tables
+                assert [one for one in tables if not one.accessibleName()] == []
+
+    run(check())
+
+
+def test_no_tab_moves_from_request_to_request(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path, forward_url="http://127.0.0.1:9/") as shown:
+            tabs = shown.detail.tabs
+
+            def places() -> list[QRect]:
+                return [tabs.tabRect(tab) for tab in range(TOKENS)]
+
+            await open_body(shown, b"", target="/catch/x")
+            shown.page.resize(960 - SIDEBAR_LEAST - 1, 600)
+            await settle()
+            first = places()
+            assert first[-1].right() <= tabs.width()  # none is behind the scroll buttons
+            token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
+            fields = tuple((f"X-{number}", token) for number in range(98))
+            await open_body(shown, b"{}", "application/json", headers=fields, target="/catch/x?" + "a=1&" * 12)
+            await until(lambda: tabs.isTabVisible(TOKENS))
+            assert tabs.tabText(HEADERS) == "Headers 99"
+            assert places() == first
+            sent = await shown.desk.capture(shown.endpoint)
+            shown.page.open_request(sent.id)
+            await until(lambda: tabs.tabText(MIRROR) == "Mirror 1")
+            assert places() == first
+            await open_body(shown, b"{}", headers=(*fields, *fields))
+            assert tabs.tabText(HEADERS) == "Headers 197"
+            assert places() == first
+            assert not tabs.grab().isNull()
+            await until(lambda: tabs.isTabVisible(TOKENS) and tabs.tabRect(TOKENS).left() > first[-1].right())
+
+    run(check())
+
+
+def test_a_request_with_tokens_after_another_stays_on_its_tab(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            tabs = shown.detail.tabs
+            bearer = (("Authorization", "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"),)
+            await open_body(shown, b"{}", "application/json", headers=bearer)
+            await until(lambda: tabs.isTabVisible(TOKENS))
+            await choose(shown, TOKENS)
+            seen: list[int] = []
+            tabs.currentChanged.connect(seen.append)
+            found: list[int] = []
+            shown.detail.tokens.found.connect(lambda _, count: found.append(count))
+            await open_body(shown, b'{"b":1}', "application/json", headers=bearer)
+            await until(lambda: found == [1])
+            assert tabs.currentIndex() == TOKENS
+            assert not seen
+            await open_body(shown, b"", "application/json", target="/catch/x?a=1")
+            await until(lambda: found == [1, 0])
+            assert tabs.currentIndex() == QUERY
+            assert seen == [QUERY]
+            assert not tabs.isTabVisible(TOKENS)
+
+    run(check())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_tab_that_cannot_be_chosen_looks_so_and_says_why(run: Run, tmp_path: Path, scheme: Any) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            shown.desk.theme.set_choice(scheme)
+            tokens = shown.desk.theme.tokens
+            tabs = shown.detail.tabs
+            await open_body(shown, b"{}", "application/json", target="/catch/x")
+            assert not tabs.isTabEnabled(QUERY)
+            assert tabs.tabToolTip(QUERY) == NO_QUERY
+            weakest = contrast(tokens.text_disabled, tokens.surface)
+            assert 1.9 < weakest < 0.5 * contrast(tokens.text_muted, tokens.surface)
+            picture = shown.detail.grab().toImage()
+
+            def ink(tab: int) -> float:
+                """The strongest contrast within a tab's text."""
+                room = tabs.tabRect(tab).adjusted(4, 6, -4, -6).translated(tabs.mapTo(shown.detail, QPoint()))
+                pixels = (picture.pixelColor(x, y) for x in range(room.left(), room.right()) for y in _rows(room))
+                return max(contrast(QColor(pixel).name(), tokens.surface) for pixel in pixels)
+
+            assert ink(QUERY) < 0.6 * ink(MIRROR)
+            where = tabs.tabRect(QUERY).center()
+            assert tabs.tabAt(where) == QUERY  # Qt shows the tooltip of the tab there
+            QTest.mouseClick(tabs, Qt.MouseButton.LeftButton, pos=where)
+            assert tabs.currentIndex() == BODY
+            await open_body(shown, b"{}", "application/json", target="/catch/x?a=1")
+            assert tabs.currentIndex() == BODY  # a click on what cannot be chosen is no choice
+            assert tabs.tabToolTip(QUERY) == ""
+
+    run(check())
+
+
+def _rows(room: QRect) -> range:
+    return range(room.top(), room.bottom())
+
+
+def test_the_head_says_today_and_after_midnight_yesterday(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            head, now = shown.detail.head, now_us()
+            shown.page.resize(1600, 700)
+            sent = await shown.add(received_at=now)
+            monkeypatch.setattr(head_module, "now_us", lambda: now)
+            shown.page.open_request(sent.id)
+            await until(lambda: "Today" in head.facts.text())
+            midnight = now + to_midnight_ms(now) * 1000
+            monkeypatch.setattr(head_module, "now_us", lambda: midnight - 20_000)
+            head._day.timeout.emit()
+            assert "Today" in head.facts.text()
+            assert head._day.remainingTime() <= 25  # looks again as the day ends
+            monkeypatch.setattr(head_module, "now_us", lambda: midnight)
+            await until(lambda: "Yesterday" in head.facts.text())
+
+    run(check())
+
+
+def test_a_delivery_of_another_request_is_not_shown_meanwhile(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path, forward_url="http://127.0.0.1:9/") as shown:
+            mirror = shown.detail.mirror
+            first = await shown.desk.capture(shown.endpoint)
+            shown.page.open_request(first.id)
+            await choose_when_there(shown)
+            await until(mirror.state.isVisible)
+            second = await shown.desk.capture(shown.endpoint, target="/catch/x/second")
+            visible: list[bool] = []
+            shown.detail.opened.connect(lambda _: visible.append(mirror.state.isVisible()))
+            shown.page.open_request(second.id)
+            await until(lambda: bool(visible))
+            assert visible == [False]
+            await until(lambda: mirror.state.isVisible() and mirror.url.text().endswith("/second"))
+            (delivery,) = await shown.desk.store.deliveries.of_capture(second.id)
+            await shown.desk.store.deliveries.finish(
+                msgspec.structs.replace(delivery, state=MirrorState.FAILED, error="No answer."), b""
+            )
+            await until(lambda: mirror.reason.text() == "No answer.")
+
+    run(check())
+
+
+async def choose_when_there(shown: PageDesk) -> None:
+    await until(lambda: shown.detail.tabs.tabText(MIRROR) == "Mirror 1")
+    await choose(shown, MIRROR)

@@ -1,0 +1,319 @@
+"""The chart over a real store: it counts, follows, and narrows the list to a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from app.core.activity.axis import Span
+from app.core.activity.bar import Bar
+from app.core.clock import DAY_US, now_us
+from app.core.model import MirrorState
+from app.ui.requests.activity import source as source_module
+from app.ui.requests.activity.chart import ActivityChart
+from app.ui.requests.activity.painting import heights
+from tests.ui.desk import shown as shown_window
+from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+MINUTE = 60_000_000
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support raise")  # said when a tooltip appears
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chart's clock stands a little ahead, so that no bar ends in the middle of a test."""
+    now = now_us() + 2 * MINUTE
+    monkeypatch.setattr(source_module, "now_us", lambda: now)
+
+
+def middle(chart: ActivityChart, bar: int) -> QPoint:
+    bars = chart._source.axis.bars
+    return QPoint(int((bar + 0.5) * chart.width() / bars), 20)
+
+
+def drag(chart: ActivityChart, first: int, last: int) -> None:
+    QTest.mousePress(chart, LEFT, pos=middle(chart, first))
+    QTest.mouseMove(chart, middle(chart, last))
+    QTest.mouseRelease(chart, LEFT, pos=middle(chart, last))
+
+
+async def an_hour(shown: PageDesk) -> tuple[int, list[str]]:
+    """Three requests in each of ten minutes that are past; the first of these bars, and all ids, newest first."""
+    source = shown.page.activity.source
+    start = source.axis.edges[20]
+    made = [await shown.add(received_at=start + n * MINUTE + k * 7_000_000) for n in range(10) for k in range(3)]
+    await shown.reload()
+    await until(lambda: source.total.total == 30)
+    bar = source.axis.bar_of(start)
+    assert bar is not None
+    return bar, [one.id for one in reversed(made)]
+
+
+def test_bars_are_counted_in_the_store(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            source, strip = shown.page.activity.source, shown.page.activity
+            assert source.total == Bar()
+            assert strip.summary.text() == "No requests"
+            bar, _ = await an_hour(shown)
+            assert [one.total for one in source.bars[bar : bar + 10]] == [3] * 10
+            await shown.add(received_at=now_us() - 3 * DAY_US)
+            other = await shown.desk.endpoint()
+            await shown.add(endpoint_id=other.id, received_at=now_us() - 3 * DAY_US)
+            for span, total in ((Span.DAY, 30), (Span.WEEK, 31), (Span.ALL, 31)):
+                strip.set_span(span)
+                await until(lambda total=total: source.total.total == total)
+            shown.page.show_endpoint(None)
+            await until(lambda: source.total.total == 32)
+            assert "32 requests" in strip.summary.text()
+
+    run(check())
+
+
+def test_new_requests_and_outcomes_are_followed_without_counting_all_anew(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path, forward_url="http://127.0.0.1:9/") as shown:
+            source, store = shown.page.activity.source, shown.desk.store
+            await until(lambda: not source._counting)
+            asked: list[int] = []
+            bars = store.activity.bars
+
+            async def watched(endpoint_id: int | None, edges: tuple[int, ...], **hidden: Any) -> list[Bar]:
+                asked.append(len(edges) - 1)
+                return await bars(endpoint_id, edges, **hidden)
+
+            store.activity.bars = watched  # type: ignore[method-assign]
+            captures = [await shown.desk.capture(shown.endpoint) for _ in range(5)]
+            await shown.add(complete=False)
+            await until(lambda: source.total == Bar(plain=5, incomplete=1))
+            assert not asked
+            for capture, state in zip(captures, [MirrorState.DELIVERED] * 3 + [MirrorState.FAILED], strict=False):
+                (delivery,) = await store.deliveries.of_capture(capture.id)
+                await store.deliveries.finish(msgspec.structs.replace(delivery, state=state), b"")
+            await until(lambda: source.total == Bar(plain=1, delivered=3, failed=1, incomplete=1))
+            assert asked
+            assert max(asked) <= 2
+            await store.captures.delete([captures[0].id])
+            await until(lambda: source.total.total == 5)
+            await store.captures.clear(shown.endpoint.id)
+            await until(lambda: source.total == Bar())
+
+    run(check())
+
+
+def test_a_burst_while_counting_is_not_lost(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            source = shown.page.activity.source
+            adds = [asyncio.ensure_future(shown.add()) for _ in range(300)]
+            for _ in range(6):
+                source.show(shown.endpoint.id, Span.HOUR)
+                await settle()
+            await asyncio.gather(*adds)
+            await until(lambda: source.total.total == 300)
+            await asyncio.sleep(0.05)
+            await until(lambda: not source._counting and not source._doubtful)
+            assert source.total.total == 300
+
+    run(check())
+
+
+def test_time_goes_on_below_the_bars(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            source = shown.page.activity.source
+            bar, _ = await an_hour(shown)
+            end = source.axis.edges[-1]
+            monkeypatch.setattr(source_module, "now_us", lambda: end + 2 * MINUTE)
+            source._advance()
+            assert [one.total for one in source.bars[bar - 3 : bar + 7]] == [3] * 10
+            assert source.axis.edges[-1] == end + 3 * MINUTE
+            await shown.add(received_at=end + 2 * MINUTE + 1)
+            await until(lambda: source.bars[-1].total == 1)
+
+    run(check())
+
+
+def test_a_drag_narrows_the_list_and_the_chip_widens_it(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            strip = shown.page.activity
+            bar, ids = await an_hour(shown)
+            drag(strip.chart, bar + 4, bar + 2)
+            await until(lambda: shown.ids() == ids[15:24])
+            assert strip.chip.isVisible()
+            assert strip.summary.text() == "9 requests"
+            assert shown.model.at_head
+            assert shown.model.at_tail
+            await shown.add()
+            await until(lambda: strip.source.total.total == 31)
+            assert shown.ids() == ids[15:24]
+            QTest.mouseClick(strip.chip, LEFT)
+            await until(lambda: len(shown.ids()) == 31)
+            assert not strip.chip.isVisible()
+            QTest.mouseClick(strip.chart, LEFT, pos=middle(strip.chart, bar + 9))
+            await until(lambda: shown.ids() == ids[:3])
+
+    run(check())
+
+
+def test_a_time_of_many_pages_is_paged_within_it(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            source, strip = shown.page.activity.source, shown.page.activity
+            start = source.axis.edges[30]
+            adds = (shown.add(received_at=start + n * MINUTE // 300) for n in range(900))
+            ids = [one.id for one in reversed(await asyncio.gather(*adds))]
+            for endpoint_id in (shown.endpoint.id, None):
+                shown.page.show_endpoint(endpoint_id)
+                await until(lambda: source.total.total == 900)
+                bar = source.axis.bar_of(start)
+                assert bar is not None
+                drag(strip.chart, bar + 1, bar + 1)
+                await until(lambda: not shown.feed.pager.jumping and shown.model.rowCount() > 0)
+                assert shown.ids()[0] == ids[300]
+                shown.list.setFocus()
+                QTest.keyClick(shown.list, Qt.Key.Key_End)
+                await until(lambda: shown.ids()[-1] == ids[599])
+                for _ in range(5):
+                    shown.feed.pager.newer()
+                    shown.feed.pager.older()
+                    await settle(20)
+                await until(lambda: shown.ids() == ids[300:600])
+                assert not shown.feed.held
+
+    run(check())
+
+
+def test_the_keyboard_chooses_and_lets_go(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            strip, chart = shown.page.activity, shown.page.activity.chart
+            bar, ids = await an_hour(shown)
+            assert "30 requests" in chart.accessibleDescription()
+            chart.setFocus()
+            QTest.keyClick(chart, Qt.Key.Key_Home)
+            for _ in range(bar):
+                QTest.keyClick(chart, Qt.Key.Key_Right)
+            assert chart.marked() == (bar, bar)
+            assert chart.accessibleDescription().endswith("3 requests")
+            QTest.keyClick(chart, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+            assert "6 requests" in chart.accessibleDescription()
+            QTest.keyClick(chart, Qt.Key.Key_Escape)
+            assert chart.marked() is None
+            QTest.keyClick(chart, Qt.Key.Key_End)
+            assert chart.marked() == (59, 59)
+            for _ in range(59 - bar):
+                QTest.keyClick(chart, Qt.Key.Key_Left)
+            QTest.keyClick(chart, Qt.Key.Key_Return)
+            await until(lambda: shown.ids() == ids[-3:])
+            assert strip.times is not None
+            QTest.keyClick(chart, Qt.Key.Key_Escape)
+            await until(lambda: len(shown.ids()) == 30)
+            drag(chart, bar, bar)
+            await until(lambda: len(shown.ids()) == 3)
+            shown.list.setFocus()
+            QTest.keyClick(shown.list, Qt.Key.Key_Escape)
+            await until(lambda: len(shown.ids()) == 30)
+
+    run(check())
+
+
+def test_an_empty_time_says_so_and_a_link_leads_out_of_it(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            page, chart = shown.page, shown.page.activity.chart
+            bar, ids = await an_hour(shown)
+            drag(chart, bar - 3, bar - 2)
+            await until(page.none_then.isVisible)
+            assert page.none_then.button is not None
+            QTest.mouseClick(page.none_then.button, LEFT)
+            await until(lambda: len(shown.ids()) == 30 and page.list.isVisible())
+            drag(chart, bar, bar)
+            await until(lambda: len(shown.ids()) == 3)
+            capture = await shown.desk.store.captures.get(ids[0])
+            assert capture is not None
+            page.go_to(capture)
+            await until(lambda: shown.list.current() is not None and shown.list.current().id == ids[0])
+            assert page.activity.times is None
+
+    run(check())
+
+
+def test_hover_tells_in_plain_text(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            chart = shown.page.activity.chart
+            bar, _ = await an_hour(shown)
+            text = chart.text_of(bar, bar)
+            assert text.endswith(" · 3 requests")
+            assert "\u2013" in text
+            QTest.mouseMove(chart, middle(chart, bar))
+            shown.page.grab()
+            shown.desk.theme.set_choice("dark")
+            shown.page.grab()
+
+    run(check())
+
+
+def test_the_fold_and_the_span_are_remembered(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        for first in (True, False):
+            async with shown_window(tmp_path, endpoints=1 if first else 0) as (desk, window):
+                strip = window.requests.activity
+                window.show_endpoint(desk.store.endpoints.all()[0].id)
+                await settle()
+                assert strip.open is first
+                assert strip.source.span is (Span.HOUR if first else Span.WEEK)
+                if first:
+                    strip.set_span(Span.WEEK)
+                    QTest.mouseClick(strip.fold, LEFT)
+                    assert not strip.chart.isVisible()
+
+    run(check())
+
+
+def test_the_dashboard_knows_the_last_hour_from_before_the_start(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.add(received_at=now_us() - 30 * MINUTE, mirror=MirrorState.FAILED)
+            await shown.add(received_at=now_us() - 3 * 60 * MINUTE)
+        async with shown_window(tmp_path) as (desk, window):
+            ledger, number = window.news.ledger, desk.store.endpoints.all()[0].id
+            await until(lambda: sum(ledger.activity(number)) == 1)
+            assert ledger.last_outcome(number) is MirrorState.FAILED
+            await desk.capture(desk.store.endpoints.all()[0])
+            await until(lambda: sum(ledger.activity(number)) == 2)
+            assert ledger.stored == 1
+            await desk.store.captures.clear(number)
+            await until(lambda: sum(ledger.activity(number)) == 0)
+
+    run(check())
+
+
+NUMBER = st.integers(0, 3_000)
+
+
+@given(NUMBER, NUMBER, NUMBER, NUMBER, st.integers(4, 20_000))
+def test_what_failed_is_seen_and_a_bar_is_as_high_as_it_is(p: int, d: int, f: int, i: int, peak: int) -> None:
+    bar = Bar(plain=p, delivered=d, failed=f, incomplete=i)
+    if not 0 < bar.total <= peak:
+        return
+    parts = heights(bar, 40 / peak)
+    assert min(parts) >= 0
+    assert (parts[2] > 0) is (f > 0)
+    assert abs(sum(parts) - bar.total * 40 / peak) <= 3
+    if p + d > bar.total / 2:
+        assert parts[0] + parts[1] >= 1

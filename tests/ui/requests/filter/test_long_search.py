@@ -1,0 +1,147 @@
+"""A search that goes on for long says how far it is, can be stopped, and goes on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.core.clock import now_us
+from app.ui.requests.list.time_range import Within
+from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+Key = Qt.Key
+ROWS, HOUR = 1_500, 3_600_000_000
+
+
+@pytest.fixture(autouse=True)
+def _slow_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request at a time, and told of each time."""
+    for name in ("FIRST_ROWS", "LEAST_ROWS", "MOST_ROWS"):
+        monkeypatch.setattr(f"app.db.search.search.{name}", 1)
+    monkeypatch.setattr("app.db.search.scan_progress.EVERY_S", 0.0)
+
+
+async def begin(shown: PageDesk, text: str, *, reload: bool = True) -> None:
+    """Filter by this, and wait until the search counts as a long one."""
+    if reload:
+        await shown.reload()
+    shown.page.filter.bar.line.setFocus()
+    shown.page.filter.bar.set_text(text)
+    await until(lambda: shown.feed.search.reach.searched > 5)
+
+
+def test_it_says_how_far_it_is(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.add(b"needle", received_at=now_us() - HOUR)
+            await shown.fill(ROWS)
+            await begin(shown, "needle")
+            page = shown.page
+            assert page.footer.text().startswith("None found so far · ")
+            assert page.footer.text().endswith(f" of {ROWS + 1:,} searched · Esc stops")
+            before = page.filter.outcome.share(ROWS + 1)
+            await until(page.filter.bar.progress.seen)
+            await until(lambda: (page.filter.outcome.share(ROWS + 1) or 0) > (before or 1))
+            monkeypatch.undo()  # what is left of it need not be slow
+            await until(lambda: not shown.feed.search.busy, 20)
+            assert page.footer.text() == f"1 of {ROWS + 1:,} matches"
+            assert not page.filter.bar.progress.seen()
+
+    run(check())
+
+
+@pytest.mark.parametrize("in_line", [True, False])
+def test_esc_stops_it_and_enter_goes_on(
+    run: Run, tmp_path: Path, in_line: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.add(b"needle", received_at=now_us() - HOUR)
+            await shown.fill(ROWS)
+            await shown.add(b"needle")
+            await begin(shown, "needle")
+            page, line = shown.page, shown.page.filter.bar.line
+            QTest.keyClick(line if in_line else shown.list, Key.Key_Escape)
+            searched = shown.feed.search.reach.searched
+            assert page.footer.text() == f"Stopped: 1 in the newest {searched:,} · Enter continues"
+            assert line.text() == "needle"
+            shown.feed.pager.older()
+            await settle()
+            assert not shown.feed.search.busy
+            assert not page.filter.bar.progress.seen()
+            monkeypatch.undo()
+            QTest.keyClick(line, Key.Key_Return)
+            await until(lambda: shown.model.rowCount() == 2, 20)
+            await until(lambda: not shown.feed.search.busy, 20)
+            assert page.footer.text() == f"2 of {ROWS + 2:,} match"
+
+    run(check())
+
+
+def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.add(b"needle", received_at=now_us() - HOUR)
+            await shown.fill(ROWS)
+            await begin(shown, "needle")
+            nothing = shown.page.filter.nothing
+            QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
+            assert nothing.isVisible()
+            assert shown.page.footer.text().startswith("Stopped: none in the newest ")
+            searched = shown.feed.search.reach.searched
+            assert nothing.title.text() == "No matches so far"
+            assert nothing.text.text() == f"Stopped: nothing matches among the newest {searched:,} requests."
+            assert not shown.model.rowCount()
+            assert nothing.button is not None
+            monkeypatch.undo()
+            QTest.mouseClick(nothing.button, Qt.MouseButton.LeftButton)
+            await until(lambda: shown.model.rowCount() == 1, 20)
+            assert shown.list.isVisible()
+            await until(lambda: not shown.feed.search.busy, 20)
+            QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
+            assert not shown.page.filter.bar.line.text()
+
+    run(check())
+
+
+def test_another_filter_begins_anew(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(ROWS)
+            await shown.add(b"thimble")
+            await begin(shown, "needle")
+            QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
+            assert shown.page.filter.outcome.stopped
+            shown.page.filter.bar.set_text("thimble")
+            await until(lambda: shown.model.rowCount() == 1)
+            assert not shown.page.filter.outcome.stopped
+            shown.page.filter.bar.clear()
+            await until(lambda: shown.model.rowCount() > 1)
+            assert not shown.page.filter.outcome.stopped
+
+    run(check())
+
+
+def test_in_a_chosen_time_it_does_not_say_of_how_many(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(ROWS)
+            await shown.reload()
+            shown.feed.narrow(Within(start=now_us() - HOUR, end=now_us() + HOUR))
+            await begin(shown, "needle", reload=False)
+            assert " found so far in this time · " in shown.page.footer.text()
+            assert shown.page.footer.text().endswith(" searched · Esc stops")
+            assert " of " not in shown.page.footer.text()
+            QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
+            assert " in this time · " in shown.page.footer.text()
+
+    run(check())

@@ -1,0 +1,110 @@
+"""A list filtered by a mark takes in what is marked later, wherever that happens, and does not move for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.search.parse import parse
+from app.ui.requests.filter.query_fields import gains
+from app.ui.requests.list.delegate import ROW
+from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.waiting import settle, until
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+async def mark(shown: PageDesk, text: str, ids: list[str]) -> None:
+    """As the API does it, or the command line through it."""
+    captures = shown.desk.store.captures
+    if "read" in text:
+        await captures.mark_read(ids, read=True)
+    elif "starred" in text:
+        await captures.star(ids)
+    else:
+        for name in ids:
+            await captures.set_note(name, "Look at this.")
+
+
+@pytest.mark.parametrize("text", ["is:read", "-is:unread", "method:PUT OR is:starred", "is:noted"])
+def test_what_is_marked_comes_in_at_its_place_and_nothing_moves(run: Run, tmp_path: Path, text: str) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = [capture.id for capture in await shown.fill(90)]
+            await mark(shown, text, ids[::2])
+            await shown.reload()
+            shown.page.filter.bar.set_text(text)
+            await until(lambda: shown.model.rowCount() == 45 and not shown.feed.search.busy)
+            shown.list.select_row(22)
+            chosen, bar = shown.model.summary(22).id, shown.list.verticalScrollBar()
+            bar.setValue(15 * ROW)
+            await settle()
+            first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
+            seen = shown.model.summary(first).id
+            await mark(shown, text, [ids[3], ids[87]])
+            await until(lambda: {ids[3], ids[87]} <= set(shown.ids()))
+            assert shown.ids() == sorted(shown.ids(), reverse=True)
+            assert shown.feed.held == 0
+            assert [one.id for one in shown.list.selected()] == [chosen]
+            await settle()
+            first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
+            assert shown.model.summary(first).id == seen
+
+    run(check())
+
+
+def test_all_of_an_endpoint_marked_read_come_in(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(30)
+            await shown.reload()
+            shown.page.filter.bar.set_text("is:read")
+            await until(lambda: not shown.feed.search.busy and not shown.model.rowCount())
+            await shown.desk.store.captures.mark_all_read(shown.endpoint.id)
+            await until(lambda: shown.model.rowCount() == 30)
+
+    run(check())
+
+
+def test_what_is_unread_again_leaves_only_when_the_list_is_read_again(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            ids = [capture.id for capture in await shown.fill(5)]
+            await mark(shown, "is:read", ids)
+            await shown.reload()
+            shown.page.filter.bar.set_text("is:read")
+            await until(lambda: shown.model.rowCount() == 5 and not shown.feed.search.busy)
+            await shown.desk.store.captures.mark_read([ids[2]], read=False)
+            await until(lambda: not shown.model.summary(2).read)
+            assert shown.model.rowCount() == 5
+            shown.feed.head()
+            await until(lambda: shown.model.rowCount() == 4)
+
+    run(check())
+
+
+@pytest.mark.parametrize(
+    ("text", "mark_name", "given", "found"),
+    [
+        ("is:read", "read", True, True),
+        ("is:read", "read", False, False),
+        ("is:unread", "read", True, False),
+        ("is:unread", "read", False, True),
+        ("-is:unread", "read", True, True),
+        ("-(method:PUT is:read)", "read", False, True),
+        ("method:PUT OR is:starred", "starred", True, True),
+        ("-is:starred", "starred", True, False),
+        ("-is:starred", "starred", False, True),
+        ("is:noted", "starred", True, False),
+        ("is", "read", True, False),
+    ],
+)
+def test_only_what_may_bring_a_request_in_is_searched_for(text: str, mark_name: str, given: bool, found: bool) -> None:
+    assert gains(parse(text), mark_name, given) is found
+
+
+def test_without_a_filter_nothing_is_searched_for() -> None:
+    assert not gains(None, "read")

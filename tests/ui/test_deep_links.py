@@ -1,0 +1,255 @@
+"""What a start asks of the window is done, and what cannot be done is told in the bar."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSplitter
+
+from app.core.ids import new_slug, uuid7
+from app.core.launch_request import LaunchAction, LaunchRequest
+from app.core.links import EndpointLink, RequestLink, link_to_request
+from app.ui.about.dialog import AboutDialog
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.settings.dialog import SettingsDialog
+from app.ui.shell.deep_links import DeepLinks
+from app.ui.shell.main_window import MainWindow
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.question import Question
+from tests.ui.desk import Desk, open_desk, shown
+from tests.ui.waiting import settle, until
+
+Scene = Callable[..., Any]
+MINE = "1.2.3"
+pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)  # without a display none can
+
+
+@asynccontextmanager
+async def wishing(folder: Path, **store: Any) -> AsyncIterator[tuple[Desk, MainWindow, DeepLinks]]:
+    """A window, and what does wishes to it."""
+    async with shown(folder, **store) as (desk, window):
+        yield desk, window, DeepLinks(desk.services, desk.tasks, window)
+
+
+def told(window: MainWindow) -> str:
+    """What the bar says."""
+    message = window.error_bar.message()
+    return f"{message.text} {message.advice}" if message and window.error_bar.isVisible() else ""
+
+
+def test_a_request_is_opened_in_its_endpoints_list_with_its_detail(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with wishing(tmp_path, endpoints=2) as (desk, window, wishes):
+            first, second = desk.store.endpoints.all()
+            await desk.capture(first)
+            sought = await desk.capture(second)
+            window.showMinimized()
+            wishes.hear(LaunchRequest(MINE, RequestLink(id=sought.id)))
+            await until(lambda: window.requests.detail.capture is not None)
+            assert not window.windowState() & Qt.WindowState.WindowMinimized
+            assert window.pages.currentWidget() is window.requests
+            assert window.requests.endpoint_id == second.id
+            assert window.sidebar.row(second.id).isChecked()
+            await until(lambda: window.requests.list.current() is not None)
+            assert [one.id for one in window.requests.list.selected()] == [sought.id]
+            assert told(window) == ""
+
+    run(scene())
+
+
+def test_what_is_gone_is_told_until_a_link_leads_somewhere(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with wishing(tmp_path, endpoints=1) as (desk, window, wishes):
+            endpoint = desk.store.endpoints.all()[0]
+            gone = await desk.capture(endpoint)
+            await desk.store.captures.delete([gone.id])
+            wishes.fulfil(RequestLink(id=gone.id))
+            await until(lambda: "request that the link names is not here any more" in told(window))
+            assert "retention time is over, or someone deleted it" in told(window)
+            assert str(tmp_path) in told(window)
+            slug = new_slug()
+            wishes.fulfil(EndpointLink(slug=slug))
+            assert f"There is no endpoint “{slug}” here any more." in told(window)
+            assert len(desk.messages.waiting()) == 1
+            wishes.fulfil(EndpointLink(slug=endpoint.slug))
+            assert window.requests.endpoint_id == endpoint.id
+            assert told(window) == ""
+
+    run(scene())
+
+
+def test_a_request_of_a_deleted_endpoint_is_gone_too(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with wishing(tmp_path, endpoints=1) as (desk, window, wishes):
+            capture = await desk.capture(desk.store.endpoints.all()[0])
+            await desk.store.endpoints.delete(capture.endpoint_id)
+            wishes.fulfil(RequestLink(id=capture.id))
+            await until(lambda: "not here any more" in told(window))
+
+    run(scene())
+
+
+def test_what_a_link_gives_is_seen_before_older_messages(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with wishing(tmp_path) as (_, window, wishes):
+            wishes.hear(LaunchRequest("9.0", EndpointLink(slug=new_slug())))
+            assert "There is no endpoint" in told(window)
+            window.error_bar.dismiss()
+            assert "Hookline 9.0 was started" in told(window)
+
+    run(scene())
+
+
+@pytest.mark.usefixtures("no_time_to_undo")
+def test_a_link_that_comes_while_a_deletion_is_asked_for_keeps_its_request_open(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with wishing(tmp_path, endpoints=2) as (desk, window, wishes):
+            first, second = desk.store.endpoints.all()
+            doomed, *_ = [await desk.capture(first) for _ in range(3)]
+            *_, linked = [await desk.capture(second) for _ in range(3)]
+            wishes.fulfil(RequestLink(id=doomed.id))
+            await until(lambda: window.requests.detail.capture == doomed)
+            window.requests.commands.selected.delete.trigger()
+            await until(lambda: window.findChildren(Question))
+            (question,) = window.findChildren(Question)
+            wishes.fulfil(RequestLink(id=linked.id))
+            await until(lambda: window.requests.detail.capture == linked)
+            question.accept()
+            await until(lambda: desk.store.captures.counts(first.id).total == 2)
+            await settle(10)
+            assert window.requests.detail.capture == linked
+            assert [one.id for one in window.requests.list.selected()] == [linked.id]
+
+    run(scene())
+
+
+def test_a_link_closes_what_only_shows_something(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with wishing(tmp_path, endpoints=1) as (desk, window, wishes):
+            link = EndpointLink(slug=desk.store.endpoints.all()[0].slug)
+            window.open_settings()
+            (settings,) = window.findChildren(SettingsDialog)
+            settings.show_about()
+            (about,) = window.findChildren(AboutDialog)
+            about.show_licences()
+            wishes.fulfil(LaunchAction.SHOW)
+            assert about.isVisible()
+            wishes.fulfil(link)
+            await until(lambda: not window.findChildren(Dialog))
+            assert window.requests.endpoint_id is not None
+            window.open_settings()
+            (settings,) = window.findChildren(SettingsDialog)
+            settings.network.base_url.setText("https://hooks.example.org")
+            wishes.fulfil(link)
+            await settle(10)
+            assert settings.isVisible()
+            settings.reject()
+
+    run(scene())
+
+
+def test_of_several_links_the_last_is_opened(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with wishing(tmp_path, endpoints=2) as (desk, window, wishes):
+            first, second = desk.store.endpoints.all()
+            captures = [await desk.capture(endpoint) for endpoint in (first, second, first)]
+            for capture in captures:
+                wishes.fulfil(RequestLink(id=capture.id))
+            await until(lambda: window.requests.detail.capture == captures[-1])
+            wishes.fulfil(RequestLink(id=captures[0].id))
+            wishes.fulfil(EndpointLink(slug=second.slug))
+            await settle(10)
+            assert window.requests.endpoint_id == second.id
+            assert window.requests.detail.capture is None
+
+    run(scene())
+
+
+def test_a_new_endpoint_opens_the_form_once_and_a_full_plan_says_so(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with wishing(tmp_path) as (desk, window, wishes):
+            for _ in range(2):
+                wishes.hear(LaunchRequest(MINE, LaunchAction.NEW_ENDPOINT))
+                await settle()
+            dialogs = window.findChildren(EndpointDialog)
+            assert [dialog.isVisible() for dialog in dialogs] == [True]
+            dialogs[0].reject()
+            await settle()
+            for _ in range(10):
+                await desk.endpoint()
+            wishes.hear(LaunchRequest(MINE, LaunchAction.NEW_ENDPOINT))
+            await until(window.toast.isVisible)
+
+    run(scene())
+
+
+def test_a_start_at_login_leaves_the_window_as_it_is(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with wishing(tmp_path) as (_, window, wishes):
+            window.showMinimized()
+            wishes.hear(LaunchRequest(MINE, LaunchAction.STAY))
+            assert window.windowState() & Qt.WindowState.WindowMinimized
+            assert told(window) == ""
+            wishes.hear(LaunchRequest(MINE, LaunchAction.SHOW))
+            assert not window.windowState() & Qt.WindowState.WindowMinimized
+
+    run(scene())
+
+
+def test_a_start_of_another_version_is_told_of_once(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with wishing(tmp_path) as (desk, window, wishes):
+            for _ in range(2):
+                wishes.hear(LaunchRequest("9.0", LaunchAction.SHOW))
+            assert told(window) == (
+                "Hookline 9.0 was started while 1.2.3 is running. Close Hookline and start it again to use 9.0."
+            )
+            assert len(desk.messages.waiting()) == 1
+
+    run(scene())
+
+
+def test_what_the_system_hands_on_is_opened_or_told_to_be_no_link(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with wishing(tmp_path, endpoints=1) as (desk, window, wishes):
+            wishes.open_text("file:///tmp/letter.txt")
+            assert "not a link of Hookline's" in told(window)
+            capture = await desk.capture(desk.store.endpoints.all()[0])
+            wishes.open_text(link_to_request(capture.id) + "/")
+            await until(lambda: window.requests.detail.capture == capture)
+            assert told(window) == ""
+            wishes.open_text(link_to_request(uuid7(5)))
+            await until(lambda: "not here any more" in told(window))
+
+    run(scene())
+
+
+def test_a_window_that_was_never_more_than_an_icon_forgets_no_size(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_desk(tmp_path, endpoints=1) as desk:
+            seen: list[tuple[int, list[int]]] = []
+            for start in ("show", "showMinimized", "showMinimized", "show"):
+                window = desk.window()
+                if not seen:
+                    window.resize(960, 666)
+                getattr(window, start)()
+                await settle()
+                frame = window.findChild(QSplitter, "frame")
+                assert isinstance(frame, QSplitter)
+                if not seen:
+                    frame.setSizes([225, 734])
+                if start == "show":
+                    seen.append((window.height(), frame.sizes()))
+                window.close()
+                window.deleteLater()
+                await settle()
+            assert seen[0][0] == 666
+            assert seen[0][1][0] == 225
+            assert seen[1] == seen[0]
+
+    run(scene())
