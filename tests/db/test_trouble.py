@@ -17,6 +17,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
 from app.core.model import Endpoint, Reply
 from app.db import connection as connection_module
+from app.db import response_times
 from app.db import writer as writer_module
 from app.db.store import Store
 from tests import factories
@@ -197,7 +198,10 @@ async def test_a_bug_of_ours_reaches_the_caller_and_nobody_else(store: Store, en
     ) == (2,)
 
 
-async def test_answer_times_survive_trouble(store: Store, endpoint: Endpoint, tmp_path: Path) -> None:
+async def test_answer_times_survive_trouble(
+    store: Store, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(response_times, "LATEST_S", 0.05)
     capture = await add(store, endpoint.id)
     with contextlib.closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

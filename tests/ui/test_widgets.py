@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
+from app.ui.widgets import copy_field
 from app.ui.widgets.badge import MethodBadge, Pill, count_text
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.copy_field import CopyField
@@ -157,7 +158,10 @@ class TestButtons:
 
 
 class TestCopyField:
-    def test_it_copies_the_whole_text_and_says_so(self, theme: Theme, qtbot: QtBot) -> None:
+    def test_it_copies_the_whole_text_and_says_so(
+        self, theme: Theme, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(copy_field, "COPIED_MS", 50)
         url = "http://127.0.0.1:8787/catch/" + "x" * 60
         copy = CopyField(url, theme)
         qtbot.addWidget(copy)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from app.core.events import Bus, StorageTrouble
+from app.db import writer
 from tests.server.api.conftest import Desk, fields, problem
 
 
@@ -215,7 +216,11 @@ async def test_counts_and_the_last_request(desk: Desk) -> None:
     assert read["last_request_at"] == "2023-11-14T22:13:20.123456Z"
 
 
-async def test_what_cannot_be_stored_now_may_be_tried_again(desk: Desk, bus: Bus, tmp_path: Path) -> None:
+async def test_what_cannot_be_stored_now_may_be_tried_again(
+    desk: Desk, bus: Bus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "BUSY_S", 0.2)
+    monkeypatch.setattr(writer, "PROBE_S", 0.05)
     well = asyncio.Event()
     bus.subscribe(StorageTrouble, lambda event: None if event.reason else well.set())
     with closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)) as other:
