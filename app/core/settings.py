@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from ipaddress import ip_address
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -70,9 +71,14 @@ class Settings(Record, frozen=True):
     ] = "quit"
 
 
+@cache
+def _declared() -> dict[str, Any]:
+    return get_type_hints(Settings, include_extras=True)
+
+
 def meta(key: str) -> msgspec.Meta:
     """Title, description and bounds declared for setting `key`."""
-    declared = get_type_hints(Settings, include_extras=True)[key].__metadata__[0]
+    declared = _declared()[key].__metadata__[0]
     assert isinstance(declared, msgspec.Meta)
     return declared
 
