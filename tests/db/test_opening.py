@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import DamagedDatabaseError, DataFolderError, NewerDatabaseError
+from app.db import connection as connection_module
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import add, add_many, files, query
@@ -169,7 +170,8 @@ sys.stdin.read()
 """
 
 
-async def test_a_database_locked_by_another_program_says_so(tmp_path: Path) -> None:
+async def test_a_database_locked_by_another_program_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "BUSY_S", 0.2)
     await used_store(tmp_path)
     command = [sys.executable, "-c", HOLD, tmp_path / "hookline.db"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:  # noqa: ASYNC220

@@ -15,6 +15,7 @@ import pytest
 
 from app.core.events import StorageTrouble
 from app.core.model import PART_SIZE, Forward, MirrorState
+from app.db import writer as writer_module
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, answering, silent, target
 
@@ -325,7 +326,11 @@ async def test_a_deleted_endpoint_ends_its_mirroring(stage: Stage) -> None:
     assert [received.line.split()[1] for received in place.received] == ["/kept"]
 
 
-async def test_an_outcome_that_cannot_be_stored_yet_is_stored_later_and_nothing_sent_twice(stage: Stage) -> None:
+async def test_an_outcome_that_cannot_be_stored_yet_is_stored_later_and_nothing_sent_twice(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "BUSY_S", 0.2)
+    monkeypatch.setattr(writer_module, "PROBE_S", 0.05)
     locked, unlocked = asyncio.Event(), asyncio.Event()
 
     async def answer(_: Received, writer: asyncio.StreamWriter) -> None:
