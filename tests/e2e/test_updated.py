@@ -20,10 +20,11 @@ HEADLESS = """
 import sys
 sys.frozen, sys.executable = True, sys.argv[1]
 from pathlib import Path
-from app import headless, updated
+from app import serve
 from app.cli.options import ServeOptions
-updated.LOOK_S = 0.05
-sys.exit(headless.run_headless(ServeOptions(data_dir=Path(sys.argv[2]), port=0, api_port=0)))
+from app.system import updates
+updates.LOOK_S = 0.05
+sys.exit(serve.run_headless(ServeOptions(data_dir=Path(sys.argv[2]), port=0, api_port=0)))
 """
 
 

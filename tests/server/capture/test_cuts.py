@@ -116,10 +116,10 @@ class Owner:
 
     limits = Limits(head_bytes=100_000)
 
-    def joined(self, _: Connection) -> bool:
+    def register(self, _: Connection) -> bool:
         return True
 
-    def left(self, _: Connection) -> None:
+    def unregister(self, _: Connection) -> None:
         pass
 
     def head_grew(self, _: Connection, size: int) -> None:
