@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QLinearGradient, QPainter, QPixmap
+from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QStyle,
@@ -41,7 +41,6 @@ BADGE_LEFT, PROVIDER_LEFT, TITLE_LEFT = 20, 80, 106
 stand below each other."""
 NAME_MAX = 120
 TITLE_GAP = 8
-FADE = 20
 
 STATES = {
     MirrorState.QUEUED: ("queued", "warning"),
@@ -110,12 +109,11 @@ class RequestDelegate(QStyledItemDelegate):
             painter.drawPixmap(place, self._provider_marks.pixmap(summary.provider, tokens, ratio))
         self._right_side(painter, rect, summary, tokens)
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        right = self._marks(painter, rect, summary, offer_star=selected)
+        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        right = self._marks(painter, rect, summary, offer_star=selected or hovered)
         title = title_of(summary, self._providers)
         room = QRect(left + TITLE_LEFT, rect.top(), right - left - TITLE_LEFT - TITLE_GAP, ROW)
         self._title_painter.paint(painter, room, title, bold=not summary.read, tokens=tokens, marked=self.marked)
-        if option.state & QStyle.StateFlag.State_MouseOver and not summary.starred and not selected:
-            self._star_over_title(painter, rect, ground)
         painter.restore()
 
     def _ground(self, painter: QPainter, option: QStyleOptionViewItem, tokens: Tokens) -> str:
@@ -161,17 +159,6 @@ class RequestDelegate(QStyledItemDelegate):
             self._icon(painter, place, "note", "text_muted")
             right = place.left()
         return right
-
-    def _star_over_title(self, painter: QPainter, rect: QRect, ground: str) -> None:
-        """A star that can be given: the title fades out behind it, without a new layout."""
-        star = self.star_rect(rect)
-        fade = QLinearGradient(star.left() - FADE, 0, star.left(), 0)
-        clear = QColor(ground)
-        clear.setAlpha(0)
-        fade.setColorAt(0, clear)
-        fade.setColorAt(1, QColor(ground))
-        painter.fillRect(star.adjusted(-FADE, 0, 0, -1), fade)
-        self._icon(painter, star, "star", "text_muted")
 
     def _icon(self, painter: QPainter, rect: QRect, name: str, colour: str) -> None:
         pixmap = self._pixmaps.get((name, colour))

@@ -21,9 +21,11 @@ from app.ui.theme.tokens import Tokens
 
 TITLE_MAX = 400
 """Characters of a target that are looked at for a row: more never fit."""
-GAP, LEAST, PATH_LEAST, SENDER_MAX = 10, 40, 80, 130
-"""Pixels between the parts; a sender or path that would have less room is left out unless it is as short as that; the
-widest that a sender's name gets."""
+GAP, LEAST, SENDER_MAX = 10, 40, 130
+"""Pixels between the parts; a sender that would have less room is left out unless it is as short as that; the widest
+that a sender's name gets."""
+PATH_SHARE = 0.4
+"""Of the room, for a path that does not fit beside the rest."""
 _FLAGS = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 
 
@@ -68,7 +70,7 @@ def _gist_so_far(summary: Summary) -> str:
 
 
 class TitlePainter:
-    """Draws a title into what room there is: the path goes first, then the sender's name."""
+    """Draws a title into what room there is. The sender's name goes first; then `main` and the path share the room."""
 
     def __init__(self) -> None:
         self._plain, self._bold = ui_font(BASE), ui_font(BASE, QFont.Weight.DemiBold)
@@ -92,13 +94,33 @@ class TitlePainter:
         colour = tokens.text if title.is_event else tokens.text_muted
         # An event's end says as much as its beginning; what Hookline says has the most important first.
         mode = Qt.TextElideMode.ElideMiddle if title.is_event else Qt.TextElideMode.ElideRight
-        rect = pen.write(rect, (font, fm), colour, text=title.main, room=rect.width(), mode=mode)
-        if title.sender and rect.width() >= min(LEAST, self._small_metrics.horizontalAdvance(title.sender)):
-            room = min(rect.width(), SENDER_MAX)
-            rect = pen.write(rect, (self._small, self._small_metrics), tokens.text_muted, text=title.sender, room=room)
-        if title.path and rect.width() >= min(PATH_LEAST, self._mono_metrics.horizontalAdvance(title.path)):
-            mono, room = (self._mono, self._mono_metrics), rect.width()
-            pen.write(rect, mono, tokens.text_faint, text=title.path, room=room)
+        main, sender, path = self._rooms(title, fm, rect.width())
+        rect = pen.write(rect, (font, fm), colour, text=title.main, room=main, mode=mode)
+        if sender:
+            small = (self._small, self._small_metrics)
+            rect = pen.write(rect, small, tokens.text_muted, text=title.sender, room=sender)
+        if path:
+            # Paths of one API differ at their end; behind a query the end alone says nothing.
+            mode = Qt.TextElideMode.ElideMiddle if "?" in title.path else Qt.TextElideMode.ElideLeft
+            mono = (self._mono, self._mono_metrics)
+            pen.write(rect, mono, tokens.text_faint, text=title.path, room=rect.width(), mode=mode)
+
+    def _rooms(self, title: Title, fm: QFontMetrics, width: int) -> tuple[int, int, int]:
+        """Pixels for `main`, sender and path; 0 for what is left out. `fm` is of the font that `main` is drawn in."""
+        main = _width(fm, title.main)
+        path = 0
+        if title.path:
+            spare = max(round(width * PATH_SHARE), width - GAP - main)
+            path = max(0, min(_width(self._mono_metrics, title.path), spare))
+        main = max(0, min(main, width - (GAP + path if path else 0)))
+        left = width - main - GAP - (GAP + path if path else 0)
+        sender = min(_width(self._small_metrics, title.sender), SENDER_MAX) if title.sender else 0
+        return main, min(sender, left) if left >= min(LEAST, sender) else 0, path
+
+
+def _width(fm: QFontMetrics, text: str) -> int:
+    """Pixels in which `text` is not elided: an advance is rounded, to less too."""
+    return fm.horizontalAdvance(text) + 1
 
 
 class _Pen:
