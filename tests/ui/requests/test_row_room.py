@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QRect
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
-from app.ui.requests.list.delegate import ROW
+from app.ui.requests.list.delegate import PROVIDER_LEFT, ROW
+from app.ui.requests.list.provider_icons import ground_of
+from app.ui.theme.fonts import SMALL, ui_font
+from app.ui.theme.tokens import LIGHT
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import until
 
@@ -67,5 +71,49 @@ def test_nothing_is_cut_that_has_room(run: Run, tmp_path: Path, gist: str, path:
             await shown.add(target=f"/catch/x{path}", gist=gist)
             await until(lambda: shown.model.rowCount() == 1)
             assert painted(shown, 0) == painted(shown, 0, width=2 * WIDTH)
+
+    run(check())
+
+
+def names_end(shown: PageDesk, width: int = WIDTH) -> int:
+    """How many pixels the names of endpoints and the gap behind them take: the mark of the provider follows."""
+    picture = painted(shown, 0, width=width)
+    mark = QColor(ground_of("#635bff", LIGHT)).rgb()
+    left = next(x for x in range(picture.width()) if picture.pixel(x, ROW // 2 - 7) == mark)
+    return left + 20 - PROVIDER_LEFT
+
+
+def test_the_column_of_endpoints_is_as_wide_as_their_names_within_a_limit(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path, name="Orders") as shown:
+            fields = {"provider": "stripe", "event": "invoice.paid"}
+            other = await shown.desk.endpoint(name="Warehouse")
+            endless = await shown.desk.endpoint(name="Everything that the warehouse sends us by night")
+            widths = QFontMetrics(ui_font(SMALL))
+            shown.page.show_endpoint(None)
+            await shown.add(**fields)
+            await until(lambda: shown.model.rowCount() == 1)
+            short = names_end(shown) - widths.horizontalAdvance("Orders")
+            assert 8 <= short <= 20
+            await shown.add(endpoint_id=other.id, **fields)
+            await until(lambda: shown.model.rowCount() == 2)
+            assert names_end(shown) - widths.horizontalAdvance("Warehouse") == short
+            await shown.add(endpoint_id=endless.id, **fields)
+            await until(lambda: shown.model.rowCount() == 3)
+            assert 80 <= names_end(shown) <= 110
+            assert 150 <= names_end(shown, 3 * WIDTH) <= 180
+
+    run(check())
+
+
+def test_the_column_of_endpoints_follows_a_new_name(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path, name="Orders of the warehouse") as shown:
+            shown.page.show_endpoint(None)
+            await shown.add(provider="stripe", event="invoice.paid")
+            await until(lambda: shown.model.rowCount() == 1)
+            before = names_end(shown)
+            await shown.desk.store.endpoints.update(shown.endpoint.id, replace(shown.endpoint.draft(), name="A"))
+            await until(lambda: names_end(shown) < before - 40)
 
     run(check())

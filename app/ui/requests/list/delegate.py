@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPixmap
@@ -39,7 +39,8 @@ MARGIN = 12
 BADGE_LEFT, PROVIDER_LEFT, TITLE_LEFT = 20, 80, 106
 """Where method, provider's mark and title begin. The mark's place stays empty where nobody known sent a request: titles
 stand below each other."""
-NAME_MAX = 120
+NAME_MAX, NAME_SHARE, NAME_GAP = 160, 0.4, 12
+"""Pixels that an endpoint's name gets at most, its part of what it shares with the title, and pixels behind it."""
 TITLE_GAP = 8
 
 STATES = {
@@ -51,14 +52,16 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class RequestDelegate(QStyledItemDelegate):
-    """Draws `Summary`s. `names` gives an endpoint's name where the list shows those of all; `marked` finds what is
-    marked.
+    """Draws `Summary`s. `names` gives an endpoint's name where the list shows those of all, and `fit_names` their
+    column's width; `marked` finds what is marked.
     """
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.names: dict[int, str] | None = None
         self.marked: re.Pattern[str] | None = None
+        self._listed_names: set[str] = set()
+        self._names_width = 0
         self._providers: Mapping[str, str] = {}
         self._provider_marks = ProviderMarks({})
         self._theme = theme
@@ -71,6 +74,16 @@ class RequestDelegate(QStyledItemDelegate):
     def show_providers(self, names: Mapping[str, str], marks: Mapping[str, ProviderMark]) -> None:
         """Call and mark services so, by their ids."""
         self._providers, self._provider_marks = names, ProviderMarks(marks)
+
+    def fit_names(self, endpoint_ids: Collection[int]) -> bool:
+        """Make the column of names as wide as the longest of these endpoints' names; whether that changed it."""
+        listed = {name for number, name in (self.names or {}).items() if number in endpoint_ids}
+        if listed == self._listed_names:
+            return False
+        self._listed_names, before = listed, self._names_width
+        # An advance is rounded, to less too.
+        self._names_width = max((self._small_metrics.horizontalAdvance(name) + 1 for name in listed), default=0)
+        return self._names_width != before
 
     def in_words(self, summary: Summary) -> str:
         """All that a row shows."""
@@ -172,14 +185,15 @@ class RequestDelegate(QStyledItemDelegate):
         """The endpoint's name where those of several are listed; how much further right the rest begins for it."""
         if self.names is None:
             return 0
-        width = min(NAME_MAX, (self._size_rect(row).left() - row.left() - TITLE_LEFT) // 3)
+        room = self._size_rect(row).left() - row.left() - TITLE_LEFT
+        width = min(self._names_width, NAME_MAX, round(room * NAME_SHARE))
         name = self.names.get(summary.endpoint_id, "")
         painter.setFont(self._small)
         painter.setPen(QColor(tokens.text_muted))
         rect = QRect(row.left() + PROVIDER_LEFT, row.top(), width, ROW)
         flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
         painter.drawText(rect, flags, self._small_metrics.elidedText(name, Qt.TextElideMode.ElideRight, width))
-        return width + 12
+        return width + NAME_GAP
 
     def helpEvent(self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index) -> bool:
         """What the star does, or else the exact time and the whole target, as plain text; made only when asked for."""

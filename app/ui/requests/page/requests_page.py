@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -292,7 +292,14 @@ class EndpointPage(QWidget):
         self._stack.setCurrentWidget(self._what_to_see(total))
         self.first.waiting |= self._stack.currentWidget() is self.empty
         self.filter.count(total, self.footer, self._stack)
+        self._fit_names(endpoints)
         self.commands.look()
+
+    def _fit_names(self, endpoints: Iterable[Endpoint]) -> None:
+        """Endpoints without requests have no row that would show their names."""
+        counts = self._services.captures.counts
+        if self.list.request_delegate.fit_names({one.id for one in endpoints if counts(one.id).total}):
+            self.list.viewport().update()
 
     def _what_to_see(self, total: int) -> QWidget:
         if self.feed.model.rowCount():
@@ -317,6 +324,7 @@ class EndpointPage(QWidget):
             self._endpoint = self.of_endpoint.endpoint = event.endpoint
         if self.endpoint_id in (None, event.endpoint.id):
             self._show_head()
+            self._count()
 
     def _endpoint_removed(self, event: EndpointRemoved) -> None:
         self._count()
