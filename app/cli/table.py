@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -21,13 +21,29 @@ ROWS_MEASURED = 500
 class Column(msgspec.Struct, frozen=True):
     """A table's column. It is as wide as its cells, but where the terminal has not the room, cut down to `least` cells.
 
-    Without `least` it is never cut. When even that is too much, columns are left out: those with the highest `left_out`
-    first, never one with 0.
+    Without `least` it is never cut. When even that is too much, columns are left out: first those whose cells are all
+    `empty`, then those with the highest `left_out`, never one with 0. In the same order, at `shortened`, cells are
+    written as `short` gives them.
     """
 
     title: str
     least: int | None = None
     left_out: int = 0
+    empty: str | None = None
+    short: Callable[[str], str] | None = None
+    shortened: int = 0
+
+    def least_of(self, width: int) -> int:
+        """The cells that are left of `width` at least."""
+        return width if self.least is None else min(width, max(self.least, len(self.title)))
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """What a column holds: the cells of its widest text, whole and shortened; `empty` if that tells nothing."""
+
+    whole: int
+    short: int
+    empty: bool
 
 
 class Table:
@@ -37,6 +53,7 @@ class Table:
         self._output, self._columns = output, columns
         self._held: list[tuple[list[str], Sequence[str]]] = []
         self._widths: list[int] | None = None
+        self._shortened: Collection[int] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -52,7 +69,7 @@ class Table:
         if not self._output.terminal:
             print("\t".join(shown), file=self._output.out)
         elif self._widths is not None:
-            self._print(shown, codes)
+            self._print(self._written(shown), codes)
         else:
             self._held.append((shown, codes))
             if len(self._held) == ROWS_MEASURED:
@@ -62,12 +79,20 @@ class Table:
         if not self._held:
             return
         titles = [column.title for column in self._columns]
-        widest = [max(map(cell_count, cells)) for cells in zip(titles, *(row for row, _ in self._held), strict=True)]
-        self._widths = fit(self._columns, widest, shutil.get_terminal_size().columns)
+        texts = zip(*(row for row, _ in self._held), strict=True)
+        measured = [_measure(column, cells) for column, cells in zip(self._columns, texts, strict=True)]
+        self._widths, self._shortened = fit(self._columns, measured, shutil.get_terminal_size().columns)
         self._print(titles, [BOLD] * len(titles))
         for cells, codes in self._held:
-            self._print(cells, codes)
+            self._print(self._written(cells), codes)
         self._held.clear()
+
+    def _written(self, cells: Sequence[str]) -> list[str]:
+        """The cells, shortened where there is no room for whole ones."""
+        return [
+            column.short(cell) if column.short and number in self._shortened else cell
+            for number, (cell, column) in enumerate(zip(cells, self._columns, strict=True))
+        ]
 
     def _print(self, cells: Sequence[str], codes: Sequence[str]) -> None:
         assert self._widths is not None
@@ -82,25 +107,46 @@ class Table:
         print(GAP.join(parts).rstrip(), file=self._output.out)
 
 
-def fit(columns: Sequence[Column], widest: Sequence[int], room: int) -> list[int]:
-    """The columns' widths in cells, so that a line takes no more than `room`; 0 for one that is left out."""
-    least = [
-        width if column.least is None else min(width, max(column.least, len(column.title)))
-        for column, width in zip(columns, widest, strict=True)
-    ]
-    order = sorted((column.left_out, number) for number, column in enumerate(columns))
-    shown = [number for rank, number in order if not rank]
-    for rank, number in order:
-        if rank and _line([least[one] for one in (*shown, number)]) <= room:
-            shown.append(number)
-    widths = [min(width, max(room, least[number])) * (number in shown) for number, width in enumerate(widest)]
+def fit(columns: Sequence[Column], measured: Sequence[Measured], room: int) -> tuple[list[int], set[int]]:
+    """The columns' widths in cells, so that a line takes no more than `room`, 0 for one that is left out; and which of
+    them are shortened."""
+    given: dict[int, int] = {}
+    for rank, number, width in _by_importance(columns, measured):
+        more = {**given, number: width}
+        # Nothing is cut for a column that tells nothing.
+        needed = [wide if measured[number].empty else columns[one].least_of(wide) for one, wide in more.items()]
+        if not rank or _line(needed) <= room:
+            given = more
+    least = [column.least_of(given.get(number, 0)) for number, column in enumerate(columns)]
+    widths = [min(given.get(number, 0), max(room, least[number])) for number in range(len(columns))]
     while _line(widths) > room:
         spare = [width - least[number] if width else 0 for number, width in enumerate(widths)]
         longest = max(range(len(columns)), key=lambda number: (spare[number] > 0, widths[number]))
         if spare[longest] <= 0:
             break  # a terminal as narrow as this wraps the line
         widths[longest] -= 1
-    return widths
+    return widths, {number for number, width in given.items() if width < measured[number].whole}
+
+
+def _by_importance(columns: Sequence[Column], measured: Sequence[Measured]) -> list[tuple[int, int, int]]:
+    """What can be shown: a rank, 0 for what always is, the column's number and the cells it takes then."""
+    last = max(max(column.left_out, column.shortened) for column in columns)
+    steps = []
+    for number, (column, size) in enumerate(zip(columns, measured, strict=True)):
+        rank = column.left_out + last * size.empty
+        steps.append((rank, number, size.short))
+        if size.short < size.whole:
+            steps.append((max(rank, column.shortened), number, size.whole))
+    return sorted(steps)
+
+
+def _measure(column: Column, cells: Sequence[str]) -> Measured:
+    def widest(texts: Iterable[str]) -> int:
+        return max(map(cell_count, (column.title, *texts)))
+
+    whole = widest(cells)
+    short = widest(map(column.short, cells)) if column.short else whole
+    return Measured(whole=whole, short=short, empty=set(cells) == {column.empty})
 
 
 def _line(widths: Sequence[int]) -> int:

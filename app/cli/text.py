@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.clock import parse_rfc3339
+from app.core.clock import now_us, parse_rfc3339
 from app.core.text import time_text
 
 KEPT = "\n\t"
@@ -29,3 +29,9 @@ def local_seconds(at_us: int) -> str:
 def when_text(rfc3339: str | None) -> str:
     """The API's UTC time as local date and time, to the second; `-` for never."""
     return "-" if rfc3339 is None else local_seconds(parse_rfc3339(rfc3339))
+
+
+def brief_time(local: str) -> str:
+    """`local_seconds` where there is little room: `09:00:00` of today, `11-20 09:00` of other days."""
+    date, _, time = local.partition(" ")
+    return time if date == local_seconds(now_us())[:10] else f"{date[5:]} {time[:5]}"

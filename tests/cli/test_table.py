@@ -91,6 +91,27 @@ def test_the_least_important_columns_make_room(monkeypatch: pytest.MonkeyPatch) 
     }
 
 
+def test_columns_that_tell_nothing_go_first_and_long_cells_are_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = (
+        Column("ID"),
+        Column("TIME", left_out=1, short=lambda cell: cell[11:], shortened=2),
+        Column("MIRROR", left_out=3, empty="-"),
+        Column("SIZE", left_out=4),
+    )
+    row = ("019a1b2c-3d4e", "2026-11-22 07:31:47", "-", "1.2 kB")
+
+    def shown(width: int, mirror: str) -> list[str]:
+        monkeypatch.setattr("tests.cli.test_table.COLUMNS", columns)
+        return lines([row, (*row[:2], mirror, row[3])], width, monkeypatch, Screen())
+
+    assert shown(60, "-")[0].split() == ["ID", "TIME", "MIRROR", "SIZE"]
+    assert shown(45, "-")[0].split() == ["ID", "TIME", "SIZE"]
+    assert shown(45, "failed")[0].split() == ["ID", "TIME", "MIRROR"]
+    assert shown(34, "failed")[1] == "019a1b2c-3d4e  2026-11-22 07:31:47"
+    assert shown(33, "failed")[1] == "019a1b2c-3d4e  07:31:47  -"
+    assert shown(16, "failed")[1] == "019a1b2c-3d4e"
+
+
 def test_columns_stand_one_below_the_other_whatever_script_is_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("1", "2", "GET", provider, "/here") for provider in ("plain", "日本", "u\u0308ber", "\U0001f600")]
     heading, *shown = lines(rows, 80, monkeypatch, Screen())

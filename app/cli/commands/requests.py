@@ -12,7 +12,7 @@ from app.cli.errors import CliError, Exit
 from app.cli.output import JsonList
 from app.cli.request_id import LAST, is_last, request_id, short_id
 from app.cli.table import Column, Table
-from app.cli.text import visible, when_text
+from app.cli.text import brief_time, visible, when_text
 from app.cli.views import SummaryView
 from app.core.ids import id_beginning
 from app.core.rules import slug_error
@@ -35,17 +35,17 @@ EXAMPLES = (
 )
 COLUMNS = (
     Column("ID"),
-    Column("RECEIVED", left_out=1),
+    Column("RECEIVED", left_out=2, short=brief_time, shortened=7),
     Column("METHOD"),
-    Column("REPLY"),
-    Column("MIRROR", left_out=4),
-    Column("SIZE", left_out=3),
-    Column("PROVIDER", least=8, left_out=7),
-    Column("TITLE", least=16, left_out=2),
-    Column("MARK", left_out=5),
-    Column("TARGET", least=20),
+    Column("REPLY", left_out=6),
+    Column("MIRROR", left_out=5, empty="-"),
+    Column("SIZE", left_out=10),
+    Column("PROVIDER", least=8, left_out=8, empty="-"),
+    Column("TITLE", least=20, left_out=1),
+    Column("MARK", left_out=9, empty="-"),
+    Column("TARGET", least=12, left_out=4, empty="/"),
 )
-OF_ALL = (*COLUMNS[:2], Column("ENDPOINT", least=10, left_out=2), *COLUMNS[2:])
+OF_ALL = (*COLUMNS[:2], Column("ENDPOINT", least=10, left_out=3), *COLUMNS[2:])
 QUERY_HELP = (
     "only those with these words, or that filters find: method:POST path:/orders header:x-id=7 status:5xx size:>10k"
     " json:data.amount>1000 since:2h is:unread is:starred; - negates, OR between terms"

@@ -79,6 +79,24 @@ def test_tables_fit_their_terminal(program: Program, run: Run, columns: int) -> 
         assert columns < 120 or words[0] != "endpoint" or rows[-1].endswith("/catch/a-rather-long-slug")
 
 
+def test_the_title_is_among_the_last_to_go(program: Program, run: Run) -> None:
+    def columns_at(width: int) -> list[str]:
+        _, screen = on_terminal("requests", "--data-dir", str(program.folder), columns=width, NO_COLOR="1")
+        assert "JSON · id, t" in screen
+        return screen.splitlines()[0].split()
+
+    run("endpoint", "add", "Payments of the shop", "--slug", "payments-of-the-shop")
+    for _ in range(2):
+        post(program, "/catch/payments-of-the-shop", b'{"id": 1, "type": "charge", "data": {}, "livemode": true}')
+    assert columns_at(150)[-1] == "TARGET"
+    narrow = columns_at(100)
+    assert "TITLE" in narrow
+    assert not {"TARGET", "MIRROR", "MARK"} & set(narrow)
+    assert {"TITLE", "ENDPOINT", "RECEIVED"} <= set(columns_at(80))
+    post(program, "/catch/payments-of-the-shop/refunds", b'{"id": 1, "type": "charge", "data": {}, "livemode": true}')
+    assert {"TITLE", "TARGET"} <= set(columns_at(80))
+
+
 def test_ids_are_as_long_as_tells_them_apart_and_found_again(program: Program, run: Run) -> None:
     for number in range(3):
         post(program, f"/catch/orders/{number}", b"")
