@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -38,6 +38,18 @@ EXAMPLES = (
     ("Open the window", "hookline"),
     ("Keep the data of one project apart", "hookline --data-dir ~/project/.hookline"),
 )
+OTHER_NAMES = {
+    "add": ("create", "new", "make"),
+    "edit": ("update", "change", "set"),
+    "endpoint": ("endpoints", "hook", "hooks", "url"),
+    "list": ("ls",),
+    "requests": ("list", "ls", "log", "logs", "search"),
+    "rm": ("delete", "del", "remove"),
+    "serve": ("start", "run", "listen", "server"),
+    "settings": ("config", "set", "get"),
+    "show": ("get", "cat", "view"),
+}
+"""What commands and verbs are called elsewhere, by what they are called here."""
 WINDOW, SERVE, VERSION = "window", "serve", "version"
 
 
@@ -58,7 +70,38 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Wrong use."""
-        raise CliError(f"{message[:1].upper()}{message[1:]}. See {self.prog} --help.", Exit.USAGE)
+        self.fail(f"{message[:1].upper()}{message[1:]}.")
+
+    def fail(self, text: str) -> NoReturn:
+        """CliError with this text, and where to look."""
+        raise CliError(f"{text} See {self.prog} --help.", Exit.USAGE)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Name the command that a wrong one is likely to mean."""
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            names = {other: name for name in action.choices for other in (name, *OTHER_NAMES.get(name, ()))}
+            if meant := _closest(value, names):
+                self.fail(f"There is no {str(action.metavar).lower()} {value!r}. Did you mean {names[meant]}?")
+        super()._check_value(action, value)
+
+
+class CommandParser(Parser):
+    """Of a command or verb. It takes all that stands behind it, so what it does not know is a mistake in its use."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Nothing unknown is given back; CliError instead."""
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            meant = _closest(unknown[0].partition("=")[0], self._option_string_actions)
+            self.fail(f"Unrecognized arguments: {' '.join(unknown)}.{f' Did you mean {meant}?' if meant else ''}")
+        return options, unknown
+
+
+def _closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is most like this one, if one is."""
+    from difflib import get_close_matches  # start-up time: only who mistypes needs it
+
+    return next(iter(get_close_matches(word, list(known), n=1)), None)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -66,7 +109,9 @@ def build_parser() -> argparse.ArgumentParser:
     folder, as_json, listen = _folder_parser(), _json_parser(), listen_parser()
     alone = [as_json, folder, listen, start_parser()]
     parser = Parser(prog="hookline", description=DESCRIPTION, epilog=EPILOG, parents=alone, examples=EXAMPLES)
-    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=Parser)
+    commands: Any = parser.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", parser_class=CommandParser
+    )
     add_serve(commands, [folder, listen])
     for noun in (endpoint, requests, show, mark, delete, deliveries, refused, status, plan, settings, retention):
         noun.add_parser(commands, [as_json, folder])
