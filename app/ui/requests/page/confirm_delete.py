@@ -10,7 +10,7 @@ from app.core.bodies.escape import escape
 from app.core.deletion import MarkedIds
 from app.core.model import Endpoint, Summary
 from app.core.text import count_of
-from app.ui.requests.list.row_title import name_of
+from app.ui.requests.list.row_title import title_of
 from app.ui.requests.selection.selected_requests import SelectedRequests
 from app.ui.widgets.question import QuestionText
 
@@ -19,7 +19,9 @@ KEEP = "Keep starred requests and those with notes"
 NAMED = 2
 """Name at most this many endpoints."""
 LONGEST = 80
-"""Characters of a name, a path or a filter."""
+"""Characters of a name or a filter."""
+PART_MAX = 40
+"""Characters of a request's title, and of its path."""
 
 
 def delete_question(
@@ -34,7 +36,7 @@ def delete_question(
     which is for more than one request.
     """
     if chosen.only is not None:
-        parts = [f"This deletes {_name(chosen.only)}, its body and its delivery results.", _mark(marked), UNDO]
+        parts = [f"This deletes “{_name(chosen.only)}”, its body and its delivery results.", _mark(marked), UNDO]
         return QuestionText("Delete this request?", _sentences(parts), "Delete request")
     found = sorted((one.name for number in chosen.endpoint_ids if (one := endpoint(number))), key=str.casefold)
     where = [f"in {_endpoints(found)}"] if found else []
@@ -110,7 +112,11 @@ def _when(first: int, last: int, now: int) -> str:
 
 
 def _name(summary: Summary) -> str:
-    return name_of(summary)[:120]
+    """`POST form · user[name], user[address][city]… /orders/7`. The end of a path tells it from others."""
+    title = title_of(summary, {})
+    main = title.main if len(title.main) <= PART_MAX else f"{title.main[: PART_MAX - 1].rstrip(' ,')}…"
+    path = title.path if len(title.path) <= PART_MAX else f"…{title.path[1 - PART_MAX :]}"
+    return " ".join(filter(None, (escape(summary.method[:20]), main, path)))
 
 
 def _short(text: str) -> str:
