@@ -51,9 +51,9 @@ class Jumps(QObject):
         self._landing = self._open_last
         self._feed.tail()
 
-    def open_first(self) -> None:
-        """Open the first row once the list is loaded, if the list still has the focus then."""
-        self._landing = self._open_first
+    def take_first(self) -> None:
+        """Go to the first row once the list is loaded, if the list still has the focus then."""
+        self._landing = self._take_first
 
     def move_from_away(self, key: Qt.Key, *, open_it: bool) -> bool:
         """Whether the cursor is on a request that is not loaded, or that was deleted: then move on from there. Without
@@ -102,7 +102,6 @@ class Jumps(QObject):
     def _open_last(self) -> None:
         self._list.select_row(self._model.rowCount() - 1)
 
-    def _open_first(self) -> None:
-        rows = self._list
-        if rows.hasFocus() and rows.selection.open_id() is None and not rows.selected_count():
-            rows.select_row(0)
+    def _take_first(self) -> None:
+        if self._list.hasFocus() and not self._list.selected_count():
+            self._list.take_first()

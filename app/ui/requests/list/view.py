@@ -131,16 +131,22 @@ class RequestList(QListView):
 
     @Slot()
     def start(self) -> None:
-        """The user leads the keyboard here: with nothing open the first request is opened, once it is there."""
+        """The user leads the keyboard here: it goes to the first request, once that is there, if none is selected."""
         if not self.isVisible():
             return
         self.setFocus()
-        if self.selection.open_id() is not None or self.selected_count():
-            return
         if self._feed.pager.jumping:
-            self.jumps.open_first()
-        else:
+            self.jumps.take_first()
+        elif not self.selected_count():
+            self.take_first()
+
+    def take_first(self) -> None:
+        """Select the first request, and open it unless the user has one open that the list leaves out."""
+        if self.selection.open_id() is None:
             self.select_row(0)
+        elif self._feed.model.rowCount():
+            self.keep_one(self._feed.model.summary(0))
+            self.scrollTo(self.currentIndex())
 
     @Slot()
     def go_to_newest(self) -> None:
