@@ -11,10 +11,11 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.model import Capture
-from app.core.text import ms_text, sender_line, to_midnight_ms
+from app.core.text import ms_text, to_midnight_ms
 from app.ui.commands.command import Command
 from app.ui.request.note import NotePanel
 from app.ui.request.tabs.facts import head_lines, head_meaning
+from app.ui.requests.list.row_title import title_of
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -22,7 +23,7 @@ from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.badge import MethodBadge, Pill, Tone
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.fitting_label import FittingLabel
-from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.labels import ElidedLabel, restyle
 
 DAY_CHECK_MS = 60_000
 
@@ -45,7 +46,7 @@ class DetailHead(QFrame):
         self.reply = Pill("", "neutral", self)
         self.cut = Pill("cut off", "warning", self)
         self.cut.setToolTip("The sender disconnected before the end of the body. What was received is kept.")
-        self.told_by = ElidedLabel("", "strong", self)
+        self.title = ElidedLabel("", "strong", self)
         self.facts = FittingLabel("small", self)
         self.note = NotePanel(theme, self)
         top = QHBoxLayout()
@@ -68,7 +69,7 @@ class DetailHead(QFrame):
         column.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_1)
         column.setSpacing(metrics.SPACE_1)
         column.addLayout(top)
-        column.addWidget(self.told_by)
+        column.addWidget(self.title)
         column.addLayout(below)
         column.addWidget(self.note)
 
@@ -86,8 +87,7 @@ class DetailHead(QFrame):
         time = f" · {ms_text(capture.reply_ms)}" if capture.reply_ms is not None else ""
         self.reply.show_state(f"{capture.reply_status}{time}", reply_tone(capture.reply_status))
         self.cut.setVisible(not capture.complete)
-        self.told_by.setText(sender_line(capture.provider, capture.event, providers))
-        self.told_by.setVisible(bool(self.told_by.text()))
+        self._show_title(capture, providers)
         self._capture = capture
         self._name_day()
 
@@ -100,6 +100,15 @@ class DetailHead(QFrame):
         """Nobody looks."""
         super().hideEvent(event)
         self._day.stop()
+
+    def _show_title(self, capture: Capture, providers: Mapping[str, str]) -> None:
+        title = title_of(capture.summary(), providers)
+        kind = "strong" if title.is_event else "muted"
+        if self.title.property("kind") != kind:
+            self.title.setProperty("kind", kind)
+            restyle(self.title)
+        self.title.setText(" · ".join(filter(None, (title.main, title.sender))))
+        self.title.updateGeometry()
 
     @Slot()
     def _name_day(self) -> None:

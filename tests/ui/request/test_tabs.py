@@ -151,6 +151,29 @@ def test_no_tab_moves_from_request_to_request(run: Run, tmp_path: Path) -> None:
     run(check())
 
 
+def test_the_tabs_keep_their_height_whether_the_event_is_known_or_not(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            tabs, title = shown.detail.tabs, shown.detail.head.title
+            await open_body(shown, b"{}", "application/json", provider="stripe", event="invoice.paid")
+            await settle()
+            place = tabs.mapTo(shown.page, QPoint())
+            assert title.text() == "invoice.paid · Stripe"
+            await open_body(shown, b"1,2\n3,4\n", "text/csv", gist="CSV · 2 columns")
+            await settle()
+            assert tabs.mapTo(shown.page, QPoint()) == place
+            assert title.isVisible()
+            assert title.text() == "CSV · 2 columns"
+            await open_body(shown, b"{}", "application/json", provider="stripe", gist="JSON · id")
+            assert title.text() == "JSON · id · Stripe"
+            await open_body(shown, b"", method="GET", target="/catch/x")
+            await settle()
+            assert tabs.mapTo(shown.page, QPoint()) == place
+            assert title.text()
+
+    run(check())
+
+
 def test_a_request_with_tokens_after_another_stays_on_its_tab(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
