@@ -79,6 +79,27 @@ class TestSettings:
 
         run(scene())
 
+    def test_tab_goes_through_the_fields_as_they_are_read(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_settings(desk, window)
+                await settle()
+                first = dialog.window_section.choice
+                visited: list[QWidget] = [first]
+                first.setFocus()
+                while dialog.focusWidget() is not first or len(visited) == 1:
+                    QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
+                    visited.append(dialog.focusWidget())
+                    assert len(visited) < 40
+                visited.pop()
+                storage = dialog.storage
+                assert {storage.limit.limit, storage.limit.when_full, storage.run_button} < set(visited)
+                places = [one.mapTo(dialog, one.rect().center()) for one in visited]
+                assert places == sorted(places, key=lambda at: (at.y() // 8, at.x()))
+                dialog.reject()
+
+        run(scene())
+
     def test_a_port_in_use_lands_beside_its_field(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:

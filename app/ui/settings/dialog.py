@@ -27,6 +27,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import label, restyle
+from app.ui.widgets.tab_order import order_tabs
 from app.ui.widgets.unsaved import EditDialog
 
 
@@ -52,6 +53,7 @@ class SettingsDialog(EditDialog):
         self.close_button = Button("Close", theme, self)
         self.save_button = Button("Save", theme, self, kind="primary")
         self._lay_out()
+        order_tabs(self)
         self.about_button.clicked.connect(self.show_about)
         self.close_button.clicked.connect(self.reject)
         self.save_button.clicked.connect(self.save)
