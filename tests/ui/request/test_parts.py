@@ -23,9 +23,11 @@ from app.core.bodies.formats.multipart_parts import PARTS_MAX, whole_parts
 from app.ui.request.body.body_export import file_name, write_body
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.parts_dialog import PartsDialog, of_part
+from tests import factories
+from tests.ui.desk import shown
 from tests.ui.request.test_picture import picture
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import until
+from tests.ui.waiting import settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 TYPE = "multipart/form-data; boundary=b"
@@ -45,6 +47,27 @@ BODY = (
     + part(b"")
     + b"--b--\r\n"
 )
+
+
+def test_hex_in_a_part_is_not_wrapped_in_a_window_of_1280(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            window.resize(1280, 800)
+            body = part(bytes(range(256)), '; name="f"') + b"--b--\r\n"
+            capture = factories.capture(body, endpoint_id=desk.store.endpoints.all()[0].id, content_type=TYPE)
+            await desk.store.captures.add(capture, body)
+            window.show_endpoint(capture.endpoint_id)
+            window.requests.go_to(capture)
+            code = window.requests.detail.body.code
+            await until(lambda: "00000030" in code.toPlainText())
+            await until(code.isVisible)
+            await settle()
+            assert not code.grab().isNull()
+            blocks = [code.document().findBlockByNumber(row) for row in range(code.blockCount())]
+            rows = [block for block in blocks if block.text().startswith("  000000")]
+            assert {block.layout().lineCount() for block in rows} == {1}
+
+    run(check())
 
 
 @given(st.lists(st.binary(max_size=60).filter(lambda data: b"--b" not in data), min_size=1, max_size=5))

@@ -1,4 +1,4 @@
-"""Bytes as sixteen to a row: offset, hexadecimal, and what of them is printable ASCII."""
+"""Bytes in rows of sixteen or fewer: offset, hexadecimal, and what of them is printable ASCII."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def row_count(size: int) -> int:
     return -(-size // ROW)
 
 
-def hex_rows(data: bytes, offset: int, size: int) -> list[HexRow]:
-    """The rows of `data`, which begins at `offset` (a multiple of 16) of a body of `size` bytes."""
+def hex_rows(data: bytes, offset: int, size: int, row: int = ROW) -> list[HexRow]:
+    """The rows of `data`, which begins at `offset` (a multiple of `row`) of a body of `size` bytes."""
     digits = offset_digits(size)
     return [
         HexRow(f"{offset + at:0{digits}x}", tuple(f"{byte:02x}" for byte in chunk), "".join(_SHOWN[b] for b in chunk))
-        for at in range(0, len(data), ROW)
-        for chunk in (data[at : at + ROW],)
+        for at in range(0, len(data), row)
+        for chunk in (data[at : at + row],)
     ]
 
 
@@ -37,9 +37,14 @@ def offset_digits(size: int) -> int:
 
 
 def row_text(row: HexRow) -> str:
-    """The row as one line, as hexdump writes it."""
+    """The row of sixteen as one line, as hexdump writes it."""
     left, right = " ".join(row.cells[:8]), " ".join(row.cells[8:])
     return f"{row.offset}  {left:<23}  {right:<23}  {row.ascii}"
+
+
+def short_row_text(row: HexRow) -> str:
+    """The row of eight as one line."""
+    return f"{row.offset}  {' '.join(row.cells):<23}  {row.ascii}"
 
 
 def fit(media_type: str, head: bytes) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from app.core.bodies.decoding.charset import BYTES, detect, media_type
-from app.core.bodies.formats.hex_dump import hex_rows, row_text
+from app.core.bodies.formats.hex_dump import hex_rows, short_row_text
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart_reader import Event, Part, Splitter, as_text, boundary_of
 from app.core.bodies.formatter import Formatter
@@ -20,6 +20,8 @@ from app.core.text import size_text
 SHOWN_MAX = 64 * 1024
 """Bytes of a part that are shown; of a larger one the first so many."""
 HEX_MAX = 64
+HEX_ROW = 8
+"""Sixteen would not fit beside the list at 1280 pixels and wrap."""
 """Bytes of a part shown in hex."""
 DEEPEST = 3
 """Multipart within multipart; what is deeper is shown as text."""
@@ -214,8 +216,8 @@ class MultipartFormatter:
                     self._lines.add_line(line, INDENT)
                 self._lines.end_line()
                 return
-        for row in hex_rows(data[:HEX_MAX], 0, self._size):
-            self._lines.add("text", " " * INDENT + row_text(row))
+        for row in hex_rows(data[:HEX_MAX], 0, self._size, HEX_ROW):
+            self._lines.add("text", " " * INDENT + short_row_text(row))
             self._lines.end_line()
         if len(data) > HEX_MAX:
             self._say(f"The first {HEX_MAX} bytes are shown.")
