@@ -181,20 +181,23 @@ class TestKeys:
 
 
 class TestFilter:
-    def test_it_comes_with_many_and_narrows_by_name_and_slug(self, run: Scene, tmp_path: Path) -> None:
+    def test_it_comes_with_many_and_narrows_by_name_description_and_slug(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path, plan=Plan.PRO) as (desk, window):
                 line = window.sidebar.filter.line
-                made = [await desk.endpoint(name=f"Shop {n}", slug=f"slug-{n}x") for n in range(OFFERED_ABOVE)]
+                made = [await desk.endpoint(name=f"Shop {n}", slug=f"slug-{n}x3") for n in range(OFFERED_ABOVE)]
                 await until(lambda: len(window.sidebar.list.rows) == len(made))
                 assert not line.isVisible()
-                other = await desk.endpoint(name="Stripe Live", slug="payments")
+                other = await desk.endpoint(name="Stripe Live", description="Invoices of 2026", slug="payments-3x")
                 await until(line.isVisible)
                 line.setFocus()
                 for text, wanted in (
                     ("live STRIPE", [other.id]),
                     ("paym", [other.id]),
                     ("slug-3x", [made[3].id]),
+                    ("ments", []),
+                    ("shop 3", [made[3].id]),  # though a slug ends in 3x
+                    ("live invoice", [other.id]),
                     (" ", [*(one.id for one in made), other.id]),
                 ):
                     line.setText(text)

@@ -1,4 +1,4 @@
-"""The field above the sidebar's endpoints that filters them by name or slug, shown if there are many."""
+"""The field above the sidebar's endpoints that filters them by name, description or slug, shown if there are many."""
 
 from __future__ import annotations
 

@@ -93,7 +93,10 @@ class EndpointList(QScrollArea):
         return [row for row in self.rows.values() if not row.isHidden()]
 
     def filter(self, text: str) -> None:
-        """Show only those with all these words in their name or slug."""
+        """Show only those with each of these words in their name or description, or at the beginning of their slug.
+
+        Most slugs are random: anywhere in them a digit would nearly always be found.
+        """
         self._words = tuple(text.casefold().split())
         self._narrow()
         self._offer_stop(None)
@@ -149,8 +152,8 @@ class EndpointList(QScrollArea):
 
     def _narrow(self) -> None:
         for row in self.rows.values():
-            text = f"{row.endpoint.name}\n{row.endpoint.slug}".casefold()
-            row.setVisible(all(word in text for word in self._words))
+            text = f"{row.endpoint.name}\n{row.endpoint.description}".casefold()
+            row.setVisible(all(word in text or row.endpoint.slug.startswith(word) for word in self._words))
         found = bool(self.visible_rows())
         self.none.setText("No matches" if self.rows else NOBODY)
         self.none.setVisible(not found)
