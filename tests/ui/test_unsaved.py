@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from app.core.model import Plan
+from app.core.settings import Settings
 from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
@@ -204,6 +205,42 @@ class TestSettings:
                 leave(dialog)
                 assert questions(window) == []
                 await until(lambda: not isValid(dialog))
+                desk.theme.set_choice("light")
+
+        run(scene())
+
+    def test_discard_takes_back_what_took_effect_at_once(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = await open_settings(desk, window)
+                section = dialog.window_section
+                await until(section.start.switch.isEnabled)
+                section.choice.setCurrentIndex(2)
+                section.start.switch.click()
+                await until(lambda: desk.settings.theme == "dark" and desk.services.autostart.enabled())
+                assert "at once" in section.row("theme").text.text()
+                QTest.keyClicks(dialog.network.base_url, "https://x.example")
+                dialog.reject()
+                discard(window)
+                assert desk.theme.choice == "system"
+                await until(lambda: desk.settings == Settings() and not desk.services.autostart.enabled())
+
+        run(scene())
+
+    def test_discard_keeps_what_was_saved(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = await open_settings(desk, window)
+                dialog.window_section.choice.setCurrentIndex(2)
+                await until(lambda: desk.settings.theme == "dark")
+                dialog.network.port.set_value(9000)
+                dialog.save_button.click()
+                await until(lambda: desk.settings.port == 9000 and dialog.is_idle())
+                dialog.network.port.set_value(9001)
+                dialog.reject()
+                discard(window)
+                await until(lambda: not isValid(dialog))
+                assert desk.settings == Settings(theme="dark", port=9000)
                 desk.theme.set_choice("light")
 
         run(scene())

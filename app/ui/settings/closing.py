@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from app.core.repositories import Services
 from app.core.settings import meta
 from app.ui.desktop.desktop_integration import Desktop
-from app.ui.settings.section import SettingsRow
+from app.ui.settings.section import AT_ONCE, SettingsRow
 from app.ui.tasks import Tasks
 from app.ui.widgets.fields import ChoiceField
 
@@ -26,7 +26,7 @@ class ClosingRow(SettingsRow):
         declared = meta("on_close")
         super().__init__(declared.title or "", "", self.choice, parent)
         self._services, self._tasks, self._desktop = services, tasks, desktop
-        self._text = declared.description or ""
+        self._text = f"{declared.description} {AT_ONCE}"
         self.choice.setCurrentIndex([key for key, _ in _CHOICES].index(services.settings().on_close))
         self.choice.currentIndexChanged.connect(self._chosen)
         desktop.tray_changed.connect(self._refresh)

@@ -32,7 +32,7 @@ from app.ui.widgets.unsaved import EditDialog
 
 
 class SettingsDialog(EditDialog):
-    """The theme takes effect at once; network, account and storage when saved, which says what changed."""
+    """The window's settings take effect at once; network, account and storage when saved, which says what changed."""
 
     unsaved = "Your changes to the settings have not been saved."
 
@@ -78,6 +78,10 @@ class SettingsDialog(EditDialog):
         """While nothing is to be saved."""
         return not self._busy and not self._differs()
 
+    def discard(self) -> None:
+        """The theme goes back, too."""
+        self.window_section.restore()
+
     @Slot()
     def save(self) -> None:
         """Apply what the fields say; where one is wrong, go there."""
@@ -119,6 +123,7 @@ class SettingsDialog(EditDialog):
             self._show_failure(error, wanted)
         else:
             if isValid(self):
+                self.window_section.keep()
                 self._say(changes_text(old, wanted, old_plan, plan), "success")
                 self.storage.limit.show_use(self._services.limits.use())
         finally:

@@ -10,6 +10,7 @@ from app.ui.theme import metrics
 from app.ui.widgets.labels import label, restyle
 
 CONTROL_WIDTH = 240
+AT_ONCE = "Takes effect at once."
 
 
 class SettingsRow(QWidget):

@@ -10,14 +10,14 @@ from shiboken6 import isValid
 
 from app.core.errors import HooklineError
 from app.core.repositories import AutostartService
-from app.ui.settings.section import SettingsRow
+from app.ui.settings.section import AT_ONCE, SettingsRow
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.switch import Switch
 
 TITLE = "Start Hookline when I sign in"
-TEXT = "It starts minimized, ready to catch requests."
+TEXT = f"It starts minimized, ready to catch requests. {AT_ONCE}"
 COMMAND_SHOWN = 48
 """Characters of another command that are shown; the tooltip has all of them."""
 
@@ -30,9 +30,21 @@ class StartRow(SettingsRow):
         super().__init__(TITLE, TEXT, self.switch, parent, width=0)
         self._autostart, self._tasks = autostart, tasks
         self._busy = False
+        self._kept: bool | None = None
+        """The switch when it was first read, or last kept."""
         self.switch.setEnabled(False)
         self.switch.clicked.connect(self._clicked)
         tasks.start(self._read(), "read the start at sign-in")
+
+    def keep(self) -> None:
+        """The position now is what `restore` goes back to."""
+        if self._kept is not None:
+            self._kept = self.switch.isChecked()
+
+    def restore(self) -> None:
+        """Switch back what was switched since."""
+        if self._kept is not None and self.switch.isChecked() != self._kept:
+            self._tasks.start(self._set(self._kept), "take back the start at sign-in")
 
     @Slot(bool)
     def _clicked(self, on: bool) -> None:
@@ -62,6 +74,8 @@ class StartRow(SettingsRow):
         if isValid(self):
             self.switch.setEnabled(reason is None)
             self.switch.setChecked(on)
+            if self._kept is None:
+                self._kept = on
             self.set_error(problem)
             self.text.setText(reason or (_instead(other) if other else TEXT))
             self.text.setToolTip(plain_tooltip(other or ""))

@@ -31,6 +31,9 @@ class EditDialog(Dialog):
         else:
             super().reject()
 
+    def discard(self) -> None:
+        """Take back what took effect before it was saved, as the user discards the changes."""
+
     def ask_to_discard(self, then: Callable[[], None] | None = None) -> None:
         """Ask, once; `then` follows when the user discards."""
         self._then = then
@@ -45,6 +48,7 @@ class EditDialog(Dialog):
     def _answered(self, result: int) -> None:
         then, self._then, self._question = self._then, None, None
         if result == Question.DialogCode.Accepted:
+            self.discard()
             self.done(Question.DialogCode.Rejected)
             if then is not None:
                 then()
