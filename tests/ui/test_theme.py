@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.model import METHODS
 from app.core.resources import resource
+from app.ui.requests.activity.painting import colours
 from app.ui.theme.icons import NAMES, app_icon, mark
 from app.ui.theme.stylesheet import style_sheet
 from app.ui.theme.theme import Theme
@@ -87,6 +88,13 @@ def test_switches_stand_out_in_both_positions(tokens: Tokens) -> None:
     for ground in (tokens.surface, tokens.sidebar):
         for track in (tokens.track, tokens.accent):
             assert contrast(track, ground) >= NON_TEXT, (track, ground)
+
+
+@THEMES
+@pytest.mark.parametrize("ground", ["surface", "accent_soft"])
+def test_bars_of_the_chart_stand_out_where_they_are_drawn(tokens: Tokens, ground: str) -> None:
+    weak = {colour: contrast(colour, getattr(tokens, ground)) for colour in (*colours(tokens), tokens.accent)}
+    assert min(weak.values()) >= NON_TEXT, weak
 
 
 @THEMES

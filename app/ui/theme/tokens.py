@@ -52,6 +52,10 @@ class Tokens:
     hover: str
     pressed: str
     track: str
+    chart_plain: str
+    chart_delivered: str
+    chart_failed: str
+    chart_incomplete: str
     shadow: str
     methods: Mapping[str, str]
 
@@ -97,6 +101,10 @@ LIGHT = Tokens(
     hover="#f0f1f5",
     pressed="#e4e6ec",
     track="#7b8392",
+    chart_plain="#7375d9",
+    chart_delivered="#4447cc",
+    chart_failed="#c8322a",
+    chart_incomplete="#b57303",
     shadow="#1a1e26",
     methods=MappingProxyType(
         {
@@ -148,6 +156,10 @@ DARK = Tokens(
     hover="#21252c",
     pressed="#2a2f38",
     track="#6b7482",
+    chart_plain="#6f72b1",
+    chart_delivered="#9ea1ff",
+    chart_failed="#d9483f",
+    chart_incomplete="#eeb353",
     shadow="#000000",
     methods=MappingProxyType(
         {

@@ -12,7 +12,7 @@ from app.core.activity.axis import Axis
 from app.core.activity.bar import Bar
 from app.core.activity.wording import ticks
 from app.ui.theme.fonts import ui_font
-from app.ui.theme.tokens import Tokens, mix
+from app.ui.theme.tokens import Tokens
 
 HEIGHT = 62
 TOP, FOOT = 6, 16
@@ -39,7 +39,7 @@ class ChartPicture:
 
 def colours(tokens: Tokens) -> tuple[str, str, str, str]:
     """Of plain, delivered, failed and incomplete requests: blue, its strong form, red and amber, apart in lightness."""
-    return mix(tokens.accent, tokens.surface, 0.55), tokens.accent, tokens.danger_fill, tokens.warning_fill
+    return tokens.chart_plain, tokens.chart_delivered, tokens.chart_failed, tokens.chart_incomplete
 
 
 def paint_chart(painter: QPainter, room: QRectF, picture: ChartPicture, tokens: Tokens) -> None:
