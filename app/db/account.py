@@ -10,8 +10,7 @@ from app.core.errors import PlanLimitError
 from app.core.events import Event, PlanChanged
 from app.core.model import Plan
 from app.core.rules import plan_refusal
-from app.db.migrations import PLAN_LIMIT
-from app.db.schema import AccountModel, EndpointModel
+from app.db.schema import PLAN_LIMIT, AccountModel, EndpointModel
 from app.db.writer import Writer
 
 

@@ -16,9 +16,8 @@ from app.core.rules import FieldError, create_refusal, endpoint_errors, position
 from app.db.account import read_plan
 from app.db.cleanup import Cleanup
 from app.db.counts import RequestCounts
-from app.db.migrations import PLAN_LIMIT
 from app.db.records import from_draft, to_endpoint
-from app.db.schema import EndpointModel
+from app.db.schema import PLAN_LIMIT, EndpointModel
 from app.db.storage_limits import StorageLimits
 from app.db.writer import Writer
 

@@ -1,10 +1,13 @@
-"""How the database file came to look as it does: named steps, each applied together with its record, all or nothing."""
+"""Leads older database files to the schema of the models: named steps, each applied together with its record, or not
+at all.
+
+A new file is made from the models (`schema.py`). A released step never changes, so it uses no constants of the program.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,113 +16,10 @@ from peewee import SqliteDatabase
 
 from app.core.clock import now_us
 from app.core.errors import DamagedDatabaseError, NewerDatabaseError
-from app.core.model import PART_SIZE
-from app.core.rules import FREE_ENDPOINTS, RETENTION_MAX, RETENTION_MIN, STORAGE_LIMIT_MAX, STORAGE_LIMIT_MIN
 from app.db.raw_sql import raw
+from app.db.schema import MigrationModel, create_schema
 
 Migration = Callable[[SqliteDatabase], None]
-
-PLAN_LIMIT = "plan limit"
-"""What the triggers say when the Free plan would hold too many endpoints."""
-
-_TABLES = f"""
-CREATE TABLE account (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    plan TEXT NOT NULL CHECK (plan IN ('free', 'pro')),
-    instance_id TEXT NOT NULL CHECK (length(instance_id) >= 16)
-) STRICT;
-CREATE TABLE endpoint (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    slug TEXT NOT NULL CHECK (length(slug) BETWEEN 3 AND 64),
-    name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 100),
-    description TEXT NOT NULL CHECK (length(description) <= 2000),
-    retention_days INTEGER NOT NULL CHECK (retention_days BETWEEN {RETENTION_MIN} AND {RETENTION_MAX}),
-    forward_url TEXT,
-    active INTEGER NOT NULL CHECK (active IN (0, 1)),
-    reply TEXT NOT NULL CHECK (json_valid(reply)),
-    forward TEXT NOT NULL CHECK (json_valid(forward)),
-    auth TEXT NOT NULL CHECK (json_valid(auth)),
-    created_at INTEGER NOT NULL,
-    removed INTEGER NOT NULL DEFAULT 0 CHECK (removed IN (0, 1))
-) STRICT;
-CREATE UNIQUE INDEX endpoint_slug ON endpoint (slug) WHERE removed = 0;
-CREATE TABLE capture (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    endpoint_id INTEGER NOT NULL REFERENCES endpoint (id),
-    received_at INTEGER NOT NULL,
-    method TEXT NOT NULL,
-    target TEXT NOT NULL,
-    http_version TEXT NOT NULL,
-    headers BLOB NOT NULL,
-    content_type TEXT NOT NULL,
-    size INTEGER NOT NULL CHECK (size >= 0),
-    sha256 TEXT NOT NULL,
-    source_address TEXT NOT NULL,
-    source_port INTEGER NOT NULL,
-    scheme TEXT NOT NULL,
-    complete INTEGER NOT NULL CHECK (complete IN (0, 1)),
-    reply_status INTEGER NOT NULL,
-    mirror TEXT NOT NULL CHECK (mirror IN ('n', 'q', 'd', 'f')),
-    is_read INTEGER NOT NULL CHECK (is_read IN (0, 1))
-) STRICT;
-CREATE INDEX capture_list ON capture (endpoint_id, received_at, id, is_read);
-CREATE TABLE capture_reply (
-    capture_seq INTEGER PRIMARY KEY REFERENCES capture (seq) ON DELETE CASCADE,
-    ms REAL NOT NULL
-) STRICT;
-CREATE TABLE capture_body (key INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
-CREATE TABLE loose_body (
-    seq INTEGER PRIMARY KEY,
-    dropped INTEGER NOT NULL CHECK (dropped IN (0, 1))
-) STRICT;
-CREATE TABLE delivery (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    capture_seq INTEGER NOT NULL REFERENCES capture (seq) ON DELETE CASCADE,
-    endpoint_id INTEGER NOT NULL,
-    url TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('queued', 'delivered', 'failed')),
-    queued_at INTEGER NOT NULL,
-    started_at INTEGER,
-    ms REAL,
-    status INTEGER,
-    response_headers BLOB,
-    response_size INTEGER NOT NULL DEFAULT 0,
-    response_truncated INTEGER NOT NULL DEFAULT 0,
-    error TEXT,
-    response_body BLOB
-) STRICT;
-CREATE INDEX delivery_capture ON delivery (capture_seq, seq);
-CREATE INDEX delivery_queued ON delivery (endpoint_id, seq) WHERE state = 'queued';
-"""
-
-_HELD = "(SELECT count(*) FROM endpoint WHERE removed = 0)"
-_TRIGGERS = (
-    f"""CREATE TRIGGER endpoint_plan_limit BEFORE INSERT ON endpoint
-    WHEN (SELECT plan FROM account) = 'free' AND {_HELD} >= {FREE_ENDPOINTS}
-    BEGIN SELECT RAISE(ABORT, '{PLAN_LIMIT}'); END""",
-    """CREATE TRIGGER endpoint_stays_removed BEFORE UPDATE OF removed ON endpoint
-    WHEN OLD.removed = 1 AND NEW.removed = 0
-    BEGIN SELECT RAISE(ABORT, 'a removed endpoint stays removed'); END""",
-    f"""CREATE TRIGGER account_plan_limit BEFORE UPDATE OF plan ON account
-    WHEN NEW.plan = 'free' AND {_HELD} > {FREE_ENDPOINTS}
-    BEGIN SELECT RAISE(ABORT, '{PLAN_LIMIT}'); END""",
-    f"""CREATE TRIGGER capture_small_body AFTER DELETE ON capture WHEN OLD.size <= {PART_SIZE}
-    BEGIN DELETE FROM capture_body WHERE key = OLD.seq * 4096; END""",
-    f"""CREATE TRIGGER capture_big_body AFTER DELETE ON capture WHEN OLD.size > {PART_SIZE}
-    BEGIN INSERT INTO loose_body (seq, dropped) VALUES (OLD.seq, 1); END""",
-)
-
-
-def create_tables(database: SqliteDatabase) -> None:
-    """The first tables, their guards, and the one account."""
-    for statement in _TABLES.split(";\n"):
-        if statement.strip():
-            raw(database).execute(statement)
-    for trigger in _TRIGGERS:
-        raw(database).execute(trigger)
-    raw(database).execute("INSERT INTO account VALUES (1, 'free', ?)", (secrets.token_hex(16),))
 
 
 def add_senders(database: SqliteDatabase) -> None:
@@ -166,8 +66,8 @@ def add_gist(database: SqliteDatabase) -> None:
 
 _PARTS = "key BETWEEN NEW.seq * 4096 AND NEW.seq * 4096 + 4095"
 _STORAGE_USE = (
-    f"""ALTER TABLE endpoint ADD COLUMN storage_limit INTEGER
-        CHECK (storage_limit BETWEEN {STORAGE_LIMIT_MIN} AND {STORAGE_LIMIT_MAX})""",
+    """ALTER TABLE endpoint ADD COLUMN storage_limit INTEGER
+        CHECK (storage_limit BETWEEN 1048576 AND 1125899906842624)""",
     """ALTER TABLE endpoint ADD COLUMN when_full TEXT NOT NULL DEFAULT 'delete_oldest'
         CHECK (when_full IN ('delete_oldest', 'stop_capturing'))""",
     "CREATE TABLE storage_use (owner INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT",
@@ -248,7 +148,6 @@ def add_endpoint_position(database: SqliteDatabase) -> None:
 
 
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
-    ("0001_create_tables", create_tables),
     ("0002_add_senders", add_senders),
     ("0003_index_outcomes", index_outcomes),
     ("0004_add_marks", add_marks),
@@ -259,6 +158,9 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0009_endpoint_position", add_endpoint_position),
 )
 """In order of application. A name, once released, keeps its meaning for ever."""
+
+OLDEST = "0001_create_tables"
+"""The schema of the oldest files, which the first migration starts from."""
 
 
 def applied(connection: sqlite3.Connection, path: Path, known: Sequence[str]) -> list[str]:
@@ -276,7 +178,7 @@ def applied(connection: sqlite3.Connection, path: Path, known: Sequence[str]) ->
             path.parent,
         )
     names = [name for (name,) in connection.execute("SELECT name FROM migration ORDER BY name")]
-    newer = [name for name in names if name not in known]
+    newer = [name for name in names if name not in (OLDEST, *known)]
     if newer:
         raise NewerDatabaseError(
             f"{path} was written by a newer Hookline (it holds {newer[0]}). Install that version or a later one;"
@@ -287,18 +189,31 @@ def applied(connection: sqlite3.Connection, path: Path, known: Sequence[str]) ->
 
 
 def migrate(database: SqliteDatabase, path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRATIONS) -> None:
-    """Bring the file up to date: a copy first when it holds data, then each step in its own transaction."""
+    """Make a new file, or bring an older one up to date: a copy first, then each step in its own transaction.
+
+    Raises as `applied`.
+    """
     done = applied(raw(database), path, [name for name, _ in migrations])
-    missing = [(number, name, step) for number, (name, step) in enumerate(migrations, 1) if name not in done]
-    if done and missing:
-        _copy(raw(database), path.with_name(f"{path.name}.before-{missing[0][0]}"))
-    for _, name, step in missing:
+    copied = not done  # there is nothing to copy
+    if not done:
+        done = [OLDEST, *(name for name, _ in MIGRATIONS)]
         with database.atomic("IMMEDIATE"):
-            raw(database).execute(
-                "CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT"
-            )
+            create_schema(database)
+            _record(database, *done)
+    for number, (name, step) in enumerate(migrations, 2):
+        if name in done:
+            continue
+        if not copied:
+            _copy(raw(database), path.with_name(f"{path.name}.before-{number}"))
+            copied = True
+        with database.atomic("IMMEDIATE"):
             step(database)
-            raw(database).execute("INSERT INTO migration VALUES (?, ?)", (name, now_us()))
+            _record(database, name)
+
+
+def _record(database: SqliteDatabase, *names: str) -> None:
+    at = now_us()
+    MigrationModel.insert_many([{"name": name, "applied_at": at} for name in names]).execute(database)
 
 
 def _copy(connection: sqlite3.Connection, target: Path) -> None:

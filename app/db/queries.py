@@ -52,11 +52,11 @@ def page(
                 (CaptureModel.id >= beginning) & (CaptureModel.id < beginning + "g")
             )  # past every digit
         if endpoint_id is not None:
-            query = query.where(CaptureModel.endpoint_id == endpoint_id)
+            query = query.where(CaptureModel.endpoint == endpoint_id)
     else:
         place = Tuple(CaptureModel.received_at, CaptureModel.id)
         order = (CaptureModel.received_at, CaptureModel.id)
-        query = query.where(CaptureModel.endpoint_id == endpoint_id)
+        query = query.where(CaptureModel.endpoint == endpoint_id)
         query = query.order_by(*order) if rising else query.order_by(*(column.desc() for column in order))
         if before is not None:
             query = query.where(place < (before.received_at, before.id))
@@ -126,10 +126,10 @@ def count_all(database: SqliteDatabase) -> dict[int, Counts]:
 def _select(*columns: Any) -> ModelSelect[CaptureModel]:
     query = CaptureModel.select(*columns)
     for beside in (ResponseTimeModel, StarModel, NoteModel):
-        query = query.join_from(CaptureModel, beside, JOIN.LEFT_OUTER, on=beside.capture_seq == CaptureModel.seq)
+        query = query.join_from(CaptureModel, beside, JOIN.LEFT_OUTER, on=beside.capture == CaptureModel.seq)
     return query
 
 
 def _visible() -> Expression:
     """A removed endpoint's requests are out of sight while they are deleted."""
-    return CaptureModel.endpoint_id.not_in(EndpointModel.select(EndpointModel.id).where(SQL("removed")))
+    return CaptureModel.endpoint.not_in(EndpointModel.select(EndpointModel.id).where(SQL("removed")))

@@ -31,7 +31,7 @@ from app.db.schema import (
 
 SUMMARY = (
     CaptureModel.id,
-    CaptureModel.endpoint_id,
+    CaptureModel.endpoint,
     CaptureModel.received_at,
     CaptureModel.method,
     CaptureModel.target,
@@ -44,7 +44,7 @@ SUMMARY = (
     CaptureModel.is_read,
     CaptureModel.provider,
     CaptureModel.event,
-    StarModel.capture_seq,
+    StarModel.capture,
     NoteModel.text,
     CaptureModel.gist,
 )

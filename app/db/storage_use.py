@@ -1,7 +1,7 @@
 """The bytes that each endpoint's requests take, kept in the file by the transactions that change them.
 
 Counting a million requests anew at each start would read every row of theirs. What a request takes is said at
-`core.model.StorageUse`; triggers (`migrations.add_storage_limits`) subtract it when one is deleted.
+`core.model.StorageUse`; triggers (`schema.py`) subtract it when one is deleted.
 """
 
 from __future__ import annotations

@@ -13,11 +13,9 @@ import pytest
 from app.core.clock import DAY_US
 from app.core.events import Event, Purged, RetentionWaiting
 from app.core.model import Endpoint
-from app.db.connection import open_writer
-from app.db.migrations import MIGRATIONS
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, eventually, of_kind, query, write
+from tests.db.helpers import add, eventually, of_kind, older_file, query, write
 
 NOW = 1_795_000_000_000_000
 SECOND, HOUR = 1_000_000, 3_600_000_000
@@ -323,8 +321,7 @@ async def test_a_clock_that_was_wrong_before_is_told_from_one_that_is_wrong_now(
 
 
 async def test_an_older_file_knows_the_time_by_its_newest_request(machine: Machine) -> None:
-    older = [pair for pair in MIGRATIONS if pair[0] <= "0004_add_marks"]  # so its tables stay as written below
-    open_writer(machine.folder / "hookline.db", older).close()
+    older_file(machine.folder, "0004_add_marks")
     query_add = (
         "INSERT INTO endpoint (slug, name, description, retention_days, active, reply, forward, auth, created_at)"
         " VALUES ('old', 'Old', '', 7, 1, '{}', '{}', '{}', 0)"
