@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
-import msgspec
 from peewee import SqliteDatabase
 
 from app.core.deletion import Clearing, Mark, MarkedIds, StoredIds
@@ -14,8 +13,9 @@ from app.core.model import Capture
 from app.db.cleanup import Cleanup
 from app.db.counts import Removed, RequestCounts
 from app.db.delete_requests import delete_oldest
-from app.db.raw_sql import raw
+from app.db.raw_sql import json_list, listed, raw
 from app.db.readers import Readers
+from app.db.schema import CaptureModel
 from app.db.storage_limits import StorageLimits
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
@@ -56,20 +56,11 @@ class Clearings:
             with database.atomic():
                 marked = marked_ids(database, endpoint_id)
                 kept = marked.of(keep)
-                newest = raw(database).execute(
-                    "SELECT id FROM capture WHERE endpoint_id = ? ORDER BY received_at DESC, id DESC LIMIT 1",
-                    (endpoint_id,),
-                )
-                (upto,) = newest.fetchone() or ("",)
-                (unread,) = (
-                    raw(database)
-                    .execute(
-                        "SELECT count(*) FROM capture WHERE id IN (SELECT value FROM json_each(?)) AND NOT is_read",
-                        (_listed(kept),),
-                    )
-                    .fetchone()
-                )
-                return upto, kept, unread
+                newest = CaptureModel.select(CaptureModel.id).where(CaptureModel.endpoint == endpoint_id)
+                newest = newest.order_by(CaptureModel.received_at.desc(), CaptureModel.id.desc()).limit(1)
+                upto = next((name for (name,) in newest.tuples().execute(database)), "")
+                unread = CaptureModel.select().where(CaptureModel.id.in_(listed(kept)), ~CaptureModel.is_read)
+                return upto, kept, unread.count(database)
 
         try:
             upto, kept, unread = await self._readers.run(job)
@@ -89,8 +80,9 @@ class Clearings:
         pace, endpoint_id = AdaptiveBatch(64), clearing.endpoint_id
 
         def job(database: SqliteDatabase, limit: int) -> Removed:
-            kept = _listed(tuple(clearing.kept))
-            return delete_oldest(database, limit, endpoint_id=endpoint_id, upto_id=clearing.upto, kept=kept)
+            return delete_oldest(
+                database, limit, endpoint_id=endpoint_id, upto_id=clearing.upto, kept=json_list(clearing.kept)
+            )
 
         def after(removed: Removed) -> None:
             clearing.deleted += removed.total
@@ -116,11 +108,10 @@ class Clearings:
 
         def job(database: SqliteDatabase) -> dict[int, StoredIds]:
             rows: dict[int, list[tuple[str, bool]]] = {}
-            for endpoint_id, name, is_read in raw(database).execute(
-                "SELECT endpoint_id, id, is_read FROM capture WHERE id IN (SELECT value FROM json_each(?))",
-                (_listed(ids),),
-            ):
-                rows.setdefault(endpoint_id, []).append((name, bool(is_read)))
+            query = CaptureModel.select(CaptureModel.endpoint, CaptureModel.id, CaptureModel.is_read)
+            query = query.where(CaptureModel.id.in_(listed(ids)))
+            for endpoint_id, name, is_read in query.tuples().execute(database):
+                rows.setdefault(endpoint_id, []).append((name, is_read))
             return {
                 endpoint_id: StoredIds(
                     ids=tuple(name for name, _ in found), unread=sum(not is_read for _, is_read in found)
@@ -149,7 +140,3 @@ def marked_ids(database: SqliteDatabase, endpoint_id: int | None) -> MarkedIds:
         for table in ("capture_star", "capture_note")
     )
     return MarkedIds(starred=starred, noted=noted)
-
-
-def _listed(ids: Collection[str]) -> str:
-    return msgspec.json.encode(tuple(ids)).decode()

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count
 
 import msgspec
-from peewee import SqliteDatabase
+from peewee import SqliteDatabase, fn
 
 from app.core.deletion import Hidden, Mark
 from app.core.errors import InvalidFieldsError, NotFoundError
@@ -25,10 +25,10 @@ from app.db.delete_requests import Deleted, delete_ids
 from app.db.identification import Identifier
 from app.db.insert import encode_headers
 from app.db.marks import START, Marked, MarkStep, mark_ids, mark_next_read, note_id, star_ids
-from app.db.raw_sql import raw
+from app.db.raw_sql import newest_seq, raw
 from app.db.readers import Readers
 from app.db.response_times import ResponseTimes
-from app.db.schema import PARTS_PER_BODY, PIECES_FROM
+from app.db.schema import PARTS_PER_BODY, PIECES_FROM, AccountModel, BodyModel, LooseBodyModel
 from app.db.search.index.index import Index
 from app.db.search.search import search
 from app.db.storage_limits import StorageLimits
@@ -64,16 +64,13 @@ class Captures:
     async def load(self) -> None:
         """Find the next number, once, from the file; and put what a crash left half-received up for deletion."""
 
-        def job(database: SqliteDatabase) -> tuple[int, bool, str]:
-            connection = raw(database)
-            connection.execute("UPDATE loose_body SET dropped = 1")
-            used, loose, instance = connection.execute(
-                "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'capture'), (SELECT max(seq) FROM loose_body),"
-                " (SELECT instance_id FROM account)"
-            ).fetchone()
-            return max(used or 0, loose or 0), loose is not None, instance
+        def job(database: SqliteDatabase) -> tuple[int, str]:
+            LooseBodyModel.update(dropped=True).execute(database)
+            loose = LooseBodyModel.select(fn.MAX(LooseBodyModel.seq)).scalar(database) or 0
+            instance = AccountModel.select(AccountModel.instance_id).scalar(database)
+            return max(newest_seq(database), loose), instance
 
-        used, _, instance = await self._writer.run(job)
+        used, instance = await self._writer.run(job)
         self._numbers = count(used + 1)
         self._sweeper.wake()
         self._index.start(instance, used)
@@ -126,16 +123,14 @@ class Captures:
         """
 
         def job(database: SqliteDatabase) -> None:
-            connection, first = raw(database), seq * PARTS_PER_BODY
-            whole = data
+            first, whole = seq * PARTS_PER_BODY, data
             if pieces:
-                keys = (first + PIECES_FROM, first + PIECES_FROM + pieces - 1)
-                of_pieces = "FROM capture_body WHERE key BETWEEN ? AND ?"
-                rows = connection.execute(f"SELECT data {of_pieces} ORDER BY key", keys).fetchall()
-                connection.execute(f"DELETE {of_pieces}", keys)
-                whole = b"".join([*(row[0] for row in rows), data])
-            _add_loose(connection, seq, first + part, whole)
-            grow(connection, {LOOSE: len(data)})
+                of_pieces = BodyModel.key.between(first + PIECES_FROM, first + PIECES_FROM + pieces - 1)
+                rows = BodyModel.select(BodyModel.data).where(of_pieces).order_by(BodyModel.key)
+                whole = b"".join([*(row[0] for row in rows.tuples().execute(database)), data])
+                BodyModel.delete().where(of_pieces).execute(database)
+            _add_loose(database, seq, first + part, whole)
+            grow(raw(database), {LOOSE: len(data)})
 
         await self._add_loose(seq, len(data), endpoint_id, job, cost=PART_SIZE if pieces else len(data))
 
@@ -143,9 +138,8 @@ class Captures:
         """Store a piece of the part that is being received, otherwise as `add_part`."""
 
         def job(database: SqliteDatabase) -> None:
-            connection = raw(database)
-            _add_loose(connection, seq, seq * PARTS_PER_BODY + PIECES_FROM + piece, data)
-            grow(connection, {LOOSE: len(data)})
+            _add_loose(database, seq, seq * PARTS_PER_BODY + PIECES_FROM + piece, data)
+            grow(raw(database), {LOOSE: len(data)})
 
         await self._add_loose(seq, len(data), endpoint_id, job, cost=len(data))
 
@@ -166,7 +160,7 @@ class Captures:
         """The request whose parts came by `add_part` is not kept after all; they are deleted in the background."""
 
         def job(database: SqliteDatabase) -> None:
-            raw(database).execute("UPDATE loose_body SET dropped = 1 WHERE seq = ?", (seq,))
+            LooseBodyModel.update(dropped=True).where(LooseBodyModel.seq == seq).execute(database)
 
         def after(_: None) -> None:
             self._limits.dropped(seq)
@@ -327,9 +321,9 @@ def _in_steps(ids: Sequence[str]) -> list[Sequence[str]]:
     return [ids[start : start + IDS_PER_STEP] for start in range(0, len(ids), IDS_PER_STEP)]
 
 
-def _add_loose(connection: sqlite3.Connection, seq: int, key: int, data: bytes) -> None:
-    connection.execute("INSERT OR IGNORE INTO loose_body (seq, dropped) VALUES (?, 0)", (seq,))
-    connection.execute("INSERT INTO capture_body (key, data) VALUES (?, ?)", (key, data))
+def _add_loose(database: SqliteDatabase, seq: int, key: int, data: bytes) -> None:
+    LooseBodyModel.insert(seq=seq, dropped=False).on_conflict_ignore().execute(database)
+    BodyModel.insert(key=key, data=data).execute(database)
 
 
 def _endpoint_gone() -> NotFoundError:

@@ -19,8 +19,9 @@ from app.core.clock import DAY_US
 from app.core.clock_problem import ClockProblem, Kind
 from app.core.errors import StorageUnavailableError
 from app.core.model import Record
-from app.db.raw_sql import raw
+from app.db.raw_sql import newest_seq, raw
 from app.db.readers import Readers
+from app.db.schema import ClockModel, MisdatedModel
 from app.db.writer import Writer
 
 AHEAD_US = 30 * DAY_US
@@ -54,7 +55,7 @@ class ClockCheck:
 
     async def load(self, now: int) -> None:
         """Look at the clock once without writing anything, so that a full disk keeps no store from opening."""
-        self.problem = await self._readers.run(lambda database: _look(raw(database), now))
+        self.problem = await self._readers.run(lambda database: _look(database, now))
         self._counted_s = self._running_s()
 
     async def run(self, now: int) -> int | None:
@@ -65,7 +66,7 @@ class ClockCheck:
         async with self._lock:
             running_s = self._running_s()
             ran_us = 0 if self._counted_s is None else int(min(running_s - self._counted_s, MOST_RUN_S) * 1_000_000)
-            problem = await self._readers.run(lambda database: _look(raw(database), now))
+            problem = await self._readers.run(lambda database: _look(database, now))
             if problem is None:
                 await self._writer.run(partial(_seen, now=now))
             else:
@@ -90,8 +91,8 @@ class ClockCheck:
                 await self.run(now)
 
 
-def _look(connection: sqlite3.Connection, now: int) -> ClockProblem | None:
-    known = _remembered(connection)
+def _look(database: SqliteDatabase, now: int) -> ClockProblem | None:
+    connection, known = raw(database), _remembered(database)
     left = TRUSTED_AFTER_US - known.ran_us
     requests, newest = _received_after(connection, now + BEHIND_US)
     if known.seen_at and now < known.seen_at - BEHIND_US:
@@ -105,9 +106,10 @@ def _look(connection: sqlite3.Connection, now: int) -> ClockProblem | None:
     return None
 
 
-def _remembered(connection: sqlite3.Connection) -> _Remembered:
-    row = connection.execute("SELECT seen_at, seen_seq, problem, clock_at, ran_us FROM clock").fetchone()
-    return _Remembered(*row)
+def _remembered(database: SqliteDatabase) -> _Remembered:
+    columns = [getattr(ClockModel, name) for name in _Remembered.__struct_fields__]
+    (row,) = ClockModel.select(*columns).dicts().execute(database)
+    return _Remembered(**row)
 
 
 def _received_after(connection: sqlite3.Connection, moment: int) -> tuple[int, int]:
@@ -137,57 +139,54 @@ def _received_by(connection: sqlite3.Connection, moment: int, least: int) -> int
 
 def _seen(database: SqliteDatabase, now: int) -> None:
     """The clock agrees with what was seen before. What came while it did not has its days counted from now."""
-    connection = raw(database)
-    if _remembered(connection).problem is not None:
-        _close_ranges(connection)
-        connection.execute("UPDATE misdated SET counted_from = ? WHERE counted_from IS NULL", (now,))
-    _remember(connection, max(now, _remembered(connection).seen_at))
+    known = _remembered(database)
+    if known.problem is not None:
+        _close_ranges(database)
+        _count_from(database, now)
+    _remember(database, max(now, known.seen_at))
 
 
 def _doubt(database: SqliteDatabase, now: int, kind: str, ran_us: int) -> int:
     """The clock does not agree with what was seen before. How much longer to run on it: 0 when it is trusted now."""
-    connection = raw(database)
-    known = _remembered(connection)
+    known = _remembered(database)
     first_seq = known.seen_seq + 1 if known.problem is None else None
     if known.problem is not None and not known.clock_at - BEHIND_US <= now <= known.clock_at + AHEAD_US:
-        first_seq = _newest_seq(connection) + 1
-        _close_ranges(connection)
+        first_seq = newest_seq(database) + 1
+        _close_ranges(database)
     if first_seq is not None:
-        connection.execute("INSERT INTO misdated (first_seq) VALUES (?)", (first_seq,))
+        MisdatedModel.insert(first_seq=first_seq).execute(database)
         ran_us = 0
     else:
         ran_us += known.ran_us
     if ran_us >= TRUSTED_AFTER_US:
         _trust(database, now)
         return 0
-    values = kind, max(now, known.clock_at) if first_seq is None else now, ran_us
-    connection.execute("UPDATE clock SET problem = ?, clock_at = ?, ran_us = ?", values)
+    clock_at = max(now, known.clock_at) if first_seq is None else now
+    ClockModel.update(problem=kind, clock_at=clock_at, ran_us=ran_us).execute(database)
     return TRUSTED_AFTER_US - ran_us
 
 
 def _trust(database: SqliteDatabase, now: int) -> None:
     """What came on this clock has the right time. What came later than it says has its days counted from now."""
-    connection = raw(database)
-    connection.execute("DELETE FROM misdated WHERE last_seq IS NULL")
-    connection.execute("UPDATE misdated SET counted_from = ? WHERE counted_from IS NULL", (now,))
-    future = connection.execute(f"SELECT min(seq), max(seq) {_AFTER}", (now + BEHIND_US,)).fetchone()
-    if future[0] is not None:
-        connection.execute("INSERT INTO misdated (first_seq, last_seq, counted_from) VALUES (?, ?, ?)", (*future, now))
-    _remember(connection, now)
+    MisdatedModel.delete().where(MisdatedModel.last_seq.is_null()).execute(database)
+    _count_from(database, now)
+    statement = f"SELECT min(seq), max(seq) {_AFTER}"
+    first, last = raw(database).execute(statement, (now + BEHIND_US,)).fetchone()
+    if first is not None:
+        MisdatedModel.insert(first_seq=first, last_seq=last, counted_from=now).execute(database)
+    _remember(database, now)
 
 
-def _remember(connection: sqlite3.Connection, now: int) -> None:
-    values = now, _newest_seq(connection)
-    connection.execute("UPDATE clock SET seen_at = ?, seen_seq = ?, problem = NULL, clock_at = 0, ran_us = 0", values)
+def _remember(database: SqliteDatabase, now: int) -> None:
+    seen_seq = newest_seq(database)
+    ClockModel.update(seen_at=now, seen_seq=seen_seq, problem=None, clock_at=0, ran_us=0).execute(database)
 
 
-def _close_ranges(connection: sqlite3.Connection) -> None:
-    newest = _newest_seq(connection)
-    connection.execute("DELETE FROM misdated WHERE last_seq IS NULL AND first_seq > ?", (newest,))
-    connection.execute("UPDATE misdated SET last_seq = ? WHERE last_seq IS NULL", (newest,))
+def _count_from(database: SqliteDatabase, now: int) -> None:
+    MisdatedModel.update(counted_from=now).where(MisdatedModel.counted_from.is_null()).execute(database)
 
 
-def _newest_seq(connection: sqlite3.Connection) -> int:
-    """The number of the newest request that was ever stored."""
-    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'capture'").fetchone()
-    return 0 if row is None else int(row[0])
+def _close_ranges(database: SqliteDatabase) -> None:
+    newest, is_open = newest_seq(database), MisdatedModel.last_seq.is_null()
+    MisdatedModel.delete().where(is_open, MisdatedModel.first_seq > newest).execute(database)
+    MisdatedModel.update(last_seq=newest).where(is_open).execute(database)

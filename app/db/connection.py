@@ -15,6 +15,7 @@ from peewee import SqliteDatabase
 from app.core.errors import DamagedDatabaseError, DataFolderError
 from app.db.migrations import MIGRATIONS, Migration, applied, migrate
 from app.db.raw_sql import raw
+from app.db.schema import AccountModel
 
 FILE_NAME = "hookline.db"
 BUSY_S = 2.0
@@ -99,7 +100,7 @@ def open_writer(path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRAT
         try:
             _require_wal(database, path)
             migrate(database, path, migrations)
-            raw(database).execute("UPDATE account SET id = id")
+            AccountModel.update(id=AccountModel.id).execute(database)
             _only_ours(path)
         except BaseException:
             database.close()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
-import msgspec
-from peewee import SqliteDatabase
+from peewee import SQL, Field, SqliteDatabase, fn
 
 from app.core.model import Record
 from app.db.counts import Removed
-from app.db.raw_sql import raw
-from app.db.schema import PARTS_PER_BODY
+from app.db.raw_sql import listed, raw
+from app.db.schema import PARTS_PER_BODY, BodyModel, CaptureModel, EndpointModel, LooseBodyModel
 from app.db.storage_use import LOOSE, SIZE, Freed, all_uses, grow, use_of
 
 
@@ -56,9 +56,9 @@ def delete_oldest(
     ).fetchone()
     freed = Freed(bytes=0)
     if total:
-        before, loose = use_of(connection, endpoint_id), use_of(connection, LOOSE)
+        used, loose = use_of(database, endpoint_id), use_of(database, LOOSE)
         connection.execute(f"DELETE FROM capture WHERE seq IN (SELECT seq {chosen})", values)
-        freed = Freed(bytes=before - use_of(connection, endpoint_id), loose=use_of(connection, LOOSE) - loose)
+        freed = Freed(bytes=used - use_of(database, endpoint_id), loose=use_of(database, LOOSE) - loose)
     return Removed(total=total, unread=unread, last_received_at=newest(database, endpoint_id), freed=freed)
 
 
@@ -77,36 +77,30 @@ def oldest(database: SqliteDatabase, limit: int, *, endpoint_id: int | None) -> 
 
 def make_room(database: SqliteDatabase, limit: int, *, seqs: Sequence[int], wanted: int) -> MadeRoom:
     """Delete the first of these requests, at most `limit`, until they have given back `wanted` bytes."""
-    connection = raw(database)
     offered = seqs[:limit]
-    rows = connection.execute(
-        f"SELECT seq, endpoint_id, {SIZE} FROM capture WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq",
-        (_listed(offered),),
-    )
+    sizes = CaptureModel.select(CaptureModel.seq, SQL(SIZE)).where(CaptureModel.seq.in_(listed(offered)))
     chosen: list[int] = []
-    for seq, _, size in rows:
+    for seq, size in sizes.order_by(CaptureModel.seq).tuples().execute(database):
         chosen.append(seq)
         wanted -= size
         if wanted <= 0:
             break
     looked_at = offered.index(chosen[-1]) + 1 if wanted <= 0 and chosen else len(offered)
-    gone = _delete(database, "seq", chosen)
+    gone = _delete(database, CaptureModel.seq, chosen)
     return MadeRoom(removed=gone.removed, looked_at=looked_at)
 
 
 def delete_ids(database: SqliteDatabase, ids: Iterable[str]) -> Deleted:
     """Delete the requests of these ids, as far as they are there."""
-    return _delete(database, "id", list(ids))
+    return _delete(database, CaptureModel.id, list(ids))
 
 
-def _delete(database: SqliteDatabase, column: str, values: Sequence[str] | Sequence[int]) -> Deleted:
-    connection = raw(database)
-    before = all_uses(connection)
-    rows = connection.execute(
-        f"DELETE FROM capture WHERE {column} IN (SELECT value FROM json_each(?)) RETURNING endpoint_id, id, is_read",
-        (_listed(values),),
-    ).fetchall()
-    after = all_uses(connection)
+def _delete(database: SqliteDatabase, column: Field, values: Sequence[str] | Sequence[int]) -> Deleted:
+    before = all_uses(database)
+    deletion = CaptureModel.delete().where(column.in_(listed(values)))
+    rows = deletion.returning(CaptureModel.endpoint, CaptureModel.id, CaptureModel.is_read).tuples().execute(database)
+    rows = list(rows)
+    after = all_uses(database)
     loose = after.get(LOOSE, 0) - before.get(LOOSE, 0)
     gone: dict[int, list[str]] = {}
     unread: dict[int, int] = {}
@@ -125,44 +119,39 @@ def _delete(database: SqliteDatabase, column: str, values: Sequence[str] | Seque
     return Deleted(removed=removed, ids=gone)
 
 
-def _listed(values: Sequence[str] | Sequence[int]) -> str:
-    return msgspec.json.encode(values).decode()
-
-
 def newest(database: SqliteDatabase, endpoint_id: int) -> int | None:
     """When the endpoint's newest request was received."""
-    row = raw(database).execute("SELECT max(received_at) FROM capture WHERE endpoint_id = ?", (endpoint_id,)).fetchone()
-    found: int | None = row[0]
-    return found
+    query = CaptureModel.select(fn.MAX(CaptureModel.received_at)).where(CaptureModel.endpoint == endpoint_id)
+    ((found,),) = query.tuples().execute(database)
+    return cast("int | None", found)
 
 
 def delete_loose_parts(database: SqliteDatabase, limit: int) -> Freed | None:
     """Delete at most `limit` parts of bodies that were dropped; None when there is none left."""
-    connection = raw(database)
-    row = connection.execute("SELECT seq FROM loose_body WHERE dropped LIMIT 1").fetchone()
-    if row is None:
+    dropped = LooseBodyModel.select(LooseBodyModel.seq).where(LooseBodyModel.dropped).limit(1)
+    seq = next((seq for (seq,) in dropped.tuples().execute(database)), None)
+    if seq is None:
         return None
-    first = row[0] * PARTS_PER_BODY
-    parts = connection.execute(
-        "SELECT key, length(data) FROM capture_body WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
-        (first, first + PARTS_PER_BODY - 1, limit),
-    ).fetchall()
+    first = seq * PARTS_PER_BODY
+    query = BodyModel.select(BodyModel.key, fn.LENGTH(BodyModel.data)).order_by(BodyModel.key).limit(limit)
+    query = query.where(BodyModel.key.between(first, first + PARTS_PER_BODY - 1))
+    parts = list(query.tuples().execute(database))
     if parts:
-        connection.execute("DELETE FROM capture_body WHERE key BETWEEN ? AND ?", (first, parts[-1][0]))
+        BodyModel.delete().where(BodyModel.key.between(first, parts[-1][0])).execute(database)
     if len(parts) < limit:
-        connection.execute("DELETE FROM loose_body WHERE seq = ?", (row[0],))
+        LooseBodyModel.delete().where(LooseBodyModel.seq == seq).execute(database)
     freed = sum(size for _, size in parts)
-    grow(connection, {LOOSE: -freed})
+    grow(raw(database), {LOOSE: -freed})
     return Freed(bytes=0, loose=-freed)
 
 
 def delete_removed_endpoint(database: SqliteDatabase, limit: int) -> Freed | None:
     """Delete at most `limit` requests of an endpoint that was removed, then itself; None when there is none left."""
-    connection = raw(database)
-    row = connection.execute("SELECT id FROM endpoint WHERE removed LIMIT 1").fetchone()
-    if row is None:
+    removed = EndpointModel.select(EndpointModel.id).where(EndpointModel.removed).limit(1)
+    number = next((found for (found,) in removed.tuples().execute(database)), None)
+    if number is None:
         return None
-    gone = delete_oldest(database, limit, endpoint_id=row[0])
+    gone = delete_oldest(database, limit, endpoint_id=number)
     if not gone.total:
-        connection.execute("DELETE FROM endpoint WHERE id = ?", row)
+        EndpointModel.delete().where(EndpointModel.id == number).execute(database)
     return gone.freed

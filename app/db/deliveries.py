@@ -24,6 +24,9 @@ _FINISH = """UPDATE delivery SET url = ?, state = ?, started_at = ?, ms = ?, sta
 _BEFORE = "SELECT response_size + coalesce(length(response_headers), 0) FROM delivery WHERE id = ?"
 _LATEST = "SELECT state FROM delivery WHERE capture_seq = ? ORDER BY seq DESC LIMIT 1"
 
+_QUEUED = SQL("t1.state = 'queued'")
+"""Not a parameter: SQLite uses the index of queued deliveries only when it sees the state."""
+
 SMALL = 4 * 1024
 """Bytes of a response that are stored on a nearly full disk too."""
 
@@ -46,16 +49,15 @@ class Deliveries:
         """An endpoint's queued deliveries, oldest first."""
         if endpoint_id not in self._tally:
             return []
-        # the index of queued deliveries serves only a state that is written out
-        queued = _deliveries().where(SQL("t1.state = 'queued'"), DeliveryModel.endpoint_id == endpoint_id)
+        queued = _deliveries().where(_QUEUED, DeliveryModel.endpoint_id == endpoint_id)
         return await self._read(queued.limit(limit))
 
     async def endpoints_with_pending(self) -> set[int]:
         """The endpoints that have queued deliveries."""
 
         def job(database: SqliteDatabase) -> set[int]:
-            rows = raw(database).execute("SELECT DISTINCT endpoint_id FROM delivery WHERE state = 'queued'")
-            return {endpoint_id for (endpoint_id,) in rows}
+            query = DeliveryModel.select(DeliveryModel.endpoint_id).distinct().where(_QUEUED)
+            return {endpoint_id for (endpoint_id,) in query.tuples().execute(database)}
 
         return {number for number in await self._readers.run(job) if number in self._tally}
 

@@ -11,6 +11,7 @@ from app.core.rules import RETENTION_MAX
 from app.db.counts import Removed
 from app.db.delete_requests import delete_oldest, newest
 from app.db.raw_sql import raw
+from app.db.schema import MisdatedModel
 from app.db.storage_use import LOOSE, Freed, use_of
 
 _PLAIN = (
@@ -29,14 +30,14 @@ def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, be
     if not _any_misdated(connection):
         return delete_oldest(database, limit, endpoint_id=endpoint_id, before=before)
     values = {"endpoint": endpoint_id, "before": before, "limit": limit}
-    used, loose = use_of(connection, endpoint_id), use_of(connection, LOOSE)
+    used, loose = use_of(database, endpoint_id), use_of(database, LOOSE)
     gone: list[tuple[int]] = []
     for chosen in (f"{_PLAIN} ORDER BY received_at, id", _MISDATED):
         gone += connection.execute(
             f"DELETE FROM capture WHERE seq IN (SELECT seq {chosen} LIMIT :limit) RETURNING is_read", values
         ).fetchall()
     unread = sum(not is_read for (is_read,) in gone)
-    freed = Freed(bytes=used - use_of(connection, endpoint_id), loose=use_of(connection, LOOSE) - loose)
+    freed = Freed(bytes=used - use_of(database, endpoint_id), loose=use_of(database, LOOSE) - loose)
     return Removed(total=len(gone), unread=unread, last_received_at=newest(database, endpoint_id), freed=freed)
 
 
@@ -50,8 +51,9 @@ def count_expired(database: SqliteDatabase, limits: list[tuple[int, int]]) -> in
     return total
 
 
-def expired_size(connection: sqlite3.Connection, endpoint_id: int, before: int) -> tuple[int, int]:
+def expired_size(database: SqliteDatabase, endpoint_id: int, before: int) -> tuple[int, int]:
     """How many requests `delete_expired` would delete, and the bytes of their bodies, headers and targets."""
+    connection = raw(database)
     rows = taken = 0
     for chosen in _chosen(connection):
         values = {"endpoint": endpoint_id, "before": before}
@@ -65,7 +67,7 @@ def expired_size(connection: sqlite3.Connection, endpoint_id: int, before: int) 
 def forget_misdated(database: SqliteDatabase, now: int) -> None:
     """Drop what is known of misdated requests that are long deleted, whatever their endpoint's days."""
     limit = now - (RETENTION_MAX + 1) * DAY_US
-    raw(database).execute("DELETE FROM misdated WHERE counted_from < ?", (limit,))
+    MisdatedModel.delete().where(MisdatedModel.counted_from < limit).execute(database)
 
 
 def _any_misdated(connection: sqlite3.Connection) -> bool:

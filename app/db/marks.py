@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
-from peewee import SqliteDatabase
+from peewee import JOIN, SqliteDatabase
 
 from app.core.deletion import Hidden
 from app.core.errors import NotFoundError
 from app.core.model import PageKey, Record
-from app.db.queries import shown_sql
+from app.db.queries import shown_sql, visible
 from app.db.raw_sql import raw
+from app.db.schema import CaptureModel, NoteModel, StarModel
 
 
 class Marked(Record, frozen=True):
@@ -33,44 +33,43 @@ START = PageKey(received_at=-1, id="")
 
 def mark_ids(database: SqliteDatabase, ids: Sequence[str], read: bool) -> Marked:
     """Mark these requests, as far as they are there and not so marked already."""
-    rows = raw(database).execute(
-        "UPDATE capture SET is_read = :read WHERE id IN (SELECT value FROM json_each(:ids)) AND is_read <> :read"
-        " RETURNING endpoint_id, id",
-        {"read": read, "ids": _json(ids)},
-    )
-    return _by_endpoint(rows.fetchall())
+    update = CaptureModel.update(is_read=read).where(CaptureModel.id.in_(ids), CaptureModel.is_read != read)
+    return _by_endpoint(update.returning(CaptureModel.endpoint, CaptureModel.id).tuples().execute(database))
 
 
 def star_ids(database: SqliteDatabase, ids: Sequence[str], starred: bool) -> Marked:
     """Give these requests a star, or take it, as far as they are there and that changes anything."""
-    connection = raw(database)
-    rows = connection.execute(
-        "SELECT seq, endpoint_id, id FROM capture WHERE id IN (SELECT value FROM json_each(:ids))"
-        " AND EXISTS (SELECT 1 FROM capture_star WHERE capture_seq = seq) <> :starred",
-        {"starred": starred, "ids": _json(ids)},
-    ).fetchall()
-    statement = "INSERT INTO capture_star VALUES (?)" if starred else "DELETE FROM capture_star WHERE capture_seq = ?"
-    connection.executemany(statement, [(seq,) for seq, _, _ in rows])
+    query = (
+        CaptureModel.select(CaptureModel.seq, CaptureModel.endpoint, CaptureModel.id)
+        .join(StarModel, JOIN.LEFT_OUTER)
+        .where(CaptureModel.id.in_(ids), StarModel.capture.is_null(starred))
+    )
+    rows = list(query.tuples().execute(database))
+    seqs = [seq for seq, _, _ in rows]
+    if starred and rows:
+        StarModel.insert_many([(seq,) for seq in seqs], [StarModel.capture]).execute(database)
+    elif rows:
+        StarModel.delete().where(StarModel.capture.in_(seqs)).execute(database)
     return _by_endpoint([(endpoint_id, capture_id) for _, endpoint_id, capture_id in rows])
 
 
 def note_id(database: SqliteDatabase, capture_id: str, note: str | None) -> Marked:
     """Make this the request's note, or leave it none; NotFoundError when the request is not there."""
-    connection = raw(database)
-    row = connection.execute(
-        "SELECT seq, endpoint_id, text FROM capture LEFT JOIN capture_note ON capture_seq = seq"
-        " WHERE id = ? AND endpoint_id NOT IN (SELECT id FROM endpoint WHERE removed)",
-        (capture_id,),
-    ).fetchone()
+    query = (
+        CaptureModel.select(CaptureModel.seq, CaptureModel.endpoint, NoteModel.text)
+        .join(NoteModel, JOIN.LEFT_OUTER)
+        .where((CaptureModel.id == capture_id) & visible())
+    )
+    row = next(iter(query.tuples().execute(database)), None)
     if row is None:
         raise NotFoundError("That request is not stored any more.")
     seq, endpoint_id, before = row
     if note == before:
         return Marked(ids={})
     if note is None:
-        connection.execute("DELETE FROM capture_note WHERE capture_seq = ?", (seq,))
+        NoteModel.delete().where(NoteModel.capture == seq).execute(database)
     else:
-        connection.execute("INSERT OR REPLACE INTO capture_note VALUES (?, ?)", (seq, note))
+        NoteModel.insert(capture=seq, text=note).on_conflict_replace().execute(database)
     return Marked(ids={endpoint_id: [capture_id]})
 
 
@@ -103,11 +102,7 @@ def mark_next_read(
     return MarkStep(changed=changed, reached=PageKey(received_at=last_at, id=last_id))
 
 
-def _json(ids: Sequence[str]) -> str:
-    return msgspec.json.encode(list(ids)).decode()
-
-
-def _by_endpoint(rows: Sequence[tuple[int, str]]) -> Marked:
+def _by_endpoint(rows: Iterable[tuple[int, str]]) -> Marked:
     marked: dict[int, list[str]] = {}
     for endpoint_id, capture_id in rows:
         marked.setdefault(endpoint_id, []).append(capture_id)

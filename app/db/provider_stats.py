@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from peewee import SqliteDatabase
+from peewee import SQL, Select, SqliteDatabase, fn
 
 from app.core.model import SenderCount
-from app.db.raw_sql import raw
+from app.db.queries import visible
 from app.db.readers import Readers
-from app.db.schema import NOBODY
+from app.db.schema import NOBODY, CaptureModel
 
 NEWEST, MOST = 10_000, 200
 """So many of the newest requests are looked at, and so many pairs of provider and event given."""
-
-_COUNTED = """SELECT provider, event, count(*) FROM ({newest}) WHERE provider <> :nobody
-    GROUP BY provider, event ORDER BY count(*) DESC, provider, event LIMIT :most"""
-_VISIBLE = "endpoint_id NOT IN (SELECT id FROM endpoint WHERE removed)"
-_ALL = f"SELECT provider, event FROM capture WHERE {_VISIBLE} ORDER BY seq DESC LIMIT :newest"
-_ONE = (
-    f"SELECT provider, event FROM capture WHERE endpoint_id = :endpoint AND {_VISIBLE}"
-    " ORDER BY received_at DESC, id DESC LIMIT :newest"
-)
 
 
 class Senders:
@@ -32,9 +23,15 @@ class Senders:
         """The known senders of an endpoint's newest requests, or of all (None), the most frequent first."""
 
         def job(database: SqliteDatabase) -> list[SenderCount]:
-            statement = _COUNTED.format(newest=_ALL if endpoint_id is None else _ONE)
-            values = {"nobody": NOBODY, "most": MOST, "newest": NEWEST, "endpoint": endpoint_id}
-            rows = raw(database).execute(statement, values)
+            newest = CaptureModel.select(CaptureModel.provider, CaptureModel.event).where(visible()).limit(NEWEST)
+            if endpoint_id is None:
+                newest = newest.order_by(CaptureModel.seq.desc())
+            else:
+                newest = newest.where(CaptureModel.endpoint == endpoint_id)
+                newest = newest.order_by(CaptureModel.received_at.desc(), CaptureModel.id.desc())
+            provider, event, count = newest.c.provider, newest.c.event, fn.COUNT(SQL("*"))
+            query = Select((newest,), (provider, event, count)).where(provider != NOBODY).group_by(provider, event)
+            rows = query.order_by(count.desc(), provider, event).limit(MOST).tuples().execute(database)
             return [SenderCount(provider=provider, event=event, count=count) for provider, event, count in rows]
 
         return await self._readers.run(job)

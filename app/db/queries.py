@@ -42,7 +42,7 @@ def page(
     query = _select(*SUMMARY).limit(limit)
     if endpoint_id is None or beginning is not None:
         # ids sort as times do, and the index on them serves all endpoints
-        query = query.where(_visible()).order_by(CaptureModel.id.asc() if rising else CaptureModel.id.desc())
+        query = query.where(visible()).order_by(CaptureModel.id.asc() if rising else CaptureModel.id.desc())
         if before is not None:
             query = query.where(CaptureModel.id < before.id)
         if after is not None:
@@ -84,7 +84,7 @@ def shown_sql(connection: sqlite3.Connection, hidden: Hidden) -> tuple[str, list
 
 def get(database: SqliteDatabase, capture_id: str) -> Capture | None:
     """One request with its headers."""
-    query = _select(*CAPTURE).where((CaptureModel.id == capture_id) & _visible())
+    query = _select(*CAPTURE).where((CaptureModel.id == capture_id) & visible())
     return next((to_capture(row) for row in query.tuples().execute(database)), None)
 
 
@@ -92,7 +92,7 @@ def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | N
     """Bytes of a request's body from `offset`, at most `length`; NotFoundError when the request is not there."""
     with database.atomic():
         row = CaptureModel.select(CaptureModel.seq, CaptureModel.size).where(
-            (CaptureModel.id == capture_id) & _visible()
+            (CaptureModel.id == capture_id) & visible()
         )
         found = next(iter(row.tuples().execute(database)), None)
         if found is None:
@@ -130,6 +130,6 @@ def _select(*columns: Any) -> ModelSelect[CaptureModel]:
     return query
 
 
-def _visible() -> Expression:
-    """A removed endpoint's requests are out of sight while they are deleted."""
+def visible() -> Expression:
+    """The condition on `CaptureModel` that leaves out a removed endpoint's requests while they are deleted."""
     return CaptureModel.endpoint.not_in(EndpointModel.select(EndpointModel.id).where(SQL("removed")))

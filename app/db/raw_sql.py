@@ -1,18 +1,73 @@
-"""The connection underneath peewee, and its transactions, for statements that have no model or no time for one."""
+"""The connection underneath peewee, for statements that peewee cannot write or that cost too much when it does.
+
+What goes through peewee's query builder takes 60 to 150 microseconds longer, most of them under the interpreter's lock
+that the loop needs too. All other reads and writes are queries on the models. These files write SQL (a test compares):
+
+| file | why |
+|---|---|
+| `activity.py` | the chart's counts name the indexes that alone may be read (`INDEXED BY`) |
+| `bulk_delete.py` | joins in a fixed order (`CROSS JOIN`): from the few marks to their requests |
+| `clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
+| `connection.py` | pragmas, and a look at the file before peewee may open it |
+| `delete_requests.py` | purges: a parameter used three times, and `+seq`, which keeps SQLite from the wrong index |
+| `deliveries.py` | one for each delivery: 5 microseconds instead of 145 |
+| `disk_reserve.py` | pragmas |
+| `expiry.py` | purges: joins in a fixed order |
+| `gist_backlog.py` | background steps of 8 ms: `executemany`, which peewee has not |
+| `identification.py` | the same |
+| `insert.py` | the captures themselves: many rows a statement, prepared once |
+| `integrity.py` | a connection and a thread of its own, for `quick_check` |
+| `marks.py` | marks a whole endpoint read in steps between captures, by pairs of columns |
+| `migrations.py` | statements as they were when they were released |
+| `queries.py` | the counts at start, from one index; what is hidden is a function of SQLite |
+| `raw_sql.py` | transactions that begin by taking the lock, and savepoints |
+| `reclaim.py` | pragmas |
+| `response_times.py` | any number of rows in one statement, for each capture |
+| `schema.py` | indexes with conditions, and triggers |
+| `search/index/entries.py` | background steps that read the search text of requests |
+| `search/index/group.py` | full-text tables, which have no models |
+| `search/index/index_file.py` | the same, in a file of its own |
+| `search/index/numbers.py` | a table for each group of requests |
+| `search/index/trigram_stats.py` | full-text tables |
+| `search/index/vocabulary.py` | a table for each group of requests |
+| `search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |
+| `search/sparse_marks.py` | the same |
+| `search/sql_filter.py` | the same |
+| `storage_use.py` | once in each commit of captures, and around each step of a purge |
+| `stored_names.py` | completes command lines, where importing peewee takes too long |
+| `writer.py` | pragmas, on the connection it owns |
+"""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, cast
 
-from peewee import SqliteDatabase
+import msgspec
+from peewee import SQL, SqliteDatabase
 
 
 def raw(database: SqliteDatabase) -> sqlite3.Connection:
     """The calling thread's own connection, which must be open."""
     return cast(sqlite3.Connection, cast(Any, database).connection())
+
+
+def newest_seq(database: SqliteDatabase) -> int:
+    """The number of the newest request that was ever stored, 0 if none was."""
+    row = raw(database).execute("SELECT seq FROM sqlite_sequence WHERE name = 'capture'").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def json_list(values: Collection[str] | Collection[int]) -> str:
+    """Any number of values as one parameter, for SQLite's `json_each`: a statement has room for 32,766 parameters."""
+    return msgspec.json.encode(tuple(values)).decode()
+
+
+def listed(values: Collection[str] | Collection[int]) -> SQL:
+    """The same as the right side of `in_`."""
+    return SQL("(SELECT value FROM json_each(?))", (json_list(values),))
 
 
 @contextlib.contextmanager

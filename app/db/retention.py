@@ -27,7 +27,6 @@ from app.db.counts import Removed, RequestCounts
 from app.db.disk_reserve import size_of
 from app.db.endpoints import Endpoints
 from app.db.expiry import count_expired, delete_expired, expired_size, forget_misdated
-from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.reclaim import Reclaim
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
@@ -196,12 +195,10 @@ def _limit(endpoint: Endpoint, now: int) -> int:
 
 
 def _size(database: SqliteDatabase, path: Path, limits: list[tuple[int, int]]) -> StorageSize:
-    connection = raw(database)
-    free = connection.execute("PRAGMA freelist_count").fetchone()[0]
-    free *= connection.execute("PRAGMA page_size").fetchone()[0]
+    free = int(database.pragma("freelist_count")) * int(database.pragma("page_size"))
     expired = 0
     for endpoint_id, before in limits:
-        rows, taken = expired_size(connection, endpoint_id, before)
+        rows, taken = expired_size(database, endpoint_id, before)
         expired += rows
         free += taken + rows * ROW_OVERHEAD
     on_disk = sum(size_of(file) or 0 for file in (path, companions(path)[0], path.with_name(INDEX_NAME)))

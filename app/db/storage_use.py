@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import sqlite3
 
+from peewee import SqliteDatabase
+
 from app.core.model import Capture, Record
+from app.db.raw_sql import raw
 
 LOOSE = 0
 """The owner of body parts that have no request: still arriving, or waiting to be deleted."""
@@ -41,12 +44,12 @@ def grow(connection: sqlite3.Connection, grown: dict[int, int]) -> None:
         connection.execute("UPDATE storage_use SET bytes = bytes + ? WHERE owner = ?", (size, owner))
 
 
-def use_of(connection: sqlite3.Connection, owner: int) -> int:
+def use_of(database: SqliteDatabase, owner: int) -> int:
     """What an owner takes; 0 for one that is not there."""
-    row = connection.execute("SELECT bytes FROM storage_use WHERE owner = ?", (owner,)).fetchone()
+    row = raw(database).execute("SELECT bytes FROM storage_use WHERE owner = ?", (owner,)).fetchone()
     return row[0] if row is not None else 0
 
 
-def all_uses(connection: sqlite3.Connection) -> dict[int, int]:
+def all_uses(database: SqliteDatabase) -> dict[int, int]:
     """What every owner takes."""
-    return dict(connection.execute("SELECT owner, bytes FROM storage_use").fetchall())
+    return dict(raw(database).execute("SELECT owner, bytes FROM storage_use").fetchall())

@@ -177,7 +177,7 @@ class Store:
         await self._writer.start()
         await self.account.load()
         await self.endpoints.load()
-        counts, uses = await self._readers.run(lambda database: (count_all(database), all_uses(raw(database))))
+        counts, uses = await self._readers.run(lambda database: (count_all(database), all_uses(database)))
         self.limits.load(uses)
         for endpoint in self.endpoints.all():
             held = replace(counts.get(endpoint.id, Counts()), stored_bytes=uses[endpoint.id])

@@ -20,6 +20,7 @@ from app.core.errors import StorageUnavailableError
 from app.db.connection import BUSY_S, FileIdentity, checkpoint, open_writer, trouble, wants_room
 from app.db.disk_reserve import DiskReserve
 from app.db.raw_sql import raw, savepoint, transaction
+from app.db.schema import AccountModel
 from app.db.writer_jobs import AdaptiveBatch, Add, BatchInsert, Job, JobResult
 
 log = logging.getLogger(__name__)
@@ -332,7 +333,7 @@ class Writer:
             if self._reserve.low:
                 self._reserve.look(self._connection)
             with self._transaction():
-                self._connection.execute("UPDATE account SET plan = plan")
+                AccountModel.update(plan=AccountModel.plan).execute(self._database)
         except Exception as error:
             if trouble(error) is None:
                 log.exception("trying to store something failed")
