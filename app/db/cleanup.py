@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 
 from app.core.errors import StorageUnavailableError
+from app.db.background_worker import BackgroundWorker
 from app.db.delete_requests import delete_loose_parts, delete_removed_endpoint
 from app.db.reclaim import Reclaim
 from app.db.storage_use import Freed
@@ -26,14 +27,8 @@ class Cleanup:
         self._writer, self._reclaim, self._freed = writer, reclaim, freed
         self._rows, self._parts = AdaptiveBatch(64), AdaptiveBatch(2, least=1)
         self._lock = asyncio.Lock()
-        self._task: asyncio.Task[None] | None = None
-        self._again = False
-
-    def wake(self) -> None:
-        """There is something to sweep."""
-        self._again = True
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="hookline-sweeper")
+        self._worker = BackgroundWorker("hookline-cleanup", self._run)
+        self.wake, self.stop = self._worker.wake, self._worker.stop
 
     async def sweep(self) -> None:
         """Sweep until nothing is left; StorageUnavailableError when the store cannot write."""
@@ -43,22 +38,14 @@ class Cleanup:
             while await self._writer.between(delete_loose_parts, self._parts, self._swept):
                 pass
 
-    async def stop(self) -> None:
-        """Stop after the step in hand."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-
     def _swept(self, freed: Freed | None) -> None:
         if freed is not None:
             self._freed(freed)
 
     async def _run(self) -> None:
-        while self._again:
-            self._again = False
-            try:
-                await self.sweep()
-            except StorageUnavailableError as error:
-                log.debug("deleting in the background is put off: %s", error)  # retention tries again
-            else:
-                self._reclaim.soon()
+        try:
+            await self.sweep()
+        except StorageUnavailableError as error:
+            log.debug("deleting in the background is put off: %s", error)  # retention tries again
+        else:
+            self._reclaim.wake()

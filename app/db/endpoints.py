@@ -34,12 +34,12 @@ class Endpoints:
         sweeper: Cleanup,
         publish: Callable[[Event], None],
         own_bases: Callable[[], Sequence[str]],
+        retention_changed: Callable[[], None],
     ) -> None:
         self._writer, self._tally, self._limits, self._sweeper = writer, tally, limits, sweeper
-        self._publish, self._own_bases = publish, own_bases
+        self._publish, self._own_bases, self._retention_changed = publish, own_bases, retention_changed
         self._by_id: dict[int, Endpoint] = {}
         self._by_slug: dict[str, Endpoint] = {}
-        self.on_retention_changed: Callable[[], None] | None = None
 
     async def load(self) -> None:
         """Fill the directory, once, from the file."""
@@ -96,8 +96,8 @@ class Endpoints:
             self._keep(endpoint)
             self._publish(EndpointSaved(endpoint=endpoint, created=False))
             self._limits.follow(endpoint)
-            if changed and self.on_retention_changed is not None:
-                self.on_retention_changed()
+            if changed:
+                self._retention_changed()
 
         return await self._writer.run(job, after)
 

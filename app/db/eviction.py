@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections import Counter
@@ -12,6 +11,7 @@ from functools import partial
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, Purged
 from app.core.model import PurgeReport
+from app.db.background_worker import BackgroundWorker
 from app.db.cleanup import Cleanup
 from app.db.connection import is_damage
 from app.db.counts import RequestCounts
@@ -47,33 +47,17 @@ class StorageEviction:
         self._limits, self._sweeper = limits, sweeper
         self._publish, self._clock = publish, clock
         self._rows = AdaptiveBatch(16, least=1)
-        self._task: asyncio.Task[None] | None = None
-        self._again = False
         self._deleted: Counter[int] = Counter()
         self._freed = 0
         self._told_at = 0.0
         self._damaged: set[int] = set()
-        limits.on_excess = self.wake
-
-    def wake(self) -> None:
-        """A limit may be passed."""
-        self._again = True
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="hookline-eviction")
-
-    async def stop(self) -> None:
-        """Stop after the step in hand."""
-        self._limits.on_excess = _nothing
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        self._worker = BackgroundWorker("hookline-eviction", self._run)
+        self.wake, self.stop = self._worker.wake, self._worker.stop
 
     async def _run(self) -> None:
         try:
-            while self._again:
-                self._again = False
-                for endpoint_id in self._limits.passed():
-                    await self._evict(endpoint_id)
+            for endpoint_id in self._limits.passed():
+                await self._evict(endpoint_id)
         except StorageUnavailableError as error:
             log.debug("deleting the oldest requests is put off: %s", error)  # the writer has logged why
         else:
@@ -124,7 +108,3 @@ class StorageEviction:
             report = PurgeReport(at=self._clock(), deleted=dict(self._deleted), freed_bytes=self._freed)
             self._deleted, self._freed = Counter(), 0
             self._publish(Purged(report=report))
-
-
-def _nothing() -> None:
-    """Nothing is deleted any more."""

@@ -16,6 +16,7 @@ from app.core.gist.gist import gist
 from app.core.model import Record
 from app.core.providers.catalogue import Identify, ProviderMatch
 from app.db import gist_backlog
+from app.db.background_worker import BackgroundWorker
 from app.db.gist_backlog import LOOK_S
 from app.db.insert import decode_headers
 from app.db.raw_sql import raw
@@ -56,33 +57,25 @@ class Identifier:
         self._writer, self._readers, self._identify, self._publish = writer, readers, identify, publish
         self._has_room = has_room
         self._pace = AdaptiveBatch(32, most=128)
-        self._task: asyncio.Task[None] | None = None
-        self._again = False
+        self._worker = BackgroundWorker("hookline-identification", self._run)
+        self.stop = self._worker.stop
         self._below: int | None = None
         """Requests from this number on have a gist; None: that is not known yet."""
 
     def wake(self) -> None:
         """There may be something to look at."""
-        self._again = True
-        if self._identify is not None and (self._task is None or self._task.done()):
-            self._task = asyncio.get_running_loop().create_task(self._run(self._identify), name="hookline-identifier")
+        if self._identify is not None:
+            self._worker.wake()
 
-    async def stop(self) -> None:
-        """Stop after the step in hand."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-
-    async def _run(self, identify: Identify) -> None:
-        while self._again:
-            self._again = False
-            try:
-                if self._below is None:
-                    self._below = await self._readers.run(gist_backlog.begin)
-                await self._catch_up(identify)
-                await self._describe_older()
-            except StorageUnavailableError as error:
-                log.warning("finding out who sent what is put off: %s", error)
+    async def _run(self) -> None:
+        assert self._identify is not None, "never woken without it"
+        try:
+            if self._below is None:
+                self._below = await self._readers.run(gist_backlog.begin)
+            await self._catch_up(self._identify)
+            await self._describe_older()
+        except StorageUnavailableError as error:
+            log.warning("finding out who sent what is put off: %s", error)
 
     async def _catch_up(self, identify: Identify) -> None:
         while True:
@@ -103,7 +96,7 @@ class Identifier:
 
     async def _describe_older(self) -> None:
         """Give a gist to those that have none, until one comes that has to be identified first."""
-        while self._below and not self._again:
+        while self._below and not self._worker.is_woken:
             began = time.perf_counter()
             described = await self._readers.run(partial(self._describe, below=self._below, limit=self._pace.rows))
             looked = time.perf_counter() - began

@@ -8,6 +8,7 @@ import logging
 from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
+from app.db.background_worker import BackgroundWorker
 from app.db.raw_sql import raw
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
@@ -27,16 +28,10 @@ class Reclaim:
         self._writer = writer
         self._pages = AdaptiveBatch(64)
         self._lock = asyncio.Lock()
-        self._task: asyncio.Task[None] | None = None
-        self._again = False
         self._owed = False
         """Pages were given back, but the files could not shrink yet."""
-
-    def soon(self) -> None:
-        """Something was deleted."""
-        self._again = True
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="hookline-reclaim")
+        self._worker = BackgroundWorker("hookline-reclaim", self._run_soon)
+        self.wake, self.stop = self._worker.wake, self._worker.stop
 
     async def run(self) -> int:
         """Shrink the files; bytes given back. StorageUnavailableError when the store cannot write."""
@@ -49,22 +44,16 @@ class Reclaim:
                 self._owed = not await self._shrink()
         return freed
 
-    async def stop(self) -> None:
-        """Stop after the step in hand; what it has not given back is given back after the next deletion."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-
-    async def _run(self) -> None:
-        while self._again:
-            await asyncio.sleep(SOON_S)
-            self._again = False
-            try:
-                await self.run()
-            except StorageUnavailableError as error:
-                log.debug("giving space back is put off: %s", error)  # the writer has logged why
-            else:
-                self._again = self._again or self._owed
+    async def _run_soon(self) -> None:
+        await asyncio.sleep(SOON_S)
+        self._worker.is_woken = False  # what was deleted meanwhile is given back with the rest
+        try:
+            await self.run()
+        except StorageUnavailableError as error:
+            log.debug("giving space back is put off: %s", error)  # the writer has logged why
+        else:
+            if self._owed:
+                self._worker.wake()
 
     async def _shrink(self) -> bool:
         loop = asyncio.get_running_loop()

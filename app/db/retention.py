@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from app.core.clock_problem import ClockProblem
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, Purged, RetentionWaiting
 from app.core.model import Endpoint, PurgeReport, StorageSize
+from app.db.background_worker import BackgroundWorker
 from app.db.cleanup import Cleanup
 from app.db.clock_check import ClockCheck
 from app.db.connection import companions
@@ -67,12 +67,12 @@ class Retention:
         self._announced: str | None = None
         self._rows = AdaptiveBatch(64)
         self._lock = asyncio.Lock()
-        self._soon = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._worker = BackgroundWorker("hookline-retention", self._run)
+        self._timer: asyncio.TimerHandle | None = None
+        self._started = False
         self.problem: ClockProblem | None = None
         self.last_report: PurgeReport | None = None
         self.next_run_at: int | None = None
-        endpoints.on_retention_changed = self._soon.set
 
     async def load(self) -> None:
         """Look at the clock; `problem` says why nothing is deleted by age, None while it may be."""
@@ -81,14 +81,19 @@ class Retention:
 
     def start(self) -> None:
         """Purge now, then at each interval, and soon after an endpoint's days were changed."""
-        if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="hookline-retention")
+        self._started = True
+        self._worker.wake()
+
+    def purge_soon(self) -> None:
+        """An endpoint's days were changed. Nothing happens before `start`."""
+        if self._started:
+            self._worker.wake()
 
     async def stop(self) -> None:
-        """Stop after the step in hand; what it has not deleted goes next time."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        """Stop after the step under way; what it has not deleted is deleted next time."""
+        await self._worker.stop()
+        if self._timer is not None:
+            self._timer.cancel()
         self.next_run_at = None
 
     async def close(self) -> None:
@@ -100,7 +105,7 @@ class Retention:
         """Trust the clock as it is and purge soon; StorageUnavailableError when that cannot be remembered."""
         await self._clock_check.trust(self._clock())
         await self._note_problem()
-        self._soon.set()
+        self.purge_soon()
 
     async def purge(self) -> PurgeReport:
         """Delete what is past its days and shrink the file; publishes Purged. StorageUnavailableError if impossible.
@@ -176,18 +181,14 @@ class Retention:
             total += removed.total
 
     async def _run(self) -> None:
-        while True:
-            self._soon.clear()
-            try:
-                await self.purge()
-            except StorageUnavailableError as error:
-                log.debug("retention is put off: %s", error)  # the writer has logged why; the next run tries again
-            self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
-            # Not `wait_for`: on Python 3.11 it can swallow a cancellation that arrives as the event is set, and `stop`
-            # hangs.
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._interval_s):
-                    await self._soon.wait()
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            await self.purge()
+        except StorageUnavailableError as error:
+            log.debug("retention is put off: %s", error)  # the writer has logged why; the next run tries again
+        self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
+        self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._worker.wake)
 
 
 def _limit(endpoint: Endpoint, now: int) -> int:

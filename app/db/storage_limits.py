@@ -2,8 +2,8 @@
 
 Every byte on its way to the file is reserved first, parts of bodies too, so that no number of senders at once gets past
 a limit. Where the oldest requests make room, a limit may be passed by a 32nd of it (at least 512 KiB, at most 64 MiB),
-one body part and what deliveries bring back just then; beyond that senders wait for `Eviction`, and are answered 503
-when that takes too long. Where capturing stops, only what deliveries bring back passes the limit.
+one body part and what deliveries bring back just then; beyond that senders wait for `StorageEviction`, and are answered
+503 when that takes too long. Where capturing stops, only what deliveries bring back passes the limit.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ PATIENCE_S = 2.0
 
 
 class StorageLimits:
-    """All public methods are called on the loop's thread. `on_excess` hears when something is to be deleted."""
+    """All public methods are called on the loop's thread."""
 
-    def __init__(self, publish: Callable[[Event], None], stored: Callable[[int], int]) -> None:
-        """`stored`: the bytes that an endpoint's requests take in the file."""
-        self._publish, self._stored = publish, stored
+    def __init__(
+        self, publish: Callable[[Event], None], stored: Callable[[int], int], on_excess: Callable[[], None]
+    ) -> None:
+        """`stored`: the bytes that an endpoint's requests take in the file. `on_excess`: something is to be deleted."""
+        self._publish, self._stored, self._on_excess = publish, stored, on_excess
         self._reserved = 0
         self._all = Limit(None, 0, lambda: self._all.taken - self._reserved, self._changed)
         self._own: dict[int | None, Limit] = {}
@@ -37,7 +39,6 @@ class StorageLimits:
         self._loose = 0
         """Bytes of parts without a request: arriving ones, and those whose deletion is under way."""
         self._loop, self._room = asyncio.get_running_loop(), asyncio.Event()
-        self.on_excess: Callable[[], None] = _nothing
 
     def load(self, uses: Mapping[int, int]) -> None:
         """Begin with what the file holds: bytes by owner. No body is arriving now."""
@@ -98,7 +99,7 @@ class StorageLimits:
             for limit in (own, everything):
                 if limit is not None and limit.taken + size > limit.ceiling:
                     may_pass = limit.may_pass(whole)
-                    self.on_excess()
+                    self._on_excess()
                     if not may_pass:
                         return False
         if own is not None:
@@ -193,7 +194,7 @@ class StorageLimits:
 
     def _look_for_excess(self, own: Limit | None) -> None:
         if self._all.is_passed() or (own is not None and own.is_passed()):
-            self.on_excess()
+            self._on_excess()
 
     def _changed(self, limit: Limit) -> None:
         self._publish(StorageLimitChanged(endpoint=limit.endpoint, use=limit.use()))
@@ -201,7 +202,3 @@ class StorageLimits:
 
 _NO_PARTS: tuple[int | None, int] = (None, 0)
 _NO_USE = StorageUse(used=0, limit=None, when_full="delete_oldest", reached=False)
-
-
-def _nothing() -> None:
-    """Until somebody deletes."""

@@ -65,7 +65,9 @@ class Store:
         told = self._publish_and_index
         self._publish = publish
         self._tally = tally = RequestCounts()
-        self.limits = limits = StorageLimits(publish, lambda endpoint_id: tally.of(endpoint_id).stored_bytes)
+        self.limits = limits = StorageLimits(
+            publish, lambda endpoint_id: tally.of(endpoint_id).stored_bytes, self._limit_passed
+        )
         self._reserve = DiskReserve(path, disk_reserve)
         self._writer = writer = Writer(
             path, Inserts(tally, limits, told), lambda reason: publish(StorageTrouble(reason=reason)), self._reserve
@@ -80,7 +82,13 @@ class Store:
         self._identifier = identifier = Identifier(writer, readers, identify, publish, self._reserve.has_plenty)
         self._closing = asyncio.Lock()
         self.endpoints = Endpoints(
-            writer, tally=tally, limits=limits, sweeper=sweeper, publish=publish, own_bases=own_bases
+            writer,
+            tally=tally,
+            limits=limits,
+            sweeper=sweeper,
+            publish=publish,
+            own_bases=own_bases,
+            retention_changed=self._retention_changed,
         )
         self.captures = Captures(
             writer, readers, index, tally=tally, sweeper=sweeper, limits=limits, identifier=identifier, publish=told
@@ -108,6 +116,12 @@ class Store:
     def _publish_and_index(self, event: Event) -> None:
         self._index.heard(event)
         self._publish(event)
+
+    def _limit_passed(self) -> None:
+        self._eviction.wake()
+
+    def _retention_changed(self) -> None:
+        self.retention.purge_soon()
 
     @classmethod
     async def open(

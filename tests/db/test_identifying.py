@@ -194,7 +194,7 @@ async def test_a_nearly_full_disk_leaves_older_requests_as_they_are(tmp_path: Pa
     await older(tmp_path, 3)
     events: list[Event] = []
     store = await Store.open(tmp_path, events.append, identify=identify, disk_reserve=lambda: 1 << 60)
-    await eventually(lambda: store._identifier._task is not None and store._identifier._task.done())
+    await eventually(lambda: store._identifier._worker.is_idle)
     assert undescribed(tmp_path) == 3
     await store.close()
 

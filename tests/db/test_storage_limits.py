@@ -43,7 +43,7 @@ async def left(store: Store, endpoint: Endpoint) -> list[str]:
 
 async def calm(store: Store) -> None:
     """Wait until nothing is deleted any more."""
-    await eventually(lambda: store._eviction._task is None or store._eviction._task.done())
+    await eventually(lambda: store._eviction._worker.is_idle)
 
 
 def used(store: Store, endpoint: Endpoint) -> int:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, Purged, RequestsRemoved
+from app.db.background_worker import BackgroundWorker
 from app.db.connection import wants_room
 from app.db.readers import Readers
 from app.db.search.index.entries import Batch, deleted_groups, following, seqs_in, stored_in, without
@@ -45,18 +46,17 @@ class Index:
         self._path, self._readers, self._has_room = path, readers, has_room
         self._thread = ThreadPoolExecutor(1, "hookline-index")
         self._file: IndexFile | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._instance, self._first = "", 1
+        self._worker = BackgroundWorker("hookline-index", self._run)
+        self._instance, self._newest, self._first = "", 0, 1
         self._captured = self._waiting = 0
-        self._stopped = False
-        self._wake = asyncio.Event()
+        self._given_up = self._stopped = False
         self.contents = IndexContents()
 
     def start(self, instance: str, newest: int) -> None:
         """Follow the store of this `instance`, whose highest number so far is `newest`."""
-        self._instance, self._first = instance, newest + 1
+        self._instance, self._newest, self._first = instance, newest, newest + 1
         self._waiting = newest
-        self._task = asyncio.get_running_loop().create_task(self._run(newest), name="hookline-index")
+        self._worker.wake()
 
     def heard(self, event: Event) -> None:
         """Something happened in the store."""
@@ -64,9 +64,9 @@ class Index:
             self._captured += len(event.summaries)
             self._waiting += len(event.summaries)
             if self._waiting > LEFT:
-                self._wake.set()
+                self._worker.wake()
         elif isinstance(event, Purged) or (isinstance(event, RequestsRemoved) and event.ids is None):
-            self._wake.set()
+            self._worker.wake()
 
     async def find(self, wanted: Wanted, zones: Sequence[Sequence[int]]) -> list[Collection[int]] | None:
         """The numbers of requests that may be looked for, of one or more of the first zones, each some groups; None
@@ -88,42 +88,40 @@ class Index:
 
     async def stop(self) -> None:
         """Stop after the batch in hand, and close the file. Twice is harmless."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._worker.stop()
         if not self._stopped:
             self._stopped = True
             await self._on_thread(self._close)  # behind what the thread has in hand
             self._thread.shutdown()
 
-    async def _run(self, newest: int) -> None:
+    async def _run(self) -> None:
         try:
-            while self._waiting <= LEFT and not self._path.exists():
-                await self._wake.wait()
-                self._wake.clear()
-            while True:
-                try:
-                    await self._follow(newest)
-                except sqlite3.Error as error:
-                    if not wants_room(error) or await self._on_thread(self._has_room):
-                        raise
-                    newest = max(newest, self.contents.upto)
-                    await self._give_up()
-                    await self._wait_for_room()
+            while not await self._follow():
+                await self._wait_for_room()
         except (sqlite3.Error, OSError, StorageUnavailableError) as error:
             log.warning("the search index is given up until the next start: %s", error)
-            await self._give_up()
+            self._given_up = True
         except Exception:
             log.exception("the search index is given up until the next start")
+            self._given_up = True
+        if self._given_up:
             await self._give_up()
 
-    async def _follow(self, newest: int) -> None:
-        """Open the file, and index what comes."""
-        self.contents = await self._on_thread(partial(self._open, newest))
-        while True:
-            self._wake.clear()  # before it looks: what comes while it does is looked at again
+    async def _follow(self) -> bool:
+        """Index what waits, in the file that is opened once it is worth while; False: the disk has no room for it."""
+        if self._given_up or (self._file is None and self._waiting <= LEFT and not self._path.exists()):
+            return True
+        try:
+            if self._file is None:
+                self.contents = await self._on_thread(partial(self._open, self._newest))
             await self._catch_up()
-            await self._wake.wait()
+        except sqlite3.Error as error:
+            if not wants_room(error) or await self._on_thread(self._has_room):
+                raise
+            self._newest = max(self._newest, self.contents.upto)
+            await self._give_up()
+            return False
+        return True
 
     async def _wait_for_room(self) -> None:
         """Only what is deleted is forgotten meanwhile: that gives room."""

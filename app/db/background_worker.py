@@ -1,0 +1,40 @@
+"""Work that is done in the background whenever it is woken: cleanup, eviction, identification, the search index."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+
+class BackgroundWorker:
+    """Calls `work` once for any number of wakes, and again when woken meanwhile. Used on the loop's thread."""
+
+    def __init__(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """`name` is the task's."""
+        self._name, self._work = name, work
+        self._task: asyncio.Task[None] | None = None
+        self._stopped = False
+        self.is_woken = False
+        """Whether there is more to do since the work under way began."""
+
+    @property
+    def is_idle(self) -> bool:
+        return self._task is None or self._task.done()
+
+    def wake(self) -> None:
+        """There is something to do. Ignored once stopped."""
+        self.is_woken = not self._stopped
+        if self.is_woken and self.is_idle:
+            self._task = asyncio.get_running_loop().create_task(self._run(), name=self._name)
+
+    async def stop(self) -> None:
+        """Stop after the step under way, for good. Twice is harmless."""
+        self._stopped = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while self.is_woken:
+            self.is_woken = False
+            await self._work()
