@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 
 import msgspec
-from peewee import SqliteDatabase
+from peewee import DatabaseError, SqliteDatabase
 
 from app.core.clock import DAY_US
 from app.core.clock_problem import ClockProblem, Kind
@@ -87,7 +87,7 @@ class ClockCheck:
         """Remember the time as Hookline ends, if that is possible."""
         if self._counted_s is not None:
             # Another file may have been put in the database's place.
-            with suppress(StorageUnavailableError, sqlite3.Error):
+            with suppress(StorageUnavailableError, DatabaseError, sqlite3.Error):
                 await self.run(now)
 
 

@@ -14,13 +14,15 @@ from app.db.counts import RequestCounts
 from app.db.insert import encode_headers
 from app.db.raw_sql import raw
 from app.db.readers import Readers
-from app.db.records import DELIVERY, to_delivery
+from app.db.records import DELIVERY
 from app.db.schema import MIRROR_CODE, CaptureModel, DeliveryModel, EndpointModel
 from app.db.storage_limits import StorageLimits
 from app.db.writer import Writer
 
-_FINISH = """UPDATE delivery SET url = ?, state = ?, started_at = ?, ms = ?, status = ?, response_headers = ?,
-    response_size = ?, response_truncated = ?, error = ?, response_body = ? WHERE id = ? RETURNING capture_seq"""
+_OUTCOME = ("url", "started_at", "ms", "status", "response_size", "response_truncated", "error")
+"""Columns of a delivery that are set as they are when it has ended."""
+_FINISHED = ", ".join(f"{name} = :{name}" for name in (*_OUTCOME, "state", "response_headers", "response_body"))
+_FINISH = f"UPDATE delivery SET {_FINISHED} WHERE id = :id RETURNING capture_seq"
 _BEFORE = "SELECT response_size + coalesce(length(response_headers), 0) FROM delivery WHERE id = ?"
 _LATEST = "SELECT state FROM delivery WHERE capture_seq = ? ORDER BY seq DESC LIMIT 1"
 
@@ -78,15 +80,13 @@ class Deliveries:
     async def _store(self, delivery: Delivery, response_body: bytes) -> None:
         d = delivery
         headers = encode_headers(d.response_headers)
-        columns = (
-            *(d.url, d.state.value, d.started_at, d.ms, d.status, headers, d.response_size),
-            *(d.response_truncated, d.error, response_body, d.id),
-        )
+        values = {name: getattr(d, name) for name in _OUTCOME}
+        values |= {"id": d.id, "state": d.state.value, "response_headers": headers, "response_body": response_body}
 
         def job(database: SqliteDatabase) -> tuple[MirrorState, int] | None:
             connection = raw(database)
             before = connection.execute(_BEFORE, (d.id,)).fetchone()
-            row = connection.execute(_FINISH, columns).fetchall()
+            row = connection.execute(_FINISH, values).fetchall()
             if not row:
                 return None
             state = MirrorState(connection.execute(_LATEST, row[0]).fetchone()[0])
@@ -120,7 +120,11 @@ class Deliveries:
 
         Of one endpoint or of all (None), in one state or in any.
         """
-        query = DeliveryModel.select(*DELIVERY, DeliveryModel.seq).join(CaptureModel).order_by(DeliveryModel.seq.desc())
+        query = (
+            DeliveryModel.select(*DELIVERY.columns, DeliveryModel.seq)
+            .join(CaptureModel)
+            .order_by(DeliveryModel.seq.desc())
+        )
         if endpoint_id is None:
             removed = EndpointModel.select(EndpointModel.id).where(SQL("removed"))
             query = query.where(DeliveryModel.endpoint_id.not_in(removed))
@@ -134,7 +138,7 @@ class Deliveries:
             query = query.where(DeliveryModel.seq < before)
 
         def job(database: SqliteDatabase) -> list[tuple[int, Delivery]]:
-            return [(row[-1], to_delivery(row)) for row in query.limit(limit).tuples().execute(database)]
+            return [(row[-1], DELIVERY.record(row)) for row in query.limit(limit).tuples().execute(database)]
 
         return await self._readers.run(job)
 
@@ -150,8 +154,10 @@ class Deliveries:
         return await self._readers.run(job)
 
     async def _read(self, query: ModelSelect[DeliveryModel]) -> list[Delivery]:
-        return await self._readers.run(lambda database: [to_delivery(row) for row in query.tuples().execute(database)])
+        return await self._readers.run(
+            lambda database: [DELIVERY.record(row) for row in query.tuples().execute(database)]
+        )
 
 
 def _deliveries() -> ModelSelect[DeliveryModel]:
-    return DeliveryModel.select(*DELIVERY).join(CaptureModel).order_by(DeliveryModel.seq)
+    return DeliveryModel.select(*DELIVERY.columns).join(CaptureModel).order_by(DeliveryModel.seq)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -50,14 +51,13 @@ class ManyRows:
                 left -= size
 
 
-CAPTURES = ManyRows(
-    "capture",
-    (
-        *("seq", "id", "endpoint_id", "received_at", "method", "target", "http_version", "headers", "content_type"),
-        *("size", "sha256", "source_address", "source_port", "scheme", "complete", "reply_status", "mirror", "is_read"),
-        *("provider", "event", "delivery_id", "gist"),
-    ),
+_PLAIN = (
+    *("seq", "id", "endpoint_id", "received_at", "method", "target", "http_version", "content_type", "size", "sha256"),
+    *("source_address", "source_port", "scheme", "complete", "reply_status", "event", "delivery_id", "gist"),
 )
+"""Columns that hold a field of the capture as it is; `_plain` reads them all at once."""
+_plain = attrgetter(*_PLAIN)
+CAPTURES = ManyRows("capture", (*_PLAIN, "headers", "mirror", "is_read", "provider"))
 BODIES = ManyRows("capture_body", ("key", "data"))
 DELIVERIES = ManyRows("delivery", ("id", "capture_seq", "endpoint_id", "url", "state", "queued_at"))
 
@@ -71,10 +71,8 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
     grown: dict[int, int] = {}
     for _, c, tail, tail_part, forward_url, headers, size in adds:
         grown[c.endpoint_id] = grown.get(c.endpoint_id, 0) + size
-        captures += (c.seq, c.id, c.endpoint_id, c.received_at, c.method, c.target, c.http_version)
-        captures += (headers, c.content_type, c.size, c.sha256, c.source_address, c.source_port)
-        captures += (c.scheme, c.complete, c.reply_status, MIRROR_CODE[c.mirror], c.read)
-        captures += ((c.provider or NOBODY) if c.identified else None, c.event, c.delivery_id, c.gist)
+        captures += _plain(c)
+        captures += (headers, MIRROR_CODE[c.mirror], c.read, (c.provider or NOBODY) if c.identified else None)
         if c.trailers:
             trailers.append((encode_headers(c.trailers), c.seq))
         if tail:

@@ -12,7 +12,7 @@ from app.core.deletion import Hidden
 from app.core.errors import NotFoundError
 from app.core.model import PART_SIZE, Capture, Counts, PageKey, Summary
 from app.db.raw_sql import raw
-from app.db.records import CAPTURE, SUMMARY, to_capture, to_summary
+from app.db.records import CAPTURE, SUMMARY
 from app.db.schema import (
     PARTS_PER_BODY,
     BodyModel,
@@ -39,7 +39,7 @@ def page(
     With `beginning`, only those whose ids begin so; with `hidden`, only those that are not.
     """
     rising = after is not None
-    query = _select(*SUMMARY).limit(limit)
+    query = _select(*SUMMARY.columns).limit(limit)
     if endpoint_id is None or beginning is not None:
         # ids sort as times do, and the index on them serves all endpoints
         query = query.where(visible()).order_by(CaptureModel.id.asc() if rising else CaptureModel.id.desc())
@@ -65,7 +65,7 @@ def page(
     if hidden is not None:
         condition, values = shown_sql(raw(database), hidden)
         query = query.where(SQL(f"({condition})", values))
-    found = [to_summary(row) for row in query.tuples().execute(database)]
+    found = [SUMMARY.record(row) for row in query.tuples().execute(database)]
     return found[::-1] if rising else found
 
 
@@ -84,8 +84,8 @@ def shown_sql(connection: sqlite3.Connection, hidden: Hidden) -> tuple[str, list
 
 def get(database: SqliteDatabase, capture_id: str) -> Capture | None:
     """One request with its headers."""
-    query = _select(*CAPTURE).where((CaptureModel.id == capture_id) & visible())
-    return next((to_capture(row) for row in query.tuples().execute(database)), None)
+    query = _select(*CAPTURE.columns).where((CaptureModel.id == capture_id) & visible())
+    return next((CAPTURE.record(row) for row in query.tuples().execute(database)), None)
 
 
 def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | None) -> bytes:

@@ -1,10 +1,12 @@
-"""From rows of the database to the records of `core`."""
+"""Rows of the database and the records of `core`: one mapping of each by the names of its fields."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 import msgspec
+from peewee import Field
 
 from app.core.model import (
     Auth,
@@ -13,10 +15,10 @@ from app.core.model import (
     Endpoint,
     EndpointDraft,
     Forward,
+    Headers,
     MirrorState,
     Reply,
     Summary,
-    WhenFull,
 )
 from app.db.insert import decode_headers
 from app.db.schema import (
@@ -29,154 +31,126 @@ from app.db.schema import (
     StarModel,
 )
 
-SUMMARY = (
-    CaptureModel.id,
-    CaptureModel.endpoint,
-    CaptureModel.received_at,
-    CaptureModel.method,
-    CaptureModel.target,
-    CaptureModel.content_type,
-    CaptureModel.size,
-    CaptureModel.complete,
-    CaptureModel.reply_status,
-    ResponseTimeModel.ms,
-    CaptureModel.mirror,
-    CaptureModel.is_read,
-    CaptureModel.provider,
-    CaptureModel.event,
-    StarModel.capture,
-    NoteModel.text,
-    CaptureModel.gist,
+T = TypeVar("T", bound=msgspec.Struct)
+S = TypeVar("S", bound=msgspec.Struct)
+Row = tuple[Any, ...]
+Columns = dict[str, Field | tuple[Field, Callable[[Any], Any]]]
+"""By the name of the field: the column, or the column and what converts its value."""
+
+
+class RecordMapping(Generic[T]):
+    """Which column fills which field of a record, and what converts its value."""
+
+    def __init__(self, record: type[T], columns: Columns) -> None:
+        self._record, self._named = record, columns
+        pairs = {name: given if isinstance(given, tuple) else (given, None) for name, given in columns.items()}
+        self._names = tuple(columns)
+        self._conversions = [(name, convert) for name, (_, convert) in pairs.items() if convert is not None]
+        self.columns = tuple(column for column, _ in pairs.values())
+        """What to select. Rows may have more columns behind these."""
+
+    def extended(self, record: type[S], columns: Columns) -> RecordMapping[S]:
+        """A mapping of a record with more fields, whose columns come behind."""
+        return RecordMapping(record, {**self._named, **columns})
+
+    def position(self, name: str) -> int:
+        """Where the column of this field stands in a row."""
+        return self._names.index(name)
+
+    def record(self, row: Row) -> T:
+        """A row as a record."""
+        fields = dict(zip(self._names, row, strict=False))
+        for name, convert in self._conversions:
+            fields[name] = convert(fields[name])
+        return self._record(**fields)
+
+
+def _or_none(value: str | None) -> str | None:
+    return value or None
+
+
+def _is_there(value: object) -> bool:
+    return value is not None
+
+
+def _headers(stored: bytes | None) -> Headers:
+    return () if stored is None else decode_headers(stored)
+
+
+SUMMARY = RecordMapping(
+    Summary,
+    {
+        "id": CaptureModel.id,
+        "endpoint_id": CaptureModel.endpoint,
+        "received_at": CaptureModel.received_at,
+        "method": CaptureModel.method,
+        "target": CaptureModel.target,
+        "content_type": CaptureModel.content_type,
+        "size": CaptureModel.size,
+        "complete": (CaptureModel.complete, bool),
+        "reply_status": CaptureModel.reply_status,
+        "reply_ms": ResponseTimeModel.ms,
+        "mirror": (CaptureModel.mirror, MIRROR_STATE.__getitem__),
+        "read": (CaptureModel.is_read, bool),
+        "provider": (CaptureModel.provider, _or_none),
+        "event": CaptureModel.event,
+        "starred": (StarModel.capture, _is_there),
+        "note": NoteModel.text,
+        "gist": CaptureModel.gist,
+    },
 )
-"""The columns `to_summary` expects."""
-
-CAPTURE = (
-    *SUMMARY,
-    CaptureModel.seq,
-    CaptureModel.http_version,
-    CaptureModel.headers,
-    CaptureModel.sha256,
-    CaptureModel.source_address,
-    CaptureModel.source_port,
-    CaptureModel.scheme,
-    CaptureModel.delivery_id,
-    CaptureModel.trailers,
+CAPTURE = SUMMARY.extended(
+    Capture,
+    {
+        "seq": CaptureModel.seq,
+        "http_version": CaptureModel.http_version,
+        "headers": (CaptureModel.headers, _headers),
+        "sha256": CaptureModel.sha256,
+        "source_address": CaptureModel.source_address,
+        "source_port": CaptureModel.source_port,
+        "scheme": CaptureModel.scheme,
+        "delivery_id": CaptureModel.delivery_id,
+        "trailers": (CaptureModel.trailers, _headers),
+        "identified": (CaptureModel.provider, _is_there),
+    },
 )
-"""The columns `to_capture` expects."""
-
-DELIVERY = (
-    DeliveryModel.id,
-    CaptureModel.id,
-    DeliveryModel.endpoint_id,
-    DeliveryModel.url,
-    DeliveryModel.state,
-    DeliveryModel.queued_at,
-    DeliveryModel.started_at,
-    DeliveryModel.ms,
-    DeliveryModel.status,
-    DeliveryModel.response_headers,
-    DeliveryModel.response_size,
-    DeliveryModel.response_truncated,
-    DeliveryModel.error,
-    CaptureModel.target,
+DELIVERY = RecordMapping(
+    Delivery,
+    {
+        "id": DeliveryModel.id,
+        "capture_id": CaptureModel.id,
+        "endpoint_id": DeliveryModel.endpoint_id,
+        "url": DeliveryModel.url,
+        "state": (DeliveryModel.state, MirrorState),
+        "queued_at": DeliveryModel.queued_at,
+        "started_at": DeliveryModel.started_at,
+        "ms": DeliveryModel.ms,
+        "status": DeliveryModel.status,
+        "response_headers": (DeliveryModel.response_headers, _headers),
+        "response_size": DeliveryModel.response_size,
+        "response_truncated": (DeliveryModel.response_truncated, bool),
+        "error": DeliveryModel.error,
+        "captured_target": CaptureModel.target,
+    },
 )
-"""The columns `to_delivery` expects."""
 
 
-def to_summary(row: tuple[Any, ...]) -> Summary:
-    """A row of `SUMMARY` columns as a record."""
-    return Summary(**_summary_fields(row))
-
-
-def to_capture(row: tuple[Any, ...]) -> Capture:
-    """A row of `CAPTURE` columns as a record."""
-    return Capture(
-        **_summary_fields(row),
-        seq=row[17],
-        http_version=row[18],
-        headers=decode_headers(row[19]),
-        sha256=row[20],
-        source_address=row[21],
-        source_port=row[22],
-        scheme=row[23],
-        delivery_id=row[24],
-        trailers=() if row[25] is None else decode_headers(row[25]),
-        identified=row[12] is not None,
-    )
-
-
-def _summary_fields(row: tuple[Any, ...]) -> dict[str, Any]:
-    return {
-        "id": row[0],
-        "endpoint_id": row[1],
-        "received_at": row[2],
-        "method": row[3],
-        "target": row[4],
-        "content_type": row[5],
-        "size": row[6],
-        "complete": bool(row[7]),
-        "reply_status": row[8],
-        "reply_ms": row[9],
-        "mirror": MIRROR_STATE[row[10]],
-        "read": bool(row[11]),
-        "provider": row[12] or None,
-        "event": row[13],
-        "starred": row[14] is not None,
-        "note": row[15],
-        "gist": row[16],
-    }
-
-
-def to_delivery(row: tuple[Any, ...]) -> Delivery:
-    """A row of `DELIVERY` columns as a record."""
-    return Delivery(
-        id=row[0],
-        capture_id=row[1],
-        endpoint_id=row[2],
-        url=row[3],
-        state=MirrorState(row[4]),
-        queued_at=row[5],
-        started_at=row[6],
-        ms=row[7],
-        status=row[8],
-        response_headers=() if row[9] is None else decode_headers(row[9]),
-        response_size=row[10],
-        response_truncated=bool(row[11]),
-        error=row[12],
-        captured_target=row[13],
-    )
+_PLAIN = ("description", "retention_days", "storage_limit", "when_full", "forward_url", "active")
+"""Columns of an endpoint that a draft sets, as they are."""
+_AS_JSON: dict[str, type[msgspec.Struct]] = {"reply": Reply, "forward": Forward, "auth": Auth}
+"""Those it sets that are stored as JSON."""
 
 
 def to_endpoint(row: EndpointModel) -> Endpoint:
     """A model row as a record."""
-    return Endpoint(
-        id=row.id,
-        slug=row.slug,
-        name=row.name,
-        description=row.description,
-        retention_days=row.retention_days,
-        storage_limit=row.storage_limit,
-        when_full=cast(WhenFull, row.when_full),
-        forward_url=row.forward_url,
-        active=row.active,
-        reply=msgspec.json.decode(row.reply, type=Reply),
-        forward=msgspec.json.decode(row.forward, type=Forward),
-        auth=msgspec.json.decode(row.auth, type=Auth),
-        created_at=row.created_at,
-    )
+    fields: dict[str, Any] = {name: getattr(row, name) for name in ("id", "slug", "name", "created_at", *_PLAIN)}
+    for name, kind in _AS_JSON.items():
+        fields[name] = msgspec.json.decode(getattr(row, name), type=kind)
+    return Endpoint(**fields)
 
 
 def from_draft(draft: EndpointDraft) -> dict[str, Any]:
     """The columns a draft sets, all but the slug."""
-    return {
-        "name": draft.name.strip(),
-        "description": draft.description,
-        "retention_days": draft.retention_days,
-        "storage_limit": draft.storage_limit,
-        "when_full": draft.when_full,
-        "forward_url": draft.forward_url,
-        "active": draft.active,
-        "reply": msgspec.json.encode(draft.reply).decode(),
-        "forward": msgspec.json.encode(draft.forward).decode(),
-        "auth": msgspec.json.encode(draft.auth).decode(),
-    }
+    plain = {name: getattr(draft, name) for name in _PLAIN}
+    encoded = {name: msgspec.json.encode(getattr(draft, name)).decode() for name in _AS_JSON}
+    return {"name": draft.name.strip(), **plain, **encoded}

@@ -16,7 +16,7 @@ from app.core.ids import first_id
 from app.core.model import PageKey, Record, Summary
 from app.db.queries import shown_sql
 from app.db.raw_sql import raw
-from app.db.records import SUMMARY, to_summary
+from app.db.records import SUMMARY
 from app.db.schema import PARTS_PER_BODY
 from app.db.search.candidate import Candidate
 from app.db.search.row_filter import meets
@@ -40,12 +40,10 @@ def top(at: int) -> PageKey:
     return PageKey(received_at=at, id=first_id(max(at, 0))) if at < LAST_TIME else NEWEST
 
 
-_SUMMARY = ", ".join(f"{column.model._meta.table_name}.{column.column_name}" for column in SUMMARY)
+_SUMMARY = ", ".join(f"{column.model._meta.table_name}.{column.column_name}" for column in SUMMARY.columns)
 _DETAILS = "capture.headers, capture.source_address, capture_body.data"
-_ID, _AT, _TARGET, _TYPE = map(
-    [column.column_name for column in SUMMARY].index, ("id", "received_at", "target", "content_type")
-)
-_SEQ = len(SUMMARY)
+_ID, _AT, _TARGET, _TYPE = map(SUMMARY.position, ("id", "received_at", "target", "content_type"))
+_SEQ = len(SUMMARY.columns)
 _BESIDE = ("capture_reply", "capture_star", "capture_note")
 _WITH_MARKS = "capture" + "".join(f" LEFT JOIN {table} ON {table}.capture_seq = capture.seq" for table in _BESIDE)
 _WITH_BODY = f"{_WITH_MARKS} LEFT JOIN capture_body ON capture_body.key = capture.seq * {PARTS_PER_BODY}"
@@ -152,7 +150,7 @@ class Scan(Record, frozen=True):
     def _look(self, database: SqliteDatabase, row: tuple[Any, ...]) -> Summary | None:
         """The request's summary if it is one that is looked for."""
         if self.plan.exact:
-            return to_summary(row)
+            return SUMMARY.record(row)
         headers, source, data, *told = row[_SEQ + 1 :]
         candidate = Candidate(
             target=row[_TARGET],
@@ -164,7 +162,7 @@ class Scan(Record, frozen=True):
             read=partial(_part, database, row[_SEQ]),
             given_up=self.given_up.is_set,
         )
-        return to_summary(row) if all(meets(candidate, term) for term in self.plan.terms) else None
+        return SUMMARY.record(row) if all(meets(candidate, term) for term in self.plan.terms) else None
 
     def _where(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> Sql:
         between, values = self._between(place, bottom)
