@@ -18,7 +18,7 @@ from typing import NamedTuple
 from app.core.bodies.body_reader import CHUNK, BodyReader
 from app.core.bodies.body_search import FarSearch
 from app.core.bodies.formats.languages import type_of
-from app.core.bodies.formats.multipart_reader import first_boundary
+from app.core.bodies.formats.multipart_parts import first_boundary
 from app.core.bodies.resume import BEFORE
 
 LINES = 3_000

@@ -12,7 +12,7 @@ import msgspec
 
 from app.core.bodies.decoding.decompressor import Decompressor
 from app.core.bodies.formats import jwt
-from app.core.bodies.formats.jwt_text import NOT_VERIFIED
+from app.core.bodies.formats.jwt import NOT_VERIFIED
 
 VALUE_MAX = 4 * 1024 * 1024
 """Characters of a value that is decoded."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
-
 from app.core.bodies.decoding.charset import media_type
 from app.core.bodies.formats import (
     code,
-    csv_rows,
+    csv,
     form,
     hex_dump,
     html,
@@ -17,7 +13,7 @@ from app.core.bodies.formats import (
     image_type,
     json,
     json_tree,
-    jwt_text,
+    jwt,
     msgpack,
     multipart,
     ndjson,
@@ -27,28 +23,10 @@ from app.core.bodies.formats import (
     xml,
 )
 from app.core.bodies.formats.languages import LANGUAGES, Language
-from app.core.bodies.formatter import Formatter
-
-Group = Literal["pretty", "table", "tree", "text", "hex", "preview"]
+from app.core.bodies.formatter import Formatter, Group, View
 
 HEAD = 4_096
 """Bytes of a body (unpacked) that the views are shown to judge by."""
-
-
-@dataclass(frozen=True)
-class View:
-    """A way to show a body. `fit` is given media type and first bytes and answers 0 (cannot) to 1 (made for it).
-
-    `formatter` is given the content type as sent; None stands for a view that reads the body itself. `of_bytes`: the
-    formatter is fed bytes, each as the character of its number (Latin-1), not text.
-    """
-
-    name: str
-    title: str
-    group: Group
-    fit: Callable[[str, bytes], float]
-    formatter: Callable[[str], Formatter] | None
-    of_bytes: bool = False
 
 
 def _json(content_type: str) -> Formatter:
@@ -80,7 +58,7 @@ def _text(content_type: str) -> Formatter:
 
 
 def _jwt(content_type: str) -> Formatter:
-    return jwt_text.JwtFormatter()
+    return jwt.JwtFormatter()
 
 
 def _msgpack(content_type: str) -> Formatter:
@@ -109,13 +87,13 @@ def _code(language: Language) -> View:
 NDJSON = View("ndjson", "NDJSON", "pretty", ndjson.fit, _ndjson)
 JSON = View("json", "JSON", "pretty", json.fit, _json)
 TREE = View("tree", "JSON tree", "tree", json_tree.fit, None)
-JWT = View("jwt", "JWT", "pretty", jwt_text.fit, _jwt)
+JWT = View("jwt", "JWT", "pretty", jwt.fit, _jwt)
 MSGPACK = View("msgpack", "MessagePack", "pretty", _msgpack_fit, _msgpack, of_bytes=True)
 PROTOBUF = View("protobuf", "Protobuf", "pretty", _protobuf_fit, _protobuf, of_bytes=True)
 XML = View("xml", "XML", "pretty", xml.fit, _xml)
 HTML = View("html", "HTML", "pretty", html.fit, _html)
 FORM_TABLE = View("form-table", "Form", "table", form.fit, None)
-CSV_TABLE = View("csv-table", "CSV", "table", csv_rows.fit, None)
+CSV_TABLE = View("csv-table", "CSV", "table", csv.fit, None)
 FORM = View("form", "Form", "pretty", form.fit, _form)
 MULTIPART = View("multipart", "Multipart", "pretty", multipart.fit, _multipart, of_bytes=True)
 TEXT = View("text", "Text", "text", text.fit, _text)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
 
 from app.core.bodies.lines import Line
+
+Group = Literal["pretty", "table", "tree", "text", "hex", "preview"]
 
 Place = tuple[int, int]
 """Line and column of a text, both from 1."""
@@ -46,3 +49,19 @@ class Formatter(Protocol):
     def take(self, limit: int) -> list[Line]:
         """The next lines, at most `limit`."""
         ...
+
+
+@dataclass(frozen=True)
+class View:
+    """A way to show a body. `fit` is given media type and first bytes and answers 0 (cannot) to 1 (made for it).
+
+    `formatter` is given the content type as sent; None stands for a view that reads the body itself. `of_bytes`: the
+    formatter is fed bytes, each as the character of its number (Latin-1), not text.
+    """
+
+    name: str
+    title: str
+    group: Group
+    fit: Callable[[str, bytes], float]
+    formatter: Callable[[str], Formatter] | None
+    of_bytes: bool = False

@@ -10,13 +10,12 @@ from typing import Literal, NamedTuple, Protocol
 
 from app.core.bodies.decoding.charset import Charset
 from app.core.bodies.formats.code import CodeFormatter
-from app.core.bodies.formats.json import JsonFormatter
-from app.core.bodies.formats.json_skip import STRING_REST, JsonSkip, JsonState
+from app.core.bodies.formats.json import STRING_REST_BYTES, JsonFormatter, JsonSkip, JsonState
 from app.core.bodies.formats.markup import MarkupFormatter
 from app.core.bodies.formats.ndjson import NdjsonFormatter
 from app.core.bodies.formats.text import TextFormatter
+from app.core.bodies.formats.xml import XmlSkip
 from app.core.bodies.formats.xml import formatter as xml_formatter
-from app.core.bodies.formats.xml_skip import XmlSkip
 from app.core.bodies.formatter import Formatter
 
 BEFORE = 32 * 1024
@@ -216,7 +215,7 @@ def _xml_within(stack: tuple[bytes, ...]) -> Formatter:
 
 def _end_of_string(data: bytes) -> int:
     """After the quote that ends the string open at its beginning; -1 where there is none."""
-    match = STRING_REST.match(data)
+    match = STRING_REST_BYTES.match(data)
     end = match.end() if match else 0
     return end + 1 if data[end : end + 1] == b'"' else -1
 

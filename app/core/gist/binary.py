@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from app.core.bodies.formats.protobuf_wire import END, START, VARINT, ShortError, WireError, head, varint
+from app.core.bodies.formats.protobuf import END, START, VARINT, ShortError, WireError, head, varint
 from app.core.gist.pictures import picture_gist
 from app.core.gist.words import joined, names
 from app.core.target_text import type_hint

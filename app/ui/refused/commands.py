@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject, QPoint, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
+from app.core.curl import curl_of_refused
 from app.core.model import Endpoint, Refusal
-from app.core.refused_curl import curl_of_refused
 from app.core.repositories import Services
 from app.core.rules import create_refusal, slug_error
 from app.core.target_slug import slug_of

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.bodies.format_registry import ranked
-from app.core.bodies.formats.csv_reader import CsvReader
-from app.core.bodies.formats.csv_rows import COLUMNS_MAX, ROW_MAX, Rows, RowSplitter, delimiter_of, has_header
+from app.core.bodies.formats.csv import COLUMNS_MAX, ROW_MAX, CsvReader, Rows, RowSplitter, delimiter_of, has_header
 
 ODD = 'a,b\r\n1,"x\r\ny"\n\n"q""z",5" disk\r"un,closed\nrow'
 

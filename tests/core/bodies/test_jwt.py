@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.format_registry import ranked
 from app.core.bodies.formats import jwt
-from app.core.bodies.formats.jwt_text import NOT_VERIFIED, JwtFormatter, token_lines
+from app.core.bodies.formats.jwt import NOT_VERIFIED, JwtFormatter, token_lines
 from tests.core.bodies.wire import shown, token
 
 NOON = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())

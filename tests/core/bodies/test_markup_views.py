@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.core.bodies.escape import escape
 from app.core.bodies.formats import html, xml
-from app.core.bodies.formats.markup_scanner import STEP_MAX
+from app.core.bodies.formats.markup import STEP_MAX
 from app.core.bodies.lines import WIDTH
 from tests.core.bodies.shown import cut, joined, lines_of, read, texts
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.format_registry import ranked
 from app.core.bodies.formats.multipart import SHOWN_MAX, MultipartFormatter
-from app.core.bodies.formats.multipart_reader import Part, Splitter, declared_boundary
+from app.core.bodies.formats.multipart_parts import Part, Splitter, declared_boundary
 from app.core.bodies.lines import WIDTH
 from tests.core.bodies.shown import cut, lines_of, read
 

@@ -9,8 +9,8 @@ import pytest
 
 from app.core.bodies import resume
 from app.core.bodies.body_reader import CHUNK, BodyReader
-from app.core.bodies.formats.json_skip import JsonSkip
-from app.core.bodies.formats.xml_skip import XmlSkip
+from app.core.bodies.formats.json import JsonSkip
+from app.core.bodies.formats.xml import XmlSkip
 from app.core.bodies.lines import Line
 
 PIECE = 700

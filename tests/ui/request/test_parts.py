@@ -18,8 +18,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from app.core.bodies.formats import multipart_parts
-from app.core.bodies.formats.multipart import decode
-from app.core.bodies.formats.multipart_parts import PARTS_MAX, whole_parts
+from app.core.bodies.formats.multipart_parts import PARTS_MAX, decode, whole_parts
 from app.ui.request.body.body_export import file_name, write_body
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.parts_dialog import PartsDialog, of_part

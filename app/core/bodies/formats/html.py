@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from app.core.bodies.formats.markup import MarkupFormatter
-from app.core.bodies.formats.markup_dialect import Dialect
+from app.core.bodies.formats.markup import Dialect, MarkupFormatter
 
 
 def _names(text: str) -> frozenset[str]:

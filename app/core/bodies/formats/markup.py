@@ -1,13 +1,13 @@
-"""Markup (XML, HTML) indented tag by tag as it comes in: nothing expanded, nothing fetched, only spaces changed."""
+"""Markup (XML, HTML) indented tag by tag as it comes in: nothing is expanded or fetched, only white space changes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from app.core.bodies.formats.markup_dialect import Dialect
-from app.core.bodies.formats.markup_layout import SPACE, SPACES
-from app.core.bodies.formats.markup_spans import SpanScanner
+from app.core.bodies.formats.markup_layout import SPACE, SPACES, Flow
+from app.core.bodies.formatter import Place
 from app.core.bodies.lines import Kind, Line
 
 STEPS = 10_000
@@ -17,6 +17,8 @@ NAME_MAX = 1_000
 TEXT_MAX = 4_096
 """Characters of text that are waited for, to see whether it fits beside its tag."""
 
+STEP_MAX = 16 * 1024
+"""Characters that are written line by line in one step: they may be nothing but line ends."""
 _NAME = re.compile(rf"[^{SPACE}/><]+")
 _BEGINS_NAME = re.compile(r"[A-Za-z_:\u0080-\U0010ffff]")
 _WORD = re.compile(rf"[^{SPACE}=>\"'/<]+")
@@ -24,15 +26,101 @@ _VALUE = re.compile(rf"[^{SPACE}>]+")
 _UNFINISHED = re.compile(r"(?:\r|&[#\w:.-]{0,64})\Z")
 _BARE_AMPERSAND = re.compile(r"&(?!#[0-9]+;|#x[0-9a-fA-F]+;|[A-Za-z_:\u0080-\U0010ffff][\w:.-]*;)")
 _LONGEST_OPENING = len("<![CDATA[")
+_OUTSIDE = re.compile(r"[\[>]")
+_SUBSET = re.compile(r"[\"'\]>]|<!--")
 
 
-class MarkupFormatter(SpanScanner):
+@dataclass(frozen=True)
+class Dialect:
+    """What the two languages differ in. Names are in lower case where case does not matter (`folds_case`)."""
+
+    strict: bool
+    folds_case: bool
+    instruction_end: str
+    void: frozenset[str] = frozenset()
+    raw: frozenset[str] = frozenset()
+    verbatim: frozenset[str] = frozenset()
+    inline: frozenset[str] = frozenset()
+    closes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Which open elements the start of another ends without a tag."""
+
+
+class Scanner:
+    """Holds the text that is not read yet. `notes` tell the first fault by its place, and how many followed."""
+
+    def __init__(self) -> None:
+        self._text, self._at = "", 0
+        self._final = False
+        self._waits = True
+        self._line, self._column = 1, 1
+        self._first_fault = ""
+        self.place: Place | None = None
+        self._faults = 0
+        self.resumed = False
+        """Whether reading began in the middle: then nobody knows the lines."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Where it is not well-formed."""
+        if not self._faults:
+            return []
+        more = f" (and {self._faults - 1:,} more such places)" if self._faults > 1 else ""
+        return [f"{self._first_fault}{more}."]
+
+    def feed(self, text: str, final: bool) -> None:
+        """More of the text; `final` with the last of it."""
+        self._text = self._text[self._at :] + text
+        self._at = 0
+        self._final = self._final or final
+        self._waits = False
+
+    def _advance(self, read: str) -> None:
+        self._at += len(read)
+        breaks = read.count("\n")
+        if breaks:
+            self._line += breaks
+            self._column = len(read) - read.rfind("\n")
+        else:
+            self._column += len(read)
+
+    def _fault(self, why: str, before: str = "") -> None:
+        """Something is wrong, after so much of what comes next."""
+        self._faults += 1
+        if self._faults == 1:
+            line = self._line + before.count("\n")
+            column = len(before) - before.rfind("\n") if "\n" in before else self._column + len(before)
+            self.place = None if self.resumed else (line, column)
+            place = "" if self.resumed else f" at line {line:,}, column {column:,}"
+            self._first_fault = f"Not well-formed{place}: {why}"
+
+    def _sure(self, keep: int) -> int:
+        """Where what is there may be cut, if the end of something `keep` characters long may be coming."""
+        stop = len(self._text) if self._final else max(self._at, len(self._text) - keep)
+        waits = not self._final and stop > self._at and self._text[stop - 1] == "\r"
+        return stop - 1 if waits else stop
+
+    def _one_step(self, stop: int) -> int:
+        """`stop`, or where one step towards it ends; never between CR and LF."""
+        if stop - self._at <= STEP_MAX:
+            return stop
+        near = self._at + STEP_MAX
+        return near - 1 if self._text[near - 1] == "\r" else near
+
+
+class MarkupFormatter(Scanner):
     """Never fails: what is not well-formed is shown where it stands, and `notes` tell the first such place."""
 
     error: str | None = None
 
     def __init__(self, dialect: Dialect) -> None:
-        super().__init__(dialect)
+        super().__init__()
+        self._dialect = dialect
+        self._flow = Flow()
+        self._step: Callable[[], bool] = self._content
+        self._within = ""
+        self._until, self._inline = "", False
+        self._kind: Kind = "text"
+        self._subset = self._skips = False
         self._ended = False
         self._running = self._rooted = False
         self._name, self._closing = "", False
@@ -78,7 +166,7 @@ class MarkupFormatter(SpanScanner):
         self._ended = True
 
     def _content(self) -> bool:
-        """Text, up to what begins with <."""
+        """Text up to the next <; False when it can do nothing before more text comes."""
         if self._text.startswith("<", self._at):
             return self._markup()
         end = self._text.find("<", self._at)
@@ -231,3 +319,79 @@ class MarkupFormatter(SpanScanner):
         if name in dialect.raw:
             self._step, self._until, self._within = self._raw, name, f"<{name}>"
         return True
+
+    def _raw(self) -> bool:
+        """Text in which nothing is a tag but the end of this one."""
+        close = re.compile(rf"</{self._until}(?=[{SPACE}/>])", re.IGNORECASE).search(self._text, self._at)
+        end = close.start() if close else self._sure(len(self._until) + 3)
+        stop = self._one_step(end)
+        piece = self._text[self._at : stop]
+        self._flow.verbatim("text", piece)
+        self._advance(piece)
+        if close and stop == end:
+            self._step, self._within = self._content, ""
+        return bool(close or piece)
+
+    def _begin_declaration(self) -> bool:
+        is_doctype = self._text[self._at : self._at + 9].upper() == "<!DOCTYPE"
+        self._begin_span("<!", ">", "literal", "a declaration")
+        if is_doctype and self._dialect.strict:
+            self._step, self._subset, self._until = self._doctype, False, ""
+        return True
+
+    def _begin_span(self, opening: str, until: str, kind: Kind, within: str, *, inline: bool = False) -> bool:
+        self._flow.begin(inline=inline)
+        self._flow.write("punctuation" if kind == "text" else kind, opening)
+        self._advance(opening)
+        self._until, self._inline, self._kind = until, inline, kind
+        self._step, self._within = self._span, within
+        return True
+
+    def _span(self) -> bool:
+        """Within a comment, CDATA section, instruction or declaration, up to its end."""
+        end = self._text.find(self._until, self._at)
+        stop = self._one_step(end if end >= 0 else self._sure(len(self._until)))
+        piece = self._text[self._at : stop]
+        self._flow.verbatim(self._kind, piece, entities=False)
+        self._advance(piece)
+        if stop == end:
+            self._flow.write("punctuation" if self._kind == "text" else self._kind, self._until)
+            self._advance(self._until)
+            self._flow.ended(inline=self._inline)
+            self._step, self._within = self._content, ""
+        return bool(piece) or end >= 0
+
+    def _doctype(self) -> bool:
+        """Within a document type, whose declarations stand on lines of their own; they are shown, never followed."""
+        if self._until:
+            end = self._text.find(self._until, self._at)
+            whole = end + len(self._until) if end >= 0 else self._sure(len(self._until))
+            stop = self._one_step(whole)
+            piece = self._text[self._at : stop]
+            self._until = "" if end >= 0 and stop == whole else self._until
+            self._flow.verbatim("literal", piece, entities=False)
+            self._advance(piece)
+            return bool(piece)
+        spaces = SPACES.match(self._text, self._at) if self._skips else None
+        if spaces:
+            self._advance(spaces.group())
+            return True
+        found = (_SUBSET if self._subset else _OUTSIDE).search(self._text, self._at)
+        whole = found.end() if found else self._sure(4)
+        stop = self._one_step(whole)
+        piece = self._text[self._at : stop]
+        mark = found.group() if found and stop == whole else ""
+        self._skips = self._skips and not piece
+        self._flow.verbatim("literal", piece, entities=False)
+        self._advance(piece)
+        if mark in ("[", "]"):
+            self._subset = mark == "["
+        elif mark == ">" and not self._subset:
+            self._flow.ended(inline=False)
+            self._step, self._within = self._content, ""
+        elif mark in ("'", '"', "<!--"):
+            self._until = "-->" if mark == "<!--" else mark
+        if self._subset and mark in ("[", ">"):
+            self._flow.new_row(1)
+            self._skips = True
+        return bool(piece)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import quopri
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 from app.core.bodies.decoding.charset import BYTES, detect, media_type
 from app.core.bodies.formats.hex_dump import hex_rows, short_row_text
 from app.core.bodies.formats.languages import type_of
-from app.core.bodies.formats.multipart_reader import Event, Part, Splitter, as_text, boundary_of
-from app.core.bodies.formatter import Formatter
+from app.core.bodies.formats.multipart_parts import Event, Part, Splitter, as_text, boundary_of, decode
+from app.core.bodies.formatter import Formatter, View
 from app.core.bodies.lines import Line, LineBuilder
 from app.core.text import size_text
 
@@ -30,20 +26,7 @@ STEP_SECONDS = 0.1
 INDENT = 2
 
 
-class PartView(Protocol):
-    """What of `choice.View` is used here."""
-
-    @property
-    def of_bytes(self) -> bool: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def formatter(self) -> Callable[[str], Formatter] | None: ...
-
-
-Ranked = Callable[[str, bytes], Sequence[PartView]]
+Ranked = Callable[[str, bytes], Sequence[View]]
 """The views that can show a part of a media type with these first bytes, best first."""
 
 
@@ -225,19 +208,6 @@ class MultipartFormatter:
     def _say(self, text: str) -> None:
         self._lines.add("punctuation", f"{' ' * INDENT}{text}")
         self._lines.end_line()
-
-
-def decode(encoding: str, data: bytes, whole: bool) -> tuple[bytes, bool | None]:
-    """A part's content without its transfer encoding, and whether that could be undone (None: there was none)."""
-    if encoding == "quoted-printable":
-        return quopri.decodestring(data), True
-    if encoding != "base64":
-        return data, None
-    packed = b"".join(data.split())
-    try:
-        return base64.b64decode(packed if whole else packed[: len(packed) // 4 * 4], validate=True), True
-    except (binascii.Error, ValueError):
-        return data, False
 
 
 def fit(media_type: str, head: bytes) -> float:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from app.core.bodies.decoding.charset import detect, media_type
 from app.core.bodies.formats.languages import type_of
-from app.core.bodies.formats.multipart_reader import HEAD_MAX, Part, declared_boundary, part_of
+from app.core.bodies.formats.multipart_parts import HEAD_MAX, Part, declared_boundary, part_of
 
 LOOK_BACK = 8 * 1024
 """Characters before the header in which the beginning of the part's headers is looked for."""

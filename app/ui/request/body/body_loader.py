@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 
 from app.core.bodies.body_reader import CHUNK, BodyReader
-from app.core.bodies.format_registry import Group
+from app.core.bodies.formatter import Group
 from app.core.bodies.lines import Line
 from app.core.bodies.resume import BEFORE, Resume, Skipper
 from app.ui.latest_only import Latest

@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor
 
 from app.core.bodies.escape import escape
-from app.core.bodies.formats.csv_rows import COLUMNS_MAX, Block, Rows
+from app.core.bodies.formats.csv import COLUMNS_MAX, Block, Rows
 from app.core.bodies.unix_time import told, unix_time
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip

@@ -10,8 +10,7 @@ from functools import partial
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.core.bodies.formats.csv_reader import PIECE, CsvReader
-from app.core.bodies.formats.csv_rows import DELIMITERS, Block, Rows, has_header
+from app.core.bodies.formats.csv import DELIMITERS, PIECE, Block, CsvReader, Rows, has_header
 from app.core.text import count_of
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_source import BodySource

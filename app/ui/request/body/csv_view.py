@@ -8,7 +8,7 @@ from PySide6.QtCore import QItemSelectionRange, QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
-from app.core.bodies.formats.csv_rows import Rows
+from app.core.bodies.formats.csv import Rows
 from app.core.bodies.value_at_cursor import Value
 from app.ui.request.body.csv_model import CsvModel
 from app.ui.request.body.view_actions import add_view_action

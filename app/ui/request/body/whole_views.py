@@ -9,7 +9,7 @@ from typing import Any, cast
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.core.bodies.format_registry import View
+from app.core.bodies.formatter import View
 from app.core.bodies.value_at_cursor import Value
 from app.core.search.spellings import pattern_of
 from app.ui.request.body.body_source import BodySource

@@ -9,8 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.bodies.body_reader import CHUNK, body_text
-from app.core.bodies.formats.jwt import JwtToken, found_in
-from app.core.bodies.formats.jwt_text import NOT_VERIFIED, token_lines
+from app.core.bodies.formats.jwt import NOT_VERIFIED, JwtToken, found_in, token_lines
 from app.core.bodies.lines import Line, LineBuilder
 from app.core.model import Capture
 from app.ui.latest_only import Latest
