@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.cli.text import local_seconds, visible
 from app.core.model import Summary
-from app.core.target_text import below_slug
+from app.core.request_target import below_slug
 from app.core.text import size_text
 
 

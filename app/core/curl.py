@@ -6,6 +6,7 @@ import re
 
 from app.core.model import REFUSED_RAW_MAX, Capture, Headers, Refusal
 from app.core.posix_shell import is_readable, print_command, shell_word
+from app.core.raw_request import is_chunked
 
 INLINE_MAX = 64 * 1024
 """Longer bodies do not fit one argument of a command; they travel through standard input."""
@@ -35,7 +36,7 @@ def curl_command(capture: Capture, body: bytes | None, base: str) -> str:
         parts += ["--data-binary", "@-", "<", body_file(capture)]
     elif not body:
         # Without data curl would announce chunks and send none.
-        parts += ["--data-raw", "''"] if _is_chunked(capture) else []
+        parts += ["--data-raw", "''"] if is_chunked(capture.headers) else []
     elif len(body) <= INLINE_MAX and is_readable(body):
         parts += ["--data-raw", shell_word(body)]
     else:
@@ -50,17 +51,13 @@ def body_file(capture: Capture) -> str:
 
 
 def _method(capture: Capture) -> list[str]:
-    sends = capture.size > 0 or _is_chunked(capture)
+    sends = capture.size > 0 or is_chunked(capture.headers)
     if capture.method == "HEAD":
         # `-X HEAD` waits for a body that never comes; with a body to send, curl knows no other way.
         return ["-X", "HEAD", "--max-time", "10"] if sends else ["--head"]
     if capture.method == ("POST" if sends else "GET"):
         return []
     return ["-X", capture.method]
-
-
-def _is_chunked(capture: Capture) -> bool:
-    return any(name.lower() == "transfer-encoding" for name, _ in capture.headers)
 
 
 def _url(capture: Capture, base: str) -> list[str]:
@@ -79,7 +76,7 @@ def _headers(capture: Capture, base: str) -> list[str]:
     unwanted = [name for name in _CURLS_OWN if name.lower() not in present]
     if "host" not in present:
         unwanted.append("Host")
-    if (capture.size or _is_chunked(capture)) and "content-type" not in present:
+    if (capture.size or is_chunked(capture.headers)) and "content-type" not in present:
         unwanted.append("Content-Type")
     if capture.size >= _EXPECT_SIZE and "expect" not in present:
         unwanted.append("Expect")

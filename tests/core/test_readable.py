@@ -6,7 +6,8 @@ from datetime import timedelta, timezone
 
 import pytest
 
-from app.core.target_text import below_slug, query_pairs, type_hint
+from app.core.bodies.media_types import type_hint
+from app.core.request_target import below_slug, query_pairs
 from app.core.text import ago_text, ms_text, time_text
 
 SECOND = 1_000_000

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from app.core.bodies import format_registry
 from app.core.bodies.decoding import decompressor
-from app.core.bodies.decoding.charset import BYTES, Charset, detect, in_single_bytes, media_type
+from app.core.bodies.decoding.charset import BYTES, Charset, detect, in_single_bytes
 from app.core.bodies.formats import image_type
 from app.core.bodies.formatter import Formatter, Group, Place, Placed, View
 from app.core.bodies.lines import Line
+from app.core.bodies.media_types import media_type
 from app.core.bodies.resume import Resume, Skipper, skipper_for
 from app.core.model import Headers
 

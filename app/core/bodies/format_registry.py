@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from app.core.bodies.decoding.charset import media_type
 from app.core.bodies.formats import (
     code,
     csv,
@@ -24,6 +23,7 @@ from app.core.bodies.formats import (
 )
 from app.core.bodies.formats.languages import LANGUAGES, Language
 from app.core.bodies.formatter import Formatter, Group, View
+from app.core.bodies.media_types import media_type
 
 HEAD = 4_096
 """Bytes of a body (unpacked) that the views are shown to judge by."""

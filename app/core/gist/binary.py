@@ -6,10 +6,10 @@ import re
 
 import msgspec
 
+from app.core.bodies.formats import image_type
 from app.core.bodies.formats.protobuf import END, START, VARINT, ShortError, WireError, head, varint
-from app.core.gist.pictures import picture_gist
+from app.core.bodies.media_types import type_hint
 from app.core.gist.words import joined, names
-from app.core.target_text import type_hint
 from app.core.text import count_of, size_text
 
 ENTRIES_MAX = 4
@@ -32,6 +32,16 @@ def known_bytes(data: bytes, size: int) -> str | None:
     if data.startswith(b"PK\x03\x04"):
         return joined("ZIP", names(zip_entries(data), more=True))
     return None
+
+
+def picture_gist(data: bytes) -> str | None:
+    """`PNG 640×400`, `JPEG` if `data` does not include the size; None if it is not a picture."""
+    kind = image_type.kind(data)
+    if kind is None:
+        return None
+    size = image_type.pixels(kind, data)
+    name = image_type.name(kind)
+    return f"{name} {size[0]}×{size[1]}" if size else name
 
 
 def zip_entries(data: bytes) -> list[str]:

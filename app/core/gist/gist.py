@@ -9,13 +9,24 @@ import logging
 import re
 from functools import lru_cache
 
-from app.core.bodies.decoding.charset import detect, media_type
+from app.core.bodies.decoding.charset import detect
 from app.core.bodies.decoding.decompressor import Decompressor, codings, refusal
-from app.core.gist import binary, forms, markup, tables, text
-from app.core.gist.json_gist import NOT_JSON, json_gist, object_gist
+from app.core.bodies.media_types import (
+    CSV,
+    JSON_LINES,
+    TSV,
+    is_json,
+    is_msgpack,
+    is_protobuf,
+    is_xml,
+    media_type,
+    type_hint,
+)
+from app.core.gist import binary, forms, markup, text
+from app.core.gist.json_gist import NOT_JSON, json_gist, ndjson_gist, object_gist
 from app.core.gist.words import finished, joined, names
 from app.core.model import Headers
-from app.core.target_text import below_slug, type_hint
+from app.core.request_target import below_slug
 from app.core.text import size_text
 
 log = logging.getLogger(__name__)
@@ -30,25 +41,16 @@ _ODD = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c\x1d\x1f\x7f-\x9f]")
 _MARKED = (b"\xef\xbb", b"\xff\xfe", b"\xfe\xff")
 """The first bytes of byte order marks."""
 _TYPES = {
+    **dict.fromkeys(JSON_LINES, "ndjson"),
+    **dict.fromkeys(CSV, "csv"),
+    **dict.fromkeys(TSV, "tsv"),
     "application/x-www-form-urlencoded": "form",
     "application/graphql": "graphql",
-    "application/x-ndjson": "ndjson",
-    "application/ndjson": "ndjson",
-    "application/jsonl": "ndjson",
-    "application/x-jsonlines": "ndjson",
-    "application/json-seq": "ndjson",
-    "text/csv": "csv",
-    "text/tab-separated-values": "tsv",
     "text/html": "html",
     "message/rfc822": "mail",
     "application/yaml": "yaml",
     "application/x-yaml": "yaml",
     "text/yaml": "yaml",
-    "application/msgpack": "msgpack",
-    "application/x-msgpack": "msgpack",
-    "application/vnd.msgpack": "msgpack",
-    "application/protobuf": "protobuf",
-    "application/x-protobuf": "protobuf",
 }
 
 
@@ -58,10 +60,14 @@ def _kind(content_type: str) -> str:
     kind = media_type(content_type[:200])
     if kind in _TYPES:
         return _TYPES[kind]
-    if kind.endswith(("/json", "+json")):
+    if is_json(kind):
         return "json"
-    if kind.endswith(("/xml", "+xml")):
+    if is_xml(kind):
         return "xml"
+    if is_msgpack(kind):
+        return "msgpack"
+    if is_protobuf(kind):
+        return "protobuf"
     if kind.startswith("application/grpc"):
         return "grpc"
     return "multipart" if kind.startswith("multipart/") else ""
@@ -145,7 +151,7 @@ def _by_type(kind: str, content_type: str, data: bytes, size: int, *, whole: boo
     if kind == "json":
         return None if utf8 is None else json_gist(utf8, whole=whole)
     if kind == "ndjson":
-        return tables.ndjson_gist(data, whole=whole)
+        return ndjson_gist(data, whole=whole)
     return None if utf8 is None else _by_text_type(kind, utf8.decode("utf-8", "replace"), whole=whole)
 
 
@@ -156,7 +162,7 @@ def _by_text_type(kind: str, words: str, *, whole: bool) -> str | None:
     if kind == "xml":
         return markup.xml_gist(words)
     if kind in ("csv", "tsv"):
-        return tables.csv_gist(words, tabs=kind == "tsv")
+        return text.csv_gist(words, tabs=kind == "tsv")
     describe = {
         "html": markup.html_gist,
         "mail": text.mail_gist,

@@ -112,9 +112,14 @@ def json_gist(data: bytes, *, whole: bool) -> str | None:
     return joined("JSON", first_words(scalar[1].decode("utf-8", "replace"))) if scalar else None
 
 
-def keys_of(data: bytes) -> list[str]:
-    """The first names of an object that may be cut or broken."""
-    return _Scan(data[:SCAN]).keys
+def ndjson_gist(data: bytes, *, whole: bool) -> str:
+    """JSON values, one per line or each after a record separator (RFC 7464)."""
+    start = data.lstrip(b" \t\r\n\x1e")
+    keys = names(_Scan(start.partition(b"\n")[0][:SCAN]).keys)
+    if not whole:
+        return joined("NDJSON", keys)
+    count = sum(1 for line in data.replace(b"\x1e", b"\n").split(b"\n") if line.strip())
+    return joined(f"NDJSON · {count_of(count, 'line')}", keys)
 
 
 def _named(plan: _Plan, value: bytes, level: dict[str, msgspec.Raw]) -> str:

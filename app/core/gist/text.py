@@ -1,7 +1,8 @@
-"""Other text: its first words, a token's claims, a mail's subject, the top-level names of YAML."""
+"""Other text: first words, the claims of a token, the subject of a mail, the top-level names of YAML, CSV columns."""
 
 from __future__ import annotations
 
+import csv
 import re
 from email.header import decode_header, make_header
 
@@ -9,6 +10,7 @@ from app.core.bodies.formats import jwt
 from app.core.gist.words import first_words, joined, names
 
 SCAN = 16 * 1024
+LINE_MAX = 8 * 1024
 _YAML = re.compile(r"^([A-Za-z_][\w.-]{0,60}):(?=\s|$)", re.MULTILINE)
 _SUBJECT = re.compile(r"^Subject:[ \t]*([^\r\n]{1,400})", re.MULTILINE | re.IGNORECASE)
 _OPERATION = re.compile(r"\s*(query|mutation|subscription)\b\s*(\w{0,60})")
@@ -51,3 +53,14 @@ def graphql_gist(text: str) -> str:
     """The kind and name of the first operation."""
     operation = _OPERATION.match(text[:SCAN])
     return f"GraphQL · {operation[1]} {operation[2]}".rstrip() if operation else text_gist(text, "GraphQL")
+
+
+def csv_gist(text: str, *, tabs: bool) -> str:
+    """Takes the values of the first line for the names of columns."""
+    line = text[:LINE_MAX].lstrip("\r\n").partition("\n")[0].rstrip("\r")
+    separator = "\t" if tabs else max(",;\t", key=line.count)
+    try:
+        columns = next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:
+        columns = line.split(separator)
+    return joined("TSV" if tabs else "CSV", names([column.strip() for column in columns if column.strip()]))

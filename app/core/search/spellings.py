@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from app.core.bodies.decoding.charset import media_type
 from app.core.bodies.formats.form import NAMED
+from app.core.bodies.media_types import media_type
 
 Written = Literal["json", "percent", "form", "mail"]
 """JSON's escapes, percent-encoding, the same with plus signs for spaces, quoted-printable."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from app.core.errors import StorageLimitError
 from app.core.model import METHODS, Endpoint, Headers
-from app.core.target_slug import slug_of
+from app.core.request_target import slug_of
 from app.server.capture import responses
 from app.server.capture.auth import Gate
 from app.server.capture.incoming import Incoming

@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.bodies.decoding.charset import media_type
+from app.core.bodies.media_types import media_type
 from app.core.events import Mirrored, RequestsIdentified
 from app.core.model import Capture, MirrorState
 from app.core.repositories import Services

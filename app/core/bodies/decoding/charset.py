@@ -45,11 +45,6 @@ BYTES = Charset("latin-1")
 """Each byte as the character of its number, for formats that are no text."""
 
 
-def media_type(content_type: str) -> str:
-    """`application/json` of `Application/JSON; charset=utf-8`."""
-    return content_type.partition(";")[0].strip().lower()
-
-
 def declared_charset(content_type: str) -> str | None:
     """The value of `charset`, as written."""
     message = Message()

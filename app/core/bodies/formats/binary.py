@@ -12,9 +12,6 @@ DEEPEST_INDENT = 40
 HEX_MAX = 64
 """Bytes of a value that are shown as hexadecimal; hex shows all of them."""
 
-UNSAID = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/x-www-form-urlencoded"})
-"""Types that say nothing of a body's format; the last is what curl calls anything when it is not told otherwise."""
-
 Steps = Generator[bool, None, None]
 """A parser at work: it yields True when something was said, False when it can say no more before more bytes come."""
 

@@ -11,15 +11,13 @@ from email.message import Message
 from itertools import pairwise
 from typing import NamedTuple
 
+from app.core.bodies import media_types
 from app.core.bodies.decoding import decompressor
-from app.core.bodies.decoding.charset import Charset, detect, media_type
-from app.core.bodies.formats.languages import UNSAID
+from app.core.bodies.decoding.charset import Charset, detect
 from app.core.bodies.formats.text import fit as text_fit
 from app.core.model import Headers
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
-TYPES = frozenset({"text/csv", "application/csv", "text/x-csv", "application/x-csv", "text/comma-separated-values"})
-TAB_TYPES = frozenset({"text/tab-separated-values", "application/tab-separated-values", "text/tsv"})
 ROW_MAX = 1024 * 1024
 """Maximum characters of a row. Longer rows are cut; a quote that is not closed within this length is plain text."""
 COLUMNS_MAX = 500
@@ -146,7 +144,7 @@ def cells(written: str, delimiter: str, most: int = 0) -> list[str]:
 
 def delimiter_of(sample: str, content_type: str, *, whole: bool = True) -> str:
     """The delimiter that gives most rows the same number of cells."""
-    if media_type(content_type) in TAB_TYPES:
+    if media_types.media_type(content_type) in media_types.TSV:
         return "\t"
     return max(DELIMITERS, key=lambda delimiter: _regular(sample, delimiter, whole))
 
@@ -167,9 +165,9 @@ def fit(kind: str, head: bytes) -> float:
     """Certain by type; offered for any text whose lines have the same number of cells."""
     if text_fit("", head) < 0.5 or head.lstrip()[:1] in (b"{", b"[", b"<"):
         return 0.0
-    if kind in TYPES or kind in TAB_TYPES:
+    if kind in media_types.CSV or kind in media_types.TSV:
         return 0.97
-    if kind not in UNSAID:
+    if kind not in media_types.GENERIC_TEXT:
         return 0.0
     sample = head.decode("utf-8", "replace")
     share, columns = max((_regular(sample, delimiter, False) for delimiter in DELIMITERS), default=(0.0, 0))

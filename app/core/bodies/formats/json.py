@@ -9,6 +9,7 @@ from typing import NamedTuple
 from app.core.bodies.formats.text import TextFormatter
 from app.core.bodies.formatter import Place
 from app.core.bodies.lines import Kind, Line, LineBuilder
+from app.core.bodies.media_types import is_json
 
 # No possessive repeats: before 3.11.5 Python matches them wrongly, and Debian 12 has 3.11.2.
 _STRING_REST = r'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*'
@@ -56,11 +57,6 @@ INDENT = 2
 DEEPEST_INDENT = 40
 """Levels that are still indented; nesting itself has no bound."""
 
-_STREAMS = {
-    f"{group}/{name}"
-    for group in ("application", "text")
-    for name in ("x-ndjson", "ndjson", "jsonl", "x-jsonl", "jsonlines", "x-jsonlines", "json-seq", "json-lines")
-}
 _CLOSES = {"[": "]", "{": "}"}
 
 
@@ -273,15 +269,10 @@ class JsonFormatter:
         return INDENT * min(len(self._stack), DEEPEST_INDENT)
 
 
-def is_stream(media_type: str) -> bool:
-    """Whether the type stands for several JSON values one after the other."""
-    return media_type in _STREAMS
-
-
 def fit(media_type: str, head: bytes) -> float:
     """Sure where type and first character agree; likely where the first character of any text says so."""
     start = head.lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe\0")[:1]
-    if media_type.endswith(("/json", "+json")):
+    if is_json(media_type):
         return 1.0 if start and start in b'{["-0123456789tfn' else 0.55
     return 0.9 if start and start in b"{[" else 0.0
 

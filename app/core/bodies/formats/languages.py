@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from app.core.bodies.formats import text
-
-UNSAID = frozenset({"", "text/plain", "application/octet-stream"})
-"""Types that name no language."""
-
+from app.core.bodies.media_types import GENERIC_TEXT
 
 _OFTEN_JSON = frozenset({"javascript", "yaml"})
 """JSON is sent under these types as well; the others may begin with a bracket that is none of JSON's."""
@@ -34,7 +31,7 @@ class Language:
             return 0.0
         if media_type in self.types:
             return 0.85 if self.name in _OFTEN_JSON else 0.95
-        return 0.92 if media_type in UNSAID and self.begins and self.begins.match(head) else 0.0
+        return 0.92 if media_type in GENERIC_TEXT and self.begins and self.begins.match(head) else 0.0
 
 
 def _language(
@@ -146,7 +143,7 @@ _TYPES = mimetypes.MimeTypes(filenames=())
 
 def type_of(media_type: str, file_name: str | None) -> str:
     """The type that a part is of: what it says, or if that says nothing what its file's name ends in."""
-    if media_type not in UNSAID or not file_name:
+    if media_type not in GENERIC_TEXT or not file_name:
         return media_type
     ending = PurePosixPath(file_name[-200:]).suffix[1:].lower()
     return _BY_ENDING.get(ending) or _TYPES.guess_type(f"x.{ending}")[0] or media_type

@@ -10,7 +10,6 @@ from datetime import timedelta
 
 from app.core.bodies.formats.binary import (
     HEX_MAX,
-    UNSAID,
     BinaryFormatter,
     BrokenOffError,
     ByteStream,
@@ -21,9 +20,9 @@ from app.core.bodies.formats.binary import (
     sized,
 )
 from app.core.bodies.lines import Kind, LineBuilder
+from app.core.bodies.media_types import GENERIC_BINARY, is_msgpack
 from app.core.clock import EPOCH
 
-TYPES = frozenset({f"application/{name}" for name in ("msgpack", "x-msgpack", "vnd.msgpack", "messagepack")})
 DEEPEST = 200_000
 """Levels of nesting that are followed."""
 _PIECE = 64 * 1024
@@ -199,17 +198,12 @@ class MessagePack:
 
 def formatter(media_type: str) -> BinaryFormatter:
     """For a body of this type."""
-    sure = named(media_type)
+    sure = is_msgpack(media_type)
 
     def parse(stream: ByteStream, lines: LineBuilder) -> Steps:
         return MessagePack(stream, lines, single=not sure).steps()
 
     return BinaryFormatter("MessagePack", parse, sure=sure)
-
-
-def named(media_type: str) -> bool:
-    """Whether the type says that it is MessagePack."""
-    return media_type in TYPES or media_type.endswith("+msgpack")
 
 
 def is_container(head: int) -> bool:
@@ -222,9 +216,9 @@ def fit(media_type: str, head: bytes, whole: int) -> float:
 
     `whole` is how many bytes of a body are looked at: a head shorter than that is all of it.
     """
-    if named(media_type):
+    if is_msgpack(media_type):
         return 1.0
-    if media_type not in UNSAID or len(head) < 2 or not is_container(head[0]) or head[0] in (0x80, 0x90):
+    if media_type not in GENERIC_BINARY or len(head) < 2 or not is_container(head[0]) or head[0] in (0x80, 0x90):
         return 0.0
     if _is_text(head):
         return 0.0

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from app.core.bodies.decoding.charset import BYTES, detect, media_type
+from app.core.bodies.decoding.charset import BYTES, detect
 from app.core.bodies.formats.hex_dump import hex_rows, short_row_text
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart_parts import Event, Part, Splitter, as_text, boundary_of, decode
 from app.core.bodies.formatter import Formatter, View
 from app.core.bodies.lines import Line, LineBuilder
+from app.core.bodies.media_types import media_type
 from app.core.text import size_text
 
 SHOWN_MAX = 64 * 1024

@@ -15,8 +15,8 @@ from email.message import Message
 from email.utils import collapse_rfc2231_value
 from typing import Literal, NamedTuple
 
-from app.core.bodies.decoding.charset import media_type
 from app.core.bodies.formats.languages import type_of
+from app.core.bodies.media_types import media_type
 
 HEAD_MAX = 64 * 1024
 """Characters of the headers of a part; more are taken for its body."""

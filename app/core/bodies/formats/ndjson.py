@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from app.core.bodies.formats.json import JsonFormatter, is_stream
+from app.core.bodies.formats.json import JsonFormatter
+from app.core.bodies.media_types import JSON_LINES
 
 _SEPARATOR = "\x1e"
 
@@ -23,7 +24,7 @@ class NdjsonFormatter(JsonFormatter):
 def fit(media_type: str, head: bytes) -> float:
     """Sure where it is declared so, or where the first lines are each an object or list of their own."""
     start = head.lstrip(b" \t\r\n\xef\xbb\xbf\x1e")
-    if is_stream(media_type):
+    if media_type in JSON_LINES:
         return 1.0 if start[:1] and start[:1] in b'{["-0123456789tfn' else 0.55
     first, line_end, rest = start.partition(b"\n")
     following = rest.lstrip(b" \t\r\n\x1e")[:1]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from app.core.bodies.decoding.grpc_message import unpacked
 from app.core.bodies.formats.binary import (
     HEX_MAX,
-    UNSAID,
     BinaryFormatter,
     ByteStream,
     Steps,
@@ -20,6 +19,7 @@ from app.core.bodies.formats.binary import (
     sized,
 )
 from app.core.bodies.lines import LineBuilder
+from app.core.bodies.media_types import GENERIC_BINARY, GRPC, is_protobuf
 
 VARINT, FIXED64, LENGTH, START, END, FIXED32 = range(6)
 _MAX_NUMBER = (1 << 29) - 1
@@ -126,9 +126,6 @@ def as_text(data: bytes, *, plain: bool) -> str | None:
     return None if plain and not text.isprintable() else text
 
 
-_NAMES = ("protobuf", "x-protobuf", "vnd.google.protobuf", "x-google-protobuf", "proto", "x-protobuffer")
-TYPES = frozenset({f"application/{name}" for name in _NAMES})
-GRPC = frozenset({f"application/{name}" for name in ("grpc", "grpc+proto", "grpc-web", "grpc-web+proto")})
 DEEPEST = 32
 """Levels of messages within messages that are taken apart."""
 FIELD_MAX = 256 * 1024
@@ -328,13 +325,8 @@ def formatter(media_type: str) -> BinaryFormatter:
     """For a body of this type; gRPC's come in frames."""
     if media_type in GRPC:
         return BinaryFormatter("gRPC", lambda stream, lines: Protobuf(stream, lines).frames(), sure=True)
-    sure = named(media_type)
+    sure = is_protobuf(media_type)
     return BinaryFormatter("protobuf", lambda stream, lines: Protobuf(stream, lines).fields(), sure=sure)
-
-
-def named(media_type: str) -> bool:
-    """Whether the type says that it is protobuf."""
-    return media_type in TYPES or media_type.endswith("+protobuf")
 
 
 def fit(media_type: str, start: bytes, whole: int) -> float:
@@ -342,9 +334,9 @@ def fit(media_type: str, start: bytes, whole: int) -> float:
 
     `whole` is how many bytes of a body are looked at: a start shorter than that is all of it.
     """
-    if named(media_type) or media_type in GRPC:
+    if is_protobuf(media_type) or media_type in GRPC:
         return 1.0
-    if media_type not in UNSAID or len(start) < 4 or as_text(start, plain=False) is not None:
+    if media_type not in GENERIC_BINARY or len(start) < 4 or as_text(start, plain=False) is not None:
         return 0.0
     return 0.3 if is_message(start, cut=len(start) >= whole, highest=BELIEVED) else 0.0
 

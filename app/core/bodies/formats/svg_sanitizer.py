@@ -134,7 +134,8 @@ class _Cleaner:
         allowed = space in (SVG, "") and name in _ELEMENTS
         picture = _png(attributes) if allowed and name == "image" and not self._skipping else None
         if picture is not None:
-            self._pixels += int.from_bytes(picture[16:20]) * int.from_bytes(picture[20:24])
+            width, height = image_type.pixels("png", picture) or (0, 0)
+            self._pixels += width * height
         if name == "image" and (picture is None or self._pixels > IMAGE_PIXELS):
             allowed = False
         if self._skipping or not allowed:

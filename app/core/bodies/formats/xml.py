@@ -6,6 +6,7 @@ import re
 
 from app.core.bodies.formats import html
 from app.core.bodies.formats.markup import Dialect, MarkupFormatter
+from app.core.bodies.media_types import is_xml
 
 _XML = Dialect(strict=True, folds_case=False, instruction_end="?>")
 _ELEMENT = re.compile(rb"<[A-Za-z_][\w:.-]*(?:\s[^<>]*)?/?>")
@@ -20,7 +21,7 @@ def fit(media_type: str, head: bytes) -> float:
     """Sure where type and first character agree; likely where the first characters of any text are a tag."""
     # UTF-16 is told by its zeros here; the charset is found elsewhere.
     start = head.replace(b"\0", b"").lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe")
-    if media_type.endswith(("/xml", "+xml")):
+    if is_xml(media_type):
         return 1.0 if start.startswith(b"<") else 0.45
     if html.begins(start):
         return 0.0

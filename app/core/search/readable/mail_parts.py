@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterator
 from typing import Protocol
 
-from app.core.bodies.decoding.charset import detect, media_type
+from app.core.bodies.decoding.charset import detect
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart_parts import HEAD_MAX, Part, declared_boundary, part_of
+from app.core.bodies.media_types import media_type
 
 LOOK_BACK = 8 * 1024
 """Characters before the header in which the beginning of the part's headers is looked for."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.core.bodies.decoding.charset import media_type
 from app.core.bodies.formats.form import NAMED
+from app.core.bodies.media_types import media_type
 from app.core.search.readable.header_values import ENCODED_WORDS, PARAMETERS
 from app.core.search.readable.json_escapes import JSON_ESCAPES
 from app.core.search.readable.mail_parts import MailParts

@@ -13,8 +13,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from app.core.bodies.body_reader import body_text
-from app.core.bodies.decoding.charset import media_type
 from app.core.bodies.formats.text import is_binary
+from app.core.bodies.media_types import media_type
 from app.core.errors import HooklineError
 from app.core.model import PART_SIZE
 from app.ui.request.body.body_source import BodySource

@@ -8,13 +8,12 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.body_reader import BodyReader
-from app.core.bodies.decoding.charset import media_type
 from app.core.bodies.escape import escape
 from app.core.bodies.format_registry import best_in
 from app.core.bodies.formats import image_type
 from app.core.bodies.formatter import Group
 from app.core.bodies.lines import Line
-from app.core.target_text import type_hint
+from app.core.bodies.media_types import media_type, type_hint
 from app.core.text import size_text
 from app.ui.request.body.body_loader import BodyLoader
 from app.ui.request.body.body_save import BodySave
