@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.core.bodies.body_reader import CHUNK, BodyReader
-from app.core.bodies.body_search import FarSearch
+from app.core.bodies.body_search import BodySearch
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart_parts import first_boundary
 from app.core.bodies.resume import BEFORE
@@ -80,9 +80,9 @@ def far(body: bytes, name: str) -> float | None:
     if skipper is None:
         return None
     began = time.perf_counter()
-    search = FarSearch(reader.charset, "\x7fnowhere", written=("json",))
+    search = BodySearch(reader.charset, "\x7fnowhere", written=("json",))
     for at in range(0, len(body), CHUNK):
-        search.look(body[at : at + CHUNK])
+        search.search(body[at : at + CHUNK])
     place = len(body) * 9 // 10
     while skipper.offset < place - BEFORE:
         skipper.feed(body[skipper.offset : min(skipper.offset + CHUNK, place - BEFORE)])

@@ -9,7 +9,7 @@ from typing import Any
 
 from app.cli.errors import CliError, Exit
 from app.cli.options import ServeOptions, WindowOptions
-from app.core.launch_request import link_or_broken
+from app.core.launch_request import parse_or_broken_link
 from app.core.links import BrokenLink, LinkError, parse_link
 from app.core.rules import name_error
 from app.core.settings import Settings, check
@@ -99,7 +99,7 @@ def serve(options: argparse.Namespace, folder: Path) -> ServeOptions:
 def window(options: argparse.Namespace, folder: Path) -> WindowOptions:
     """The record that the window takes. One who typed a broken link is told here, one who clicked it in the window."""
     start = {name: getattr(options, name) for name in START_NAMES if hasattr(options, name)}
-    link = link_or_broken(options.link) if options.link is not None else None
+    link = parse_or_broken_link(options.link) if options.link is not None else None
     if isinstance(link, BrokenLink) and sys.stderr is not None and sys.stderr.isatty():
         _refuse(link)
     return WindowOptions(data_dir=folder, link=link, **start, **given_settings(options))

@@ -32,7 +32,7 @@ def forwarded_url(forward_url: str, captured: str) -> str:
 
     The forward URL alone where `leaves_path` forbids that anything is sent.
     """
-    if leaves_path(captured):
+    if escapes_path(captured):
         return forward_url
     own = urlsplit(forward_url)
     return f"{own.scheme}://{own.netloc}{mirror_target(forward_url, captured)}"
@@ -43,7 +43,7 @@ def sub_path(captured: str) -> str:
     return _below_slug(_AUTHORITY.sub("", captured, count=1).partition("?")[0])
 
 
-def leaves_path(captured: str) -> bool:
+def escapes_path(captured: str) -> bool:
     """Whether the sub-path of a raw target could climb above the forward URL's path on any server.
 
     Servers differ in how often they decode a path, and in what they make of `%2F`, backslashes, `;parameters` and

@@ -52,7 +52,7 @@ def match(wanted: str, text: str, more: Sequence[str] = ()) -> Match | None:
         if found is not None:
             score += found.score
             places.update(found.places)
-        elif any(_holds(other[:TEXT_MAX], word) for other in more):
+        elif any(_contains(other[:TEXT_MAX], word) for other in more):
             score += _ELSEWHERE * len(word)
         else:
             return None
@@ -93,7 +93,7 @@ def _begins(before: str, character: str) -> bool:
     return character.isupper() and before.islower()
 
 
-def _holds(text: str, word: str) -> bool:
+def _contains(text: str, word: str) -> bool:
     """Whether the word stands there as it is; a short one only where a word begins."""
     if text.isascii() and word not in text.lower():
         return False
@@ -136,10 +136,10 @@ def _together(word: str, inside: Folded) -> tuple[int, list[int]] | None:
 
 def _best(word: str, inside: Folded) -> tuple[int, list[int]]:
     """Score and places of the best way among all."""
-    ends, came = _table(word, inside)
+    ends, previous = _table(word, inside)
     end = max(range(len(ends)), key=ends.__getitem__)
     places = [end]
-    for step in reversed(came[1:]):
+    for step in reversed(previous[1:]):
         places.append(step[places[-1]])
     return ends[end], places[::-1]
 
@@ -163,7 +163,7 @@ def _table(word: str, inside: Folded) -> tuple[list[int], list[list[int]]]:
     """For the last letter the best score that ends at each place; for each letter, where the one before stands."""
     letters, size = inside.letters, len(inside.letters)
     ends: list[int] = []
-    came: list[list[int]] = []
+    previous: list[list[int]] = []
     for number, letter in enumerate(word):
         here, source = [_NONE] * size, [-1] * size
         far, far_at = _NONE, -1
@@ -182,5 +182,5 @@ def _table(word: str, inside: Folded) -> tuple[list[int], list[list[int]]]:
             else:
                 here[place], source[place] = far + worth, far_at
         ends = here
-        came.append(source)
-    return ends, came
+        previous.append(source)
+    return ends, previous

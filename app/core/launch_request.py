@@ -1,4 +1,4 @@
-"""What a start of the program asks of the window, and how a second start puts it to the first: one line of JSON."""
+"""What a start of the program asks the window to do. A second start sends it to the first as one line of JSON."""
 
 from __future__ import annotations
 
@@ -9,83 +9,83 @@ import msgspec
 from app.core.links import LINK_MAX, BrokenLink, Link, LinkError, looks_like_link, parse_link, text_of
 
 LINE_MAX = 2_048
-"""Bytes, the line's end included."""
+"""Bytes, including the line end."""
 _VERSION_MAX = 40
-_NONSENSE = (msgspec.DecodeError, UnicodeDecodeError)
-"""Bytes that are no JSON, and texts in JSON that are not UTF-8."""
+_INVALID = (msgspec.DecodeError, UnicodeDecodeError)
+"""Not JSON, or strings in it that are not UTF-8."""
 
 
 class LaunchAction(StrEnum):
-    """What can be asked apart from opening a link."""
+    """Everything but opening a link."""
 
     SHOW = "show"
-    """Come to the front."""
+    """Bring the window to the front."""
     NEW_ENDPOINT = "new endpoint"
     STAY = "stay"
-    """Run, but stay as you are."""
+    """Leave the window as it is."""
 
 
 class LaunchRequest(msgspec.Struct, frozen=True):
-    """What a start of this version of the program wants."""
+    """`version` is that of the program just started."""
 
     version: str
-    wish: LaunchAction | Link | BrokenLink = LaunchAction.SHOW
+    action: LaunchAction | Link | BrokenLink = LaunchAction.SHOW
 
 
 class LaunchReply(msgspec.Struct, frozen=True):
-    """The answer of the running program, which has this version."""
+    """`version` is that of the running program."""
 
     version: str
 
 
 class _Line(msgspec.Struct):
-    """As it stands on the wire; another version may add fields. A link follows `open `."""
+    """The wire format, which other versions read too and may add fields to. A link follows `open `."""
 
     version: str
     wish: str = LaunchAction.SHOW.value
 
 
 def encode(message: LaunchRequest | LaunchReply) -> bytes:
-    """The line, its end included."""
+    """Includes the line end."""
     if isinstance(message, LaunchReply):
         return msgspec.json.encode(message) + b"\n"
-    wish = message.wish.value if isinstance(message.wish, LaunchAction) else f"open {text_of(message.wish)}"
+    action = message.action
+    wish = action.value if isinstance(action, LaunchAction) else f"open {text_of(action)}"
     return msgspec.json.encode(_Line(version=message.version, wish=wish)) + b"\n"
 
 
-def link_or_broken(text: str) -> Link | BrokenLink:
-    """What the link names, or the link itself where it names nothing, cut to what can be shown."""
+def parse_or_broken_link(text: str) -> Link | BrokenLink:
+    """A link that cannot be parsed is kept, cut to a length that can be shown."""
     try:
         return parse_link(text)
     except LinkError:
         return BrokenLink(text=text[: LINK_MAX // 2])
 
 
-def decode_asked(line: bytes) -> LaunchRequest | None:
-    """What was asked, None when the line is nonsense. What only a later version can wish shows the window."""
+def decode_request(line: bytes) -> LaunchRequest | None:
+    """None for an invalid line. An action that only a later version knows shows the window."""
     try:
-        told = msgspec.json.decode(line, type=_Line)
-        verb, _, link = told.wish.partition(" ")
-        if not _is_version(told.version):
+        message = msgspec.json.decode(line, type=_Line)
+        verb, _, link = message.wish.partition(" ")
+        if not _is_version(message.version):
             return None
         if verb == "open":
             if not looks_like_link(link):
                 return None
-            return LaunchRequest(told.version, link_or_broken(link))
-        return LaunchRequest(
-            told.version, next((wish for wish in LaunchAction if wish == told.wish), LaunchAction.SHOW)
-        )
-    except _NONSENSE:
+            return LaunchRequest(message.version, parse_or_broken_link(link))
+        known = next((action for action in LaunchAction if action == message.wish), LaunchAction.SHOW)
+        return LaunchRequest(message.version, known)
+    except _INVALID:
         return None
 
 
-def decode_heard(line: bytes) -> LaunchReply | None:
-    """The answer, None when the line is nonsense."""
+def decode_reply(line: bytes) -> LaunchReply | None:
+    """None for an invalid line."""
     try:
-        told = msgspec.json.decode(line, type=LaunchReply)
-    except _NONSENSE:
+        message = msgspec.json.decode(line, type=LaunchReply)
+    except _INVALID:
         return None
-    return told if _is_version(told.version) else None
+    return message if _is_version(message.version) else None
 
 
 def _is_version(text: str) -> bool:

@@ -50,12 +50,12 @@ def name_error(name: str) -> str | None:
         return f"Name is required: 1 to {NAME_MAX} characters."
     if length > NAME_MAX:
         return f"Name may have at most {NAME_MAX} characters; {length} were given."
-    if not all(map(_may_stand_in_a_name, name.strip())):
+    if not all(map(_is_allowed_in_name, name.strip())):
         return "Name must be one line without control characters."
     return None
 
 
-def _may_stand_in_a_name(char: str) -> bool:
+def _is_allowed_in_name(char: str) -> bool:
     """All that is seen, any blank, and the joiners that emoji and several scripts are written with."""
     return char.isprintable() or char in _JOINERS or category(char) == "Zs"
 
@@ -232,19 +232,22 @@ def endpoint_errors(draft: EndpointDraft, own_bases: Sequence[str] = ()) -> list
     return errors
 
 
-def create_refusal(plan: Plan, held: int) -> str | None:
+def create_refusal(plan: Plan, endpoint_count: int) -> str | None:
     """Why an account on `plan` that holds `held` endpoints may not create another; None when it may."""
-    if plan is Plan.FREE and held >= FREE_ENDPOINTS:
+    if plan is Plan.FREE and endpoint_count >= FREE_ENDPOINTS:
         return (
-            f"The Free plan holds up to {FREE_ENDPOINTS} endpoints and all {held} are in use."
+            f"The Free plan holds up to {FREE_ENDPOINTS} endpoints and all {endpoint_count} are in use."
             " Delete one, or switch to Pro in Settings."
         )
     return None
 
 
-def plan_refusal(plan: Plan, held: int) -> str | None:
+def plan_refusal(plan: Plan, endpoint_count: int) -> str | None:
     """Why an account that holds `held` endpoints may not change to `plan`; None when it may."""
-    if plan is Plan.FREE and held > FREE_ENDPOINTS:
-        excess = held - FREE_ENDPOINTS
-        return f"The Free plan holds up to {FREE_ENDPOINTS} endpoints and there are {held}. Delete {excess} first."
+    if plan is Plan.FREE and endpoint_count > FREE_ENDPOINTS:
+        excess = endpoint_count - FREE_ENDPOINTS
+        return (
+            f"The Free plan holds up to {FREE_ENDPOINTS} endpoints and there are {endpoint_count}."
+            f" Delete {excess} first."
+        )
     return None

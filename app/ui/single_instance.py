@@ -11,7 +11,7 @@ from time import monotonic
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from app.core.launch_request import LINE_MAX, LaunchReply, LaunchRequest, decode_asked, decode_heard, encode
+from app.core.launch_request import LINE_MAX, LaunchReply, LaunchRequest, decode_reply, decode_request, encode
 
 CONNECT_MS = 1_000
 ANSWER_MS = 3_000
@@ -41,7 +41,7 @@ def ask(folder: Path, asked: LaunchRequest) -> LaunchReply | None:
         left = int((end - monotonic()) * 1_000)
         if left <= 0 or socket.bytesAvailable() >= LINE_MAX or not socket.waitForReadyRead(left):
             return None
-    return decode_heard(bytes(socket.readLine(LINE_MAX).data()))
+    return decode_reply(bytes(socket.readLine(LINE_MAX).data()))
 
 
 def _is_own(address: str) -> bool:
@@ -104,7 +104,7 @@ class _Caller(QObject):
         if not whole and self._socket.bytesAvailable() < LINE_MAX:
             return
         self._socket.readyRead.disconnect(self._read)
-        asked = decode_asked(bytes(self._socket.readLine(LINE_MAX + 1).data())) if whole else None
+        asked = decode_request(bytes(self._socket.readLine(LINE_MAX + 1).data())) if whole else None
         if asked is not None:
             self._socket.write(self._answer)
             self.asked.emit(asked)

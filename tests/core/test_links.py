@@ -14,8 +14,8 @@ from app.core.launch_request import (
     LaunchAction,
     LaunchReply,
     LaunchRequest,
-    decode_asked,
-    decode_heard,
+    decode_reply,
+    decode_request,
     encode,
 )
 from app.core.links import BrokenLink, EndpointLink, RequestLink, link_to_endpoint, link_to_request, parse_link, text_of
@@ -117,7 +117,7 @@ def test_a_wish_is_read_as_it_was_sent(wish: LaunchRequest) -> None:
     line = encode(wish)
     assert len(line) <= LINE_MAX
     assert line.index(b"\n") == len(line) - 1
-    assert decode_asked(line) == wish
+    assert decode_request(line) == wish
 
 
 @given(st.binary() | st.text().map(str.encode) | st.from_type(dict).map(lambda made: repr(made).encode()))
@@ -130,23 +130,23 @@ def test_a_wish_is_read_as_it_was_sent(wish: LaunchRequest) -> None:
 @example(b"[" * 5_000)
 @example(b'{"version":"\xff"}')
 def test_nonsense_is_no_wish(line: bytes) -> None:
-    assert decode_asked(line) is None
+    assert decode_request(line) is None
 
 
 @pytest.mark.parametrize(
     "line", [b"", b"raise\n", b"[]", b'{"version":1}', b'{"version":""}', b"\xff\n", b'{"version":"\xff"}']
 )
 def test_nonsense_is_no_answer(line: bytes) -> None:
-    assert decode_heard(line) is None
+    assert decode_reply(line) is None
 
 
 def test_the_wish_of_a_later_version_at_least_shows_the_window() -> None:
-    assert decode_asked(b'{"version":"9.1","wish":"dance","tempo":3}') == LaunchRequest("9.1", LaunchAction.SHOW)
-    assert decode_heard(encode(LaunchReply("9.1"))) == LaunchReply("9.1")
+    assert decode_request(b'{"version":"9.1","wish":"dance","tempo":3}') == LaunchRequest("9.1", LaunchAction.SHOW)
+    assert decode_reply(encode(LaunchReply("9.1"))) == LaunchReply("9.1")
 
 
 def test_a_broken_link_is_handed_on_so_that_the_window_can_tell() -> None:
     broken = BrokenLink(text="hookline:" + "\N{PILE OF POO}" * 200)
     line = encode(LaunchRequest("1.0", broken))
     assert len(line) <= LINE_MAX
-    assert decode_asked(line) == LaunchRequest("1.0", broken)
+    assert decode_request(line) == LaunchRequest("1.0", broken)

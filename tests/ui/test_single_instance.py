@@ -25,9 +25,9 @@ ROOT = Path(__file__).parents[2]
 ASK = """
 import sys
 from pathlib import Path
-from app.core.launch_request import decode_asked
+from app.core.launch_request import decode_request
 from app.ui.single_instance import ask
-heard = ask(Path(sys.argv[1]), decode_asked(sys.argv[2].encode()))
+heard = ask(Path(sys.argv[1]), decode_request(sys.argv[2].encode()))
 sys.exit("nobody answers" if heard is None else print(heard.version))
 """
 REQUEST = RequestLink(id="019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b")

@@ -26,20 +26,20 @@ class BodyReader:
     lines begin at, and `first_line` the number of the first, if that is known.
     """
 
-    def __init__(self, headers: Headers, content_type: str, wanted: Group | None = None) -> None:
+    def __init__(self, headers: Headers, content_type: str, group: Group | None = None) -> None:
         names = decompressor.codings(headers)
         self._refusal = decompressor.refusal(names)
         self.codings = () if self._refusal else names
-        self._unpacker = decompressor.Decompressor(self.codings)
+        self._decompressor = decompressor.Decompressor(self.codings)
         self._content_type, self._media_type = content_type, media_type(content_type)
-        self._wanted = wanted
+        self._group = group
         self._fed = self._final = False
         self._first = b""
         self._charset: Charset | None = None
         self._formatter: Formatter | None = None
-        self._broken: str | None = None
-        self._fallen: list[str] = []
-        self._fallen_at: Place | None = None
+        self._decoding_error: str | None = None
+        self._fallback_note: list[str] = []
+        self._fallback_place: Place | None = None
         self.view: View | None = None
         self.views: list[View] = []
         self.unpacked = 0
@@ -56,13 +56,13 @@ class BodyReader:
         """Continue further on: feed the body from there, or a packed one from its beginning."""
         assert self._charset is not None
         self._formatter, self._decoder = point.formatter(), self._charset.decoder()
-        self._unpacker = decompressor.Decompressor(self.codings)
+        self._decompressor = decompressor.Decompressor(self.codings)
         self._skip = point.offset if self.codings else 0
         self.unpacked = 0 if self.codings else point.offset
         self.begins_at, self.first_line = point.offset, point.line
         self._final = False
 
-    def passed(self, lines: int) -> None:
+    def skip_lines(self, lines: int) -> None:
         """So many numbered lines were left out: what is shown begins about where reading has come to."""
         self.begins_at, self.first_line = self.unpacked, lines + 1
 
@@ -74,11 +74,11 @@ class BodyReader:
     @property
     def text_charset(self) -> Charset | None:
         """The charset that a text was read with; None for what is no text, or is not shown as one."""
-        textual = self._formatter is not None and self.view is not None and not self.view.of_bytes
+        textual = self._formatter is not None and self.view is not None and not self.view.reads_bytes
         return self._charset if textual else None
 
     @property
-    def behind(self) -> bool:
+    def has_lines(self) -> bool:
         """Whether some lines of what was unpacked are still to be given."""
         return self._formatter is not None and not self._formatter.needs_input
 
@@ -86,7 +86,7 @@ class BodyReader:
     def needs_input(self) -> bool:
         """Whether the next piece of the body is needed (or the end was reached)."""
         resting = self._formatter is None or self._formatter.needs_input
-        return not self._fed or (resting and self._unpacker.needs_input)
+        return not self._fed or (resting and self._decompressor.needs_input)
 
     @property
     def done(self) -> bool:
@@ -99,14 +99,14 @@ class BodyReader:
         error = self._formatter.error if self._formatter else None
         charset = self._charset.note if self._charset and self._formatter else None
         notes = self._formatter.notes if self._formatter else ()
-        found = [self._refusal, *self._fallen, error, *notes, charset, self._broken]
+        found = [self._refusal, *self._fallback_note, error, *notes, charset, self._decoding_error]
         return [note for note in found if note]
 
     @property
     def fault(self) -> tuple[str, Place] | None:
         """The first place where the text is not what it should be, and which of the notes tells of it."""
-        if self._fallen_at is not None:
-            return self._fallen[0], self._fallen_at
+        if self._fallback_place is not None:
+            return self._fallback_note[0], self._fallback_place
         formatter = self._formatter
         if isinstance(formatter, Placed) and formatter.place is not None:
             return formatter.error or formatter.notes[0], formatter.place
@@ -116,7 +116,7 @@ class BodyReader:
         """The next piece of the body as sent; `final` with the last of it. Cheap."""
         if not self._fed:
             self._first = data
-        self._unpacker.feed(data)
+        self._decompressor.feed(data)
         self._fed, self._final = True, final
 
     def lines(self, limit: int) -> list[Line]:
@@ -129,41 +129,41 @@ class BodyReader:
 
     def _begin(self, limit: int) -> list[Line]:
         head = self._next_bytes()
-        if self._unpacker.error and not head:
-            head = self._as_sent(self._unpacker.error)
+        if self._decompressor.error and not head:
+            head = self._stop_decompressing(self._decompressor.error)
         self.picture = image_type.kind(head)
         text_charset = detect(self._content_type, head, self._at_end())
         self.views = format_registry.ranked(self._media_type, in_single_bytes(text_charset, head))
         if self._refusal:
             self.views.sort(key=lambda view: view.group != "hex")
         candidates = self.views
-        if self._wanted is not None:
-            candidates = [format_registry.best_in(self._wanted, self.views) or format_registry.TEXT]
+        if self._group is not None:
+            candidates = [format_registry.best_in(self._group, self.views) or format_registry.TEXT]
         self._first = b""
         for view in candidates:
             self.view = view
             if view.formatter is None:
                 break
-            self._charset = charset = BYTES if view.of_bytes else text_charset
+            self._charset = charset = BYTES if view.reads_bytes else text_charset
             self._decoder = charset.decoder()
             formatter = view.formatter(self._content_type)
             formatter.feed(self._decoder.decode(head[charset.skip :], self._at_end()), self._at_end())
             lines = formatter.take(limit)
-            if formatter.error is None or view is candidates[-1] or self._wanted is not None:
+            if formatter.error is None or view is candidates[-1] or self._group is not None:
                 self._formatter = formatter
                 return lines
             # What the body looks like most is what was meant; why it is none of the others either would only confuse.
-            if not self._fallen:
-                self._fallen = [f"{formatter.error} Shown as it stands."]
-                self._fallen_at = formatter.place if isinstance(formatter, Placed) else None
+            if not self._fallback_note:
+                self._fallback_note = [f"{formatter.error} Shown as it stands."]
+                self._fallback_place = formatter.place if isinstance(formatter, Placed) else None
         return []
 
-    def _as_sent(self, why: str) -> bytes:
+    def _stop_decompressing(self, why: str) -> bytes:
         """Give up unpacking: from here on the bytes are taken as they came."""
         self._refusal = f"{why} The bytes are shown as sent."
-        self.codings, self._broken, self.unpacked = (), None, 0
-        self._unpacker = decompressor.Decompressor(())
-        self._unpacker.feed(self._first)
+        self.codings, self._decoding_error, self.unpacked = (), None, 0
+        self._decompressor = decompressor.Decompressor(())
+        self._decompressor.feed(self._first)
         return self._next_bytes()
 
     def _next_text(self) -> tuple[str, bool]:
@@ -172,32 +172,32 @@ class BodyReader:
         return self._decoder.decode(data, final), final
 
     def _next_bytes(self) -> bytes:
-        data = self._taken()
+        data = self._read_chunk()
         while self._skip and data:
             passed = min(self._skip, len(data))
             self._skip -= passed
-            data = data[passed:] or self._taken()
-        self._broken = self._unpacker.finish() if self._at_end() else self._unpacker.error
+            data = data[passed:] or self._read_chunk()
+        self._decoding_error = self._decompressor.finish() if self._at_end() else self._decompressor.error
         return data
 
-    def _taken(self) -> bytes:
-        data = self._unpacker.take(CHUNK)
+    def _read_chunk(self) -> bytes:
+        data = self._decompressor.read(CHUNK)
         self.unpacked += len(data)
         return data
 
     def _at_end(self) -> bool:
-        return (self._final and self._unpacker.needs_input) or self._unpacker.error is not None
+        return (self._final and self._decompressor.needs_input) or self._decompressor.error is not None
 
 
 def body_text(headers: Headers, content_type: str, data: bytes, limit: int) -> tuple[str, bool]:
     """A whole body as text, at most `limit` unpacked bytes of it, and whether that is all. Nothing is escaped."""
     names = decompressor.codings(headers)
-    unpacker = decompressor.Decompressor(() if decompressor.refusal(names) else names)
-    unpacker.feed(data)
+    stream = decompressor.Decompressor(() if decompressor.refusal(names) else names)
+    stream.feed(data)
     plain = bytearray()
-    while len(plain) < limit and not unpacker.needs_input:
-        plain += unpacker.take(limit - len(plain))
-    if unpacker.error and not plain:
+    while len(plain) < limit and not stream.needs_input:
+        plain += stream.read(limit - len(plain))
+    if stream.error and not plain:
         plain += data
-    charset = detect(content_type, bytes(plain), unpacker.needs_input)
-    return charset.decoder().decode(bytes(plain[charset.skip :]), True), unpacker.needs_input
+    charset = detect(content_type, bytes(plain), stream.needs_input)
+    return charset.decoder().decode(bytes(plain[charset.skip :]), True), stream.needs_input

@@ -12,7 +12,7 @@ SPACES_MAX = 64
 _BESIDE = frozenset(':,{}[]"')
 
 
-class FarSearch:
+class BodySearch:
     """Finds `wanted`, letter case aside and however it is `written`, in the pieces given to `look` in their order, the
     first of which begins at the byte `begin`.
 
@@ -20,16 +20,16 @@ class FarSearch:
     """
 
     def __init__(
-        self, charset: str, wanted: str, begin: int = 0, written: Sequence[Written] = (), *, indented: bool = False
+        self, charset: str, text: str, begin: int = 0, written: Sequence[Written] = (), *, indented: bool = False
     ) -> None:
         self._at = begin
         self._kept = b""
         self._unit = 4 if charset.startswith("utf-32") else 2 if charset.startswith("utf-16") else 1
         parts, self._longest = [], 0
         # A character that the charset lacks stands nowhere.
-        self.possible = bool(wanted)
-        for number, character in enumerate(wanted):
-            if indented and character == " " and _BESIDE & {*wanted[max(0, number - 1) : number + 2]}:
+        self.possible = bool(text)
+        for number, character in enumerate(text):
+            if indented and character == " " and _BESIDE & {*text[max(0, number - 1) : number + 2]}:
                 parts.append(rb"[ \t\r\n\x00]*")
                 self._longest += SPACES_MAX
                 continue
@@ -39,7 +39,7 @@ class FarSearch:
             self._longest += max(map(len, ways), default=0)
         self._pattern = re.compile(b"".join(parts) if self.possible else b"(?!)")
 
-    def look(self, piece: bytes) -> list[int]:
+    def search(self, piece: bytes) -> list[int]:
         """At which bytes of the body the text begins, as far as it ends within this piece."""
         data = self._kept + piece
         found, done = [], 0

@@ -100,7 +100,7 @@ def _base64(value: str) -> Embedded | None:
     source = "Base64 (URL-safe)" if url_safe else "Base64"
     coding = next((name for start, name in _PACKED if data.startswith(start)), None)
     if coding is not None:
-        unpacked = _unpacked(data, coding)
+        unpacked = _decompressed(data, coding)
         return _text(unpacked, f"{source}, {coding}") if unpacked else None
     found = _text(data, source)
     if found is None or named or found.is_json or len(text) >= LONG:
@@ -115,13 +115,13 @@ def _url(value: str) -> Embedded | None:
     return _text(unquote_to_bytes(value), "URL encoding")
 
 
-def _unpacked(data: bytes, coding: str) -> bytes | None:
-    unpacker = Decompressor((coding,))
-    unpacker.feed(data)
+def _decompressed(data: bytes, coding: str) -> bytes | None:
+    decompressor = Decompressor((coding,))
+    decompressor.feed(data)
     plain = bytearray()
-    while not unpacker.needs_input and len(plain) <= DECODED_MAX:
-        plain += unpacker.take(DECODED_MAX + 1 - len(plain))
-    return None if unpacker.finish() or len(plain) > DECODED_MAX else bytes(plain)
+    while not decompressor.needs_input and len(plain) <= DECODED_MAX:
+        plain += decompressor.read(DECODED_MAX + 1 - len(plain))
+    return None if decompressor.finish() or len(plain) > DECODED_MAX else bytes(plain)
 
 
 def _text(data: bytes, source: str) -> Embedded | None:

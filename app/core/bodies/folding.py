@@ -97,22 +97,22 @@ class Folds:
         at = bisect_left(self._starts, line) - 1
         return self._starts[at] if at >= 0 and line <= self._ends[at] else None
 
-    def around(self, line: int) -> int | None:
+    def region_at(self, line: int) -> int | None:
         """The innermost region that begins at the line or holds it."""
         return max((start for start, region in self.regions.items() if start <= line <= region.end), default=None)
 
-    def outside(self, start: int) -> int | None:
+    def parent_region(self, start: int) -> int | None:
         """The innermost region that holds the one that begins at this line."""
         return max((one for one, region in self.regions.items() if one < start <= region.end), default=None)
 
-    def shown(self, first: int, last: int) -> Iterator[int]:
+    def visible_lines(self, first: int, last: int) -> Iterator[int]:
         """The lines from `first` to `last` that are not folded away under one of them."""
         line = first
         while line <= last:
             yield line
             line = self.regions[line].end + 1 if line in self.folded else line + 1
 
-    def inner(self) -> list[int]:
+    def inner_regions(self) -> list[int]:
         """All regions but the outermost."""
         found, end = [], -1
         for start in sorted(self.regions):

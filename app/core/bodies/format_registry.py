@@ -50,7 +50,7 @@ def _form(content_type: str) -> Formatter:
 
 
 def _multipart(content_type: str) -> Formatter:
-    return multipart.MultipartFormatter(content_type, _of_lines)
+    return multipart.MultipartFormatter(content_type, _ranked_for_part)
 
 
 def _text(content_type: str) -> Formatter:
@@ -88,14 +88,14 @@ NDJSON = View("ndjson", "NDJSON", "pretty", ndjson.fit, _ndjson)
 JSON = View("json", "JSON", "pretty", json.fit, _json)
 TREE = View("tree", "JSON tree", "tree", json_tree.fit, None)
 JWT = View("jwt", "JWT", "pretty", jwt.fit, _jwt)
-MSGPACK = View("msgpack", "MessagePack", "pretty", _msgpack_fit, _msgpack, of_bytes=True)
-PROTOBUF = View("protobuf", "Protobuf", "pretty", _protobuf_fit, _protobuf, of_bytes=True)
+MSGPACK = View("msgpack", "MessagePack", "pretty", _msgpack_fit, _msgpack, reads_bytes=True)
+PROTOBUF = View("protobuf", "Protobuf", "pretty", _protobuf_fit, _protobuf, reads_bytes=True)
 XML = View("xml", "XML", "pretty", xml.fit, _xml)
 HTML = View("html", "HTML", "pretty", html.fit, _html)
 FORM_TABLE = View("form-table", "Form", "table", form.fit, None)
 CSV_TABLE = View("csv-table", "CSV", "table", csv.fit, None)
 FORM = View("form", "Form", "pretty", form.fit, _form)
-MULTIPART = View("multipart", "Multipart", "pretty", multipart.fit, _multipart, of_bytes=True)
+MULTIPART = View("multipart", "Multipart", "pretty", multipart.fit, _multipart, reads_bytes=True)
 TEXT = View("text", "Text", "text", text.fit, _text)
 HEX = View("hex", "Hex", "hex", hex_dump.fit, None)
 IMAGE = View("image", "Image", "preview", image_type.fit, None)
@@ -127,11 +127,11 @@ VIEWS = (
 
 def ranked(kind: str, head: bytes) -> list[View]:
     """The views that can show a body of this media type, best first; text and hex always can."""
-    fits = {view.name: view.fit(kind, head[:HEAD]) for view in VIEWS}
-    return sorted((view for view in VIEWS if fits[view.name] > 0), key=lambda view: -fits[view.name])
+    scores = {view.name: view.fit(kind, head[:HEAD]) for view in VIEWS}
+    return sorted((view for view in VIEWS if scores[view.name] > 0), key=lambda view: -scores[view.name])
 
 
-def _of_lines(kind: str, head: bytes) -> list[View]:
+def _ranked_for_part(kind: str, head: bytes) -> list[View]:
     """The same for a body among the lines of another, where no table has room."""
     return [view for view in ranked(kind, head) if view.group != "table"]
 

@@ -64,4 +64,4 @@ class View:
     group: Group
     fit: Callable[[str, bytes], float]
     formatter: Callable[[str], Formatter] | None
-    of_bytes: bool = False
+    reads_bytes: bool = False

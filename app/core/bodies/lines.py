@@ -111,13 +111,13 @@ class LineBuilder:
         return taken
 
     def _put(self, kind: Kind, text: str) -> None:
-        room = self._width - self._length
-        while len(text) > room:
-            if room:
-                self._append(kind, text[:room])
-                text = text[room:]
+        free = self._width - self._length
+        while len(text) > free:
+            if free:
+                self._append(kind, text[:free])
+                text = text[free:]
             self._finish(folded=True)
-            room = self._width
+            free = self._width
         if text:
             self._append(kind, text)
 

@@ -58,7 +58,7 @@ def unix_time(text: str, name: str = "", *, quoted: bool = False) -> UnixTime | 
     return UnixTime(us + int(f"{fraction[1:]:0<6}"[:6]) if fraction else us, unit)
 
 
-def told(moment: UnixTime, zone: tzinfo | None = None) -> str:
+def describe(moment: UnixTime, zone: tzinfo | None = None) -> str:
     """Three lines: the unit, the time in `zone` (default: the local one) and in UTC."""
     utc = EPOCH + timedelta(microseconds=moment.us)
     local = utc.astimezone(zone)

@@ -27,11 +27,11 @@ _EXTENDED_NAME = re.compile(r"[;\s]filename\*=[\w-]{0,20}'[\w-]{0,20}'([^\s;]{1,
 _PART_TYPE = re.compile(r"^content-type:[ \t]{0,20}([^\s;]{1,100})", re.IGNORECASE | re.MULTILINE)
 
 
-def form_gist(text: str, *, whole: bool) -> str | None:
+def form_gist(text: str, *, complete: bool) -> str | None:
     """`data` like `a=1&b=2`; None if it has no fields."""
     if "=" not in text[:SCAN]:
         return None
-    return joined("form", names(field_names(text[:SCAN]), more=not whole))
+    return joined("form", names(field_names(text[:SCAN]), more=not complete))
 
 
 def field_names(text: str) -> Iterable[str]:
@@ -41,7 +41,7 @@ def field_names(text: str) -> Iterable[str]:
     return list(islice(dict.fromkeys(name for name in found if name), NAMES_MAX + 1))
 
 
-def multipart_gist(content_type: str, data: bytes, *, whole: bool) -> str:
+def multipart_gist(content_type: str, data: bytes, *, complete: bool) -> str:
     """Splits a multipart body at the boundary from its type, or else from its first line."""
     line = _boundary_line(content_type, data)
     if not line:
@@ -49,9 +49,9 @@ def multipart_gist(content_type: str, data: bytes, *, whole: bool) -> str:
     heads = list(islice(_heads(line, data[:SCAN]), PARTS_READ))
     files = [name for head in heads if (name := _file_name(head))]
     found = files or [_name(head) for head in heads]
-    count = _count(line, data) if whole else 0
+    count = _count(line, data) if complete else 0
     label = f"multipart · {count_of(count, 'part')}" if count else "multipart"
-    return joined(label, names(found, more=not whole or count > len(heads)))
+    return joined(label, names(found, more=not complete or count > len(heads)))
 
 
 def _boundary_line(content_type: str, data: bytes) -> bytes:

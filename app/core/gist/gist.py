@@ -93,7 +93,7 @@ def gist(
                 return object_gist(data)  # nearly all requests end here, after a few microseconds
             except NOT_JSON:
                 pass  # broken JSON or another type than it says: guessed from the data below
-        return finished(_of_body(headers, content_type, data, size, whole=complete and len(data) == size))
+        return finished(_of_body(headers, content_type, data, size, complete=complete and len(data) == size))
     except Exception:  # a bug here must not lose a request
         log.exception("a request could not be described")
         return f"binary · {size_text(size)}"
@@ -111,34 +111,34 @@ def _without_body(method: str, target: str, headers: Headers) -> str:
     return path[:PATH_MAX] if path not in ("", "/") else "no body"
 
 
-def _of_body(headers: Headers, content_type: str, data: bytes, size: int, *, whole: bool) -> str:
-    packed = codings(headers)
-    if packed and data:
-        plain, ended = _unpacked(packed, data)
+def _of_body(headers: Headers, content_type: str, data: bytes, size: int, *, complete: bool) -> str:
+    coding_names = codings(headers)
+    if coding_names and data:
+        plain, ended = _decompressed(coding_names, data)
         if not plain:
-            return f"{packed[-1][:20]} · {size_text(size)}"
-        data, whole = plain, whole and ended
-    found = binary.known_bytes(data, size) or _by_type(_kind(content_type), content_type, data, size, whole=whole)
-    return found or _guessed(content_type, data, size, whole=whole)
+            return f"{coding_names[-1][:20]} · {size_text(size)}"
+        data, complete = plain, complete and ended
+    found = binary.known_bytes(data, size) or _by_type(_kind(content_type), content_type, data, size, complete=complete)
+    return found or _guessed(content_type, data, size, complete=complete)
 
 
-def _unpacked(names_of_codings: tuple[str, ...], data: bytes) -> tuple[bytes, bool]:
+def _decompressed(coding_names: tuple[str, ...], data: bytes) -> tuple[bytes, bool]:
     """The beginning of a packed body, and whether that is all of it; empty if it cannot be unpacked."""
-    if refusal(names_of_codings):
+    if refusal(coding_names):
         return b"", False
-    unpacker, plain = Decompressor(names_of_codings), bytearray()
-    unpacker.feed(data)
-    while len(plain) < UNPACKED_MAX and not unpacker.needs_input:
-        plain += unpacker.take(UNPACKED_MAX - len(plain))
-    return bytes(plain), unpacker.needs_input and unpacker.finish() is None
+    decompressor, plain = Decompressor(coding_names), bytearray()
+    decompressor.feed(data)
+    while len(plain) < UNPACKED_MAX and not decompressor.needs_input:
+        plain += decompressor.read(UNPACKED_MAX - len(plain))
+    return bytes(plain), decompressor.needs_input and decompressor.finish() is None
 
 
-def _by_type(kind: str, content_type: str, data: bytes, size: int, *, whole: bool) -> str | None:
+def _by_type(kind: str, content_type: str, data: bytes, size: int, *, complete: bool) -> str | None:
     """By its type; None if the body does not match it."""
     if not data:
         return joined(type_hint(content_type[:80]) or "binary", size_text(size))
     if kind == "multipart":
-        return forms.multipart_gist(content_type, data, whole=whole)
+        return forms.multipart_gist(content_type, data, complete=complete)
     if kind == "msgpack":
         return binary.msgpack_gist(data, size, sure=True)
     if kind == "protobuf":
@@ -147,18 +147,18 @@ def _by_type(kind: str, content_type: str, data: bytes, size: int, *, whole: boo
         return binary.grpc_gist(data, size)
     if not kind:
         return None
-    utf8 = _in_utf8(content_type, data, whole=whole)
+    utf8 = _in_utf8(content_type, data, complete=complete)
     if kind == "json":
-        return None if utf8 is None else json_gist(utf8, whole=whole)
+        return None if utf8 is None else json_gist(utf8, complete=complete)
     if kind == "ndjson":
-        return ndjson_gist(data, whole=whole)
-    return None if utf8 is None else _by_text_type(kind, utf8.decode("utf-8", "replace"), whole=whole)
+        return ndjson_gist(data, complete=complete)
+    return None if utf8 is None else _by_text_type(kind, utf8.decode("utf-8", "replace"), complete=complete)
 
 
-def _by_text_type(kind: str, words: str, *, whole: bool) -> str | None:
+def _by_text_type(kind: str, words: str, *, complete: bool) -> str | None:
     if kind == "form":
         # curl sends any body as a form unless it is given a type.
-        return None if words[:1] in '{[<"' else forms.form_gist(words, whole=whole)
+        return None if words[:1] in '{[<"' else forms.form_gist(words, complete=complete)
     if kind == "xml":
         return markup.xml_gist(words)
     if kind in ("csv", "tsv"):
@@ -172,19 +172,19 @@ def _by_text_type(kind: str, words: str, *, whole: bool) -> str | None:
     return describe[kind](words)
 
 
-def _guessed(content_type: str, data: bytes, size: int, *, whole: bool) -> str:
+def _guessed(content_type: str, data: bytes, size: int, *, complete: bool) -> str:
     """By the body alone."""
     kind = media_type(content_type[:200])
     if data.startswith(b"\x1f\x8b"):
-        plain, ended = _unpacked(("gzip",), data)
-        inside = _guessed("", plain, size, whole=whole and ended) if plain and plain[:2] != b"\x1f\x8b" else ""
+        plain, ended = _decompressed(("gzip",), data)
+        inside = _guessed("", plain, size, complete=complete and ended) if plain and plain[:2] != b"\x1f\x8b" else ""
         return joined("gzip", inside or size_text(size))
-    utf8 = _in_utf8(content_type, data, whole=whole)
+    utf8 = _in_utf8(content_type, data, complete=complete)
     if utf8 is None:
-        found = binary.msgpack_gist(data, size, sure=False) if whole else None
+        found = binary.msgpack_gist(data, size, sure=False) if complete else None
         return found or binary.unknown_bytes(kind, size)
     start = utf8[:64].lstrip()[:1]
-    if start and start in b"{[" and (found := json_gist(utf8, whole=whole)) and (whole or found.count("·")):
+    if start and start in b"{[" and (found := json_gist(utf8, complete=complete)) and (complete or found.count("·")):
         return found
     words = utf8.decode("utf-8", "replace")
     beginning = words[:1_024].lstrip("\ufeff \t\r\n").lower()
@@ -207,7 +207,7 @@ def _says_utf8(content_type: str) -> bool:
     return "charset" not in text or "utf-8" in text or "utf8" in text
 
 
-def _in_utf8(content_type: str, data: bytes, *, whole: bool) -> bytes | None:
+def _in_utf8(content_type: str, data: bytes, *, complete: bool) -> bytes | None:
     """Converts text to UTF-8 without a byte order mark; None if `data` is not text."""
     start = data[:TEXT_MAX]
     if _says_utf8(content_type) and start[:2] not in _MARKED:
@@ -219,9 +219,9 @@ def _in_utf8(content_type: str, data: bytes, *, whole: bool) -> bytes | None:
             words = "\0"
         if _is_text(words):
             return data
-    charset = detect(content_type, start, whole and len(data) <= TEXT_MAX)
+    charset = detect(content_type, start, complete and len(data) <= TEXT_MAX)
     words = charset.decoder().decode(start[charset.skip :])
-    if charset.known_by == "guessed" and _ODD.search(words, 0, HEAD):
+    if charset.source == "guessed" and _ODD.search(words, 0, HEAD):
         return None  # Latin-1 decodes any bytes; characters that are rare in text reveal binary data
     return words.encode("utf-8", "replace") if _is_text(words) else None
 

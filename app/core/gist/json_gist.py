@@ -96,27 +96,27 @@ def _with_event(text: str, at: int, word: bytes) -> str:
     return finished(f"{text[:at]}: {word[1:-1].decode()}{text[at:]}") if _WORD.fullmatch(word) else text
 
 
-def json_gist(data: bytes, *, whole: bool) -> str | None:
+def json_gist(data: bytes, *, complete: bool) -> str | None:
     """`data` is UTF-8; None if it is not JSON. If it is cut or broken, only the part before that counts."""
     start = data[:64].lstrip(b" \t\r\n")[:1]
     try:
-        if whole and start == b"{":
+        if complete and start == b"{":
             return object_gist(data)
-        if whole and start == b"[":
+        if complete and start == b"[":
             return _list_gist(_list.decode(data))
     except NOT_JSON:
         pass  # broken or nested too deeply: the names before that point are read below
     if start in (b"{", b"["):
-        return _scanned(data[:SCAN], whole=whole)
-    scalar = _SCALAR.match(data) if whole and len(data) < SCAN else None
+        return _scanned(data[:SCAN], complete=complete)
+    scalar = _SCALAR.match(data) if complete and len(data) < SCAN else None
     return joined("JSON", first_words(scalar[1].decode("utf-8", "replace"))) if scalar else None
 
 
-def ndjson_gist(data: bytes, *, whole: bool) -> str:
+def ndjson_gist(data: bytes, *, complete: bool) -> str:
     """JSON values, one per line or each after a record separator (RFC 7464)."""
     start = data.lstrip(b" \t\r\n\x1e")
     keys = names(_Scan(start.partition(b"\n")[0][:SCAN]).keys)
-    if not whole:
+    if not complete:
         return joined("NDJSON", keys)
     count = sum(1 for line in data.replace(b"\x1e", b"\n").split(b"\n") if line.strip())
     return joined(f"NDJSON · {count_of(count, 'line')}", keys)
@@ -151,16 +151,16 @@ def _list_gist(items: Sequence[msgspec.Raw]) -> str:
     return f"JSON · {count_of(len(items), 'item')}"
 
 
-def _scanned(data: bytes, *, whole: bool) -> str | None:
+def _scanned(data: bytes, *, complete: bool) -> str | None:
     """`data` begins like an object or list and is cut or broken; `whole`: nothing is missing, so it is broken."""
     scan = _Scan(data)
     label = "JSON array" if scan.is_list else "JSON"
-    if whole:
+    if complete:
         label = f"invalid {label}"
     if scan.keys:
         return joined(label, names(scan.keys, more=True))
     # Much text that is not JSON begins with a bracket.
-    return None if whole else label
+    return None if complete else label
 
 
 class _Scan:
@@ -172,29 +172,29 @@ class _Scan:
         self.keys: list[str] = []
         self._read(data, 2 if self.is_list else 1)
 
-    def _read(self, data: bytes, wanted: int) -> None:
+    def _read(self, data: bytes, depth_of_names: int) -> None:
         depth, fresh = 0, False
         for match in _TOKEN.finditer(data):
             token = match[0]
             first = token[:1]
             if first == b'"':
-                if depth == wanted and fresh and _COLON.match(data, match.end()):
+                if depth == depth_of_names and fresh and _COLON.match(data, match.end()):
                     self.keys.append(_name(token))
                     if len(self.keys) > NAMES_MAX:
                         return
                 fresh = False
             elif first in b"{[":
                 depth += 1
-                fresh = depth == wanted and first == b"{"
-                if depth == wanted and not fresh and self.is_list:
+                fresh = depth == depth_of_names and first == b"{"
+                if depth == depth_of_names and not fresh and self.is_list:
                     return  # a list of lists
             elif first in b"}]":
                 depth -= 1
                 fresh = False
-                if depth < wanted and self.keys:
+                if depth < depth_of_names and self.keys:
                     return
             else:
-                fresh = depth == wanted and bool(self.keys)
+                fresh = depth == depth_of_names and bool(self.keys)
 
 
 def _name(token: bytes) -> str:

@@ -62,14 +62,14 @@ def drawing_size(attributes: str) -> str:
 def _children(elements: Iterator[tuple[str, str, str]], within: str | None = None) -> list[str]:
     """The names of the children of the root, or of the element named `within`, each once."""
     found: dict[str, None] = {}
-    depth, wanted, inside = 1, 1 if within is None else 2, within is None
+    depth, depth_of_children, inside = 1, 1 if within is None else 2, within is None
     for kind, name, _ in islice(elements, ELEMENTS_MAX):
         if kind == "close":
             depth -= 1
-            if depth < wanted and (inside or depth < 1):
+            if depth < depth_of_children and (inside or depth < 1):
                 break
             continue
-        if depth == wanted and inside:
+        if depth == depth_of_children and inside:
             found[_local(name)] = None
             if len(found) > min(CHILDREN_MAX, NAMES_MAX):
                 break

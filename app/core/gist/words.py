@@ -47,11 +47,11 @@ def finished(gist: str) -> str:
     text = escape(gist)
     if len(text) <= GIST_MAX:
         return text
-    kept, room = [], GIST_MAX - 1
+    kept, free = [], GIST_MAX - 1
     for character in gist:
         shown = escape(character)
-        room -= len(shown)
-        if room < 0:
+        free -= len(shown)
+        if free < 0:
             break
         kept.append(shown)
     return "".join(kept).rstrip(" ,·") + MORE

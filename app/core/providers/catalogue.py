@@ -42,7 +42,7 @@ Identify = Callable[[Headers, str, bytes], ProviderMatch | None]
 """Headers, content type, the beginning of the body: who sent it, None when nobody known did."""
 
 
-def nobody(headers: Headers, content_type: str, body: bytes) -> ProviderMatch | None:
+def no_provider(headers: Headers, content_type: str, body: bytes) -> ProviderMatch | None:
     """An `Identify` that knows no service."""
     return None
 
@@ -91,7 +91,7 @@ class _Rule:
         self.event = [source(text) for text in kind.event]
         self.delivery_id = [source(text) for text in kind.delivery_id]
 
-    def fits(self, headers: Mapping[str, str], contents: Contents) -> bool:
+    def matches(self, headers: Mapping[str, str], contents: Contents) -> bool:
         """Whether all conditions hold; that the anchor is there is known."""
         for name in self.headers:
             if name not in headers:
@@ -102,9 +102,9 @@ class _Rule:
         for name, pattern in self.patterns:
             if pattern.fullmatch(headers.get(name, "")[:_MATCHED_MAX]) is None:
                 return False
-        return self.header_only or self.fits_body(contents)
+        return self.header_only or self.matches_body(contents)
 
-    def fits_body(self, contents: Contents) -> bool:
+    def matches_body(self, contents: Contents) -> bool:
         """Whether what must stand in the body stands there."""
         for path in self.body:
             if not contents.has(path):
@@ -191,13 +191,13 @@ class Catalogue:
         if found is not None:
             values = _by_lower_case(headers)
             for _, rule in found if len(found) == 1 else sorted(found, key=_rank):
-                if rule.fits(values, contents):
+                if rule.matches(values, contents):
                     return rule.sender(values, contents)
         return None if kind is None or not body else self._by_contents(headers, kind, contents)
 
     def _by_contents(self, headers: Headers, kind: str, contents: Contents) -> ProviderMatch | None:
         for rule in self._open_to(kind, contents):
-            if rule.fits_body(contents):
+            if rule.matches_body(contents):
                 return rule.sender(_by_lower_case(headers), contents)
         return None
 

@@ -13,12 +13,12 @@ MOST = 20
 
 
 Stored = tuple[str, str]
-"""A value, and what is told of it."""
+"""A value and its description."""
 _NONE: Mapping[str, Sequence[Stored]] = {}
 
 
 class Completion(Record, frozen=True):
-    """`insert` may take the place of the text from `start` to `end`; `help` says what it means."""
+    """`insert` can replace the text from `start` to `end`; `help` says what it means."""
 
     insert: str
     help: str
@@ -27,14 +27,14 @@ class Completion(Record, frozen=True):
 
 
 def completions(text: str, cursor: int, stored: Mapping[str, Sequence[Stored]] = _NONE) -> tuple[Completion, ...]:
-    """Filters, or the values of the filter being written, that begin with what stands before the cursor.
+    """Filters, or values of the filter being typed, that begin with the text before the cursor.
 
-    `stored` has values by filter, in the order they are offered; of them those that hold it elsewhere follow.
+    `stored` has values by filter, in the order they are offered; those that contain the text elsewhere follow.
     """
     cursor = max(0, min(cursor, len(text)))
     before = text[:cursor]
     if before.replace("\\" + QUOTE, "").count(QUOTE) % 2:
-        return ()  # inside quotes stands a text, no filter
+        return ()  # inside quotes there is text, not a filter
     start = cursor
     while start and not before[start - 1].isspace():
         start -= 1
@@ -51,14 +51,14 @@ def completions(text: str, cursor: int, stored: Mapping[str, Sequence[Stored]] =
         values = kind.values if kind else ()
         start += len(name) + 1
         found = [(value, "") for value in values if value.lower().startswith(typed.lower())]
-        found += _of(stored.get(kind.name, ()) if kind else (), typed.lower())
+        found += _matching(stored.get(kind.name, ()) if kind else (), typed.lower())
         if any(value == text[start:end] for value, _ in found):
             return ()  # nothing is left to complete
     return tuple(Completion(insert=insert, help=help_, start=start, end=end) for insert, help_ in found[:MOST])
 
 
-def _of(stored: Sequence[Stored], typed: str) -> list[Stored]:
-    """Those with what is typed in them, in quotes where they need them; first those that begin with it."""
-    known = [(value.lower(), value, told) for value, told in stored]
-    first = [(quoted(value), told) for low, value, told in known if low.startswith(typed)]
-    return first + [(quoted(value), told) for low, value, told in known if typed in low and not low.startswith(typed)]
+def _matching(stored: Sequence[Stored], typed: str) -> list[Stored]:
+    """The values that contain what is typed, quoted if necessary; those that begin with it come first."""
+    found = [(value, description) for value, description in stored if typed in value.lower()]
+    found.sort(key=lambda value: not value[0].lower().startswith(typed))
+    return [(quoted(value), description) for value, description in found]

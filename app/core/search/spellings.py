@@ -66,8 +66,10 @@ def _of_hex(digits: str, sign: str, mark: str) -> Iterator[str]:
 def pattern_of(words: Iterable[str], written: Iterable[Written] = ()) -> re.Pattern[str] | None:
     """What finds any of the words, letter case aside, the longer ones first; None when there are none."""
     names = tuple(written)
-    wanted = sorted({word for word in words if word}, key=len, reverse=True)
-    return re.compile("|".join(_pattern(word, names) for word in wanted), re.IGNORECASE) if wanted else None
+    longest_first = sorted({word for word in words if word}, key=len, reverse=True)
+    return (
+        re.compile("|".join(_pattern(word, names) for word in longest_first), re.IGNORECASE) if longest_first else None
+    )
 
 
 def _pattern(word: str, written: tuple[Written, ...]) -> str:

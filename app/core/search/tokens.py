@@ -24,10 +24,10 @@ class Text(Record, frozen=True):
         """Where it begins in the search text."""
         return self.places[0] if self.places else self.end
 
-    def find(self, wanted: str, begin: int = 0) -> int:
+    def find(self, characters: str, begin: int = 0) -> int:
         """The first unquoted character that is one of `wanted`, -1 if there is none."""
         for at in range(begin, len(self.characters)):
-            if self.characters[at] in wanted and not self.quoted[at]:
+            if self.characters[at] in characters and not self.quoted[at]:
                 return at
         return -1
 

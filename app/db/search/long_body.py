@@ -30,7 +30,7 @@ def _windows(
 ) -> Iterator[str]:
     pieces, tail = _plain(headers, read), ""
     first = next(pieces, b"")
-    charset = detect(content_type, first, whole=False)
+    charset = detect(content_type, first, complete=False)
     decoder, piece, skip = charset.decoder(), first, charset.skip
     readable = ReadableText(content_type, charset.name, overlap=overlap)
     while piece and not given_up():
@@ -51,7 +51,7 @@ def _plain(headers: Headers, read: ReadPart) -> Iterator[bytes]:
     for part in _parts(read):
         for packed in _cut((part,)):
             unpacker.feed(packed)
-            while left > 0 and (piece := unpacker.take(min(left, WINDOW))):
+            while left > 0 and (piece := unpacker.read(min(left, WINDOW))):
                 left -= len(piece)
                 yield piece
             if left <= 0 or unpacker.error:

@@ -23,7 +23,7 @@ def plain_body(headers: Headers, data: bytes) -> bytes:
     unpacker = Decompressor(names)
     unpacker.feed(data)
     pieces, left = [], BODY_LIMIT
-    while left and (piece := unpacker.take(left)):
+    while left and (piece := unpacker.read(left)):
         pieces.append(piece)
         left -= len(piece)
     return b"".join(pieces) if pieces else data[:BODY_LIMIT]
@@ -41,7 +41,7 @@ def body_text(content_type: str, plain: bytes) -> DecodedBody:
     try:
         return DecodedBody(plain.decode())
     except UnicodeDecodeError:
-        charset = detect(content_type, plain, whole=False)
+        charset = detect(content_type, plain, complete=False)
         return DecodedBody(charset.decoder().decode(plain[charset.skip :], final=True), charset.name)
 
 

@@ -103,7 +103,7 @@ class Other:
 
     def pull(self) -> bytes:
         """The next piece, empty when more must be pushed first."""
-        piece = self._unpacker.take(PART_SIZE)
+        piece = self._unpacker.read(PART_SIZE)
         if not piece and self._unpacker.error:
             raise DecodeError(f"It is not proper {self._name} data.")
         return piece

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 
 from app.core.errors import HooklineError, PortInUseError
-from app.core.providers.catalogue import Identify, nobody
+from app.core.providers.catalogue import Identify, no_provider
 from app.server.capture.admission import rejection
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
@@ -43,7 +43,7 @@ class CaptureServer:
         body_limit: Callable[[], int],
         instance_id: str,
         limits: Limits = _DEFAULTS,
-        identify: Identify = nobody,
+        identify: Identify = no_provider,
     ) -> None:
         self.limits = limits
         self.body_memory = BodyMemory(limits.body_memory)

@@ -9,7 +9,7 @@ import time
 import httpx
 
 from app.core.clock import now_us
-from app.core.forward_target import leaves_path, sub_path
+from app.core.forward_target import escapes_path, sub_path
 from app.core.model import Capture, Delivery
 from app.server.forward.failure import failure_text
 from app.server.forward.ports import CaptureReader
@@ -54,7 +54,7 @@ class DeliverySender:
         try:
             if capture is None:
                 error = "The captured request was deleted before it could be mirrored."
-            elif leaves_path(capture.target):
+            elif escapes_path(capture.target):
                 path = sub_path(capture.target)
                 shown = path if len(path) <= _SHOWN_MAX else path[: _SHOWN_MAX - 1] + "…"
                 error = f"Not forwarded: the path {shown} would leave the forward URL's path."

@@ -38,7 +38,7 @@ class DeepLinks(QObject):
             text = f"Hookline {other} was started while {mine} is running."
             advice = f"Close Hookline and start it again to use {other}."
             self._messages.post(Message(text=text, advice=advice, tone="info", key="other version"))
-        self.fulfil(asked.wish)
+        self.fulfil(asked.action)
 
     @Slot(str)
     def open_text(self, text: str) -> None:

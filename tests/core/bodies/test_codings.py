@@ -32,7 +32,7 @@ def unpacked(packed: bytes, names: tuple[str, ...], piece: int, limit: int) -> t
     for at in range(0, len(packed), piece):
         unpacker.feed(packed[at : at + piece])
         while not unpacker.needs_input:
-            taken = unpacker.take(limit)
+            taken = unpacker.read(limit)
             assert len(taken) <= limit
             given += taken
     return bytes(given), unpacker.finish()
@@ -107,7 +107,7 @@ def test_a_bomb_gives_no_more_than_was_asked_for(name: str, bomb: Callable[[int]
     assert len(packed) < 100_000
     unpacker = Decompressor((name,))
     unpacker.feed(packed)
-    assert [len(unpacker.take(1_000)) for _ in range(5)] == [1_000] * 5
+    assert [len(unpacker.read(1_000)) for _ in range(5)] == [1_000] * 5
     reader = BodyReader((("Content-Encoding", name),), "text/plain", "text")
     reader.feed(packed, True)
     assert 0 < len(reader.lines(3_000)) <= 3_000

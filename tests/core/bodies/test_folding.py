@@ -40,9 +40,9 @@ def test_objects_and_lists_fold_with_what_they_hold() -> None:
     assert "".join(folds.label(0, lines)) == " 4 keys }"
     (first,) = [start for start in folds.regions if lines[start].text == '  "a": {']
     assert lines[folds.regions[first].end].text == "  },"
-    assert folds.around(first + 2) == first
-    assert (folds.outside(first), folds.outside(0)) == (0, None)
-    assert 0 not in folds.inner()
+    assert folds.region_at(first + 2) == first
+    assert (folds.parent_region(first), folds.parent_region(0)) == (0, None)
+    assert 0 not in folds.inner_regions()
 
 
 def test_xml_and_what_has_no_end_fold_by_their_indentation() -> None:
@@ -65,7 +65,7 @@ def test_rows_and_lines_correspond_whatever_is_folded() -> None:
     for _ in range(40):
         chosen = r.sample(sorted(folds.regions), 5)
         (folds.fold if r.random() < 0.7 else folds.unfold)(chosen)
-        shown = list(folds.shown(0, len(lines) - 1))
+        shown = list(folds.visible_lines(0, len(lines) - 1))
         assert [folds.line_of(row) for row in range(len(shown))] == shown
         assert [folds.row_of(line) for line in shown] == list(range(len(shown)))
         for line in set(range(len(lines))) - set(shown):

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.bodies.format_registry import ranked
-from app.core.bodies.formats.svg_sanitizer import BYTES_MAX, SHAPES_MAX, DrawingError, begins, clean
+from app.core.bodies.formats.svg_sanitizer import BYTES_MAX, SHAPES_MAX, DrawingError, begins, sanitize
 
 NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 
@@ -63,7 +63,7 @@ def data_url(data: bytes, kind: str = "png") -> str:
 )
 def test_what_would_load_or_run_is_gone(inside: str) -> None:
     text = (
-        clean(svg(inside))
+        sanitize(svg(inside))
         .text.replace('xmlns="http://www.w3.org/2000/svg"', "")
         .replace('xmlns:xlink="http://www.w3.org/1999/xlink"', "")
     )
@@ -78,12 +78,12 @@ def test_what_is_harmless_stays() -> None:
         f'<text x="1">a &lt; b<tspan>c</tspan></text><use xlink:href="#g"/><image href="{data_url(png(4, 4))}"/>'
         "<title>not shown</title>"
     )
-    found = clean(b'<?xml version="1.0"?><!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "x.dtd">' + svg(inside))
+    found = sanitize(b'<?xml version="1.0"?><!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "x.dtd">' + svg(inside))
     for kept in ('class="a"', "fill:url(#g)", "a &lt; b<tspan>c</tspan>", 'xlink:href="#g"', data_url(png(4, 4))):
         assert kept in found.text
     assert "not shown" not in found.text
     assert (found.width, found.height, found.left_out) == (40, 20, ())
-    assert clean(svg("<script/><g><filter/></g>")).left_out == ("script", "filter")
+    assert sanitize(svg("<script/><g><filter/></g>")).left_out == ("script", "filter")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_what_is_harmless_stays() -> None:
     ],
 )
 def test_its_size_is_told(attributes: str, size: tuple[float, float]) -> None:
-    found = clean(svg("", attributes))
+    found = sanitize(svg("", attributes))
     assert (round(found.width, 1), round(found.height, 1)) == size
 
 
@@ -124,7 +124,7 @@ def laughs(levels: int) -> str:
 def test_what_is_too_much_says_why(data: bytes, why: str) -> None:
     began = time.thread_time()
     with pytest.raises(DrawingError, match=why):
-        clean(data)
+        sanitize(data)
     assert time.thread_time() - began < 2
 
 
@@ -136,9 +136,9 @@ def test_any_text_becomes_an_allowed_drawing_or_is_refused(text: str) -> None:
         ElementTree.fromstring(data)
     except ElementTree.ParseError:
         with pytest.raises(DrawingError, match="damaged"):
-            clean(data)
+            sanitize(data)
         return
-    root = ElementTree.fromstring(clean(data).text)
+    root = ElementTree.fromstring(sanitize(data).text)
     assert {one.tag.rpartition("}")[2] for one in root.iter()} <= {"svg", "g", "rect", "use"}
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta, timezone
 
 import pytest
 
-from app.core.bodies.unix_time import UnixTime, told, unix_time
+from app.core.bodies.unix_time import UnixTime, describe, unix_time
 
 AT = 1_700_000_000
 
@@ -55,9 +55,9 @@ def test_a_time_is_told_only_where_it_is_likely(text: str, name: str, quoted: bo
 
 def test_both_local_time_and_utc_are_told() -> None:
     zone = timezone(timedelta(hours=-3, minutes=-30))
-    assert told(UnixTime(AT * 1_000_000, "seconds"), zone).split("\n") == [
+    assert describe(UnixTime(AT * 1_000_000, "seconds"), zone).split("\n") == [
         "Unix time in seconds",
         "2023-11-14 18:43:20 local time (UTC-03:30)",
         "2023-11-14 22:13:20 UTC",
     ]
-    assert told(UnixTime(AT * 1_000_000 + 5_000, "milliseconds"), zone).endswith("2023-11-14 22:13:20.005 UTC")
+    assert describe(UnixTime(AT * 1_000_000 + 5_000, "milliseconds"), zone).endswith("2023-11-14 22:13:20.005 UTC")

@@ -58,8 +58,8 @@ def webp(kind: bytes, data: bytes) -> bytes:
 
 
 def multipart(*parts: tuple[str, bytes], edge: bytes = b"XX--yy") -> bytes:
-    whole = b"".join(b"--" + edge + b"\r\n" + head.encode() + b"\r\n\r\n" + data + b"\r\n" for head, data in parts)
-    return whole + b"--" + edge + b"--\r\n"
+    complete = b"".join(b"--" + edge + b"\r\n" + head.encode() + b"\r\n\r\n" + data + b"\r\n" for head, data in parts)
+    return complete + b"--" + edge + b"--\r\n"
 
 
 def part(name: str, file: str = "") -> str:

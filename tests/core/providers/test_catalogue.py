@@ -110,8 +110,8 @@ def test_what_nobody_known_sent_is_held_against_no_rule(monkeypatch: pytest.Monk
     def fail(*_: object) -> bool:
         raise AssertionError("a rule was asked")
 
-    monkeypatch.setattr(_Rule, "fits", fail)
-    monkeypatch.setattr(_Rule, "fits_body", fail)
+    monkeypatch.setattr(_Rule, "matches", fail)
+    monkeypatch.setattr(_Rule, "matches_body", fail)
     headers = (("Host", "h"), ("User-Agent", "Mozilla/5.0"), ("Accept", "*/*"), ("X-Event", "a"))
     assert CATALOGUE.identify(headers, JSON, b'{"id":"1","type":"a","event":"b","data":{},"created":1}') is None
     assert CATALOGUE.identify((("user-agent", "curl/8"),), "text/plain", b"x") is None

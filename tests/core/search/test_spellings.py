@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.body_search import FarSearch
+from app.core.bodies.body_search import BodySearch
 from app.core.search.base64_matches import base64_places
 from app.core.search.spellings import Written, may_be_written, pattern_of, written_in
 
@@ -64,8 +64,8 @@ def test_which_notations_a_body_may_be_in() -> None:
     ("charset", "sent"), [("utf-8", r"zo\u00EB"), ("utf-16-le", r"zo\u00cb"), ("latin-1", "zo\u00eb")]
 )
 def test_beyond_what_is_shown_escapes_are_found_too(charset: str, sent: str) -> None:
-    search = FarSearch(charset, "zo\u00eb", 0, ("json",))
-    assert search.look(("... " + sent).encode(charset)) == [4 * len("x".encode(charset))]
+    search = BodySearch(charset, "zo\u00eb", 0, ("json",))
+    assert search.search(("... " + sent).encode(charset)) == [4 * len("x".encode(charset))]
 
 
 HEAD = "--b\ncontent-transfer-encoding: BASE64\nContent-Type: text/plain\n\n"

@@ -14,7 +14,7 @@ from typing import Any
 from app.core.errors import StorageLimitError, StorageUnavailableError
 from app.core.events import Event, Refused
 from app.core.model import Capture, Endpoint, EndpointDraft
-from app.core.providers.catalogue import Identify, nobody
+from app.core.providers.catalogue import Identify, no_provider
 from app.server.capture import CaptureServer, Limits
 from app.server.refused import RefusedLog
 from tests import factories
@@ -198,7 +198,7 @@ class Rig:
         self.senders: list[Sender] = []
         self.server: CaptureServer
 
-    async def start(self, limits: Limits | None = None, identify: Identify = nobody) -> None:
+    async def start(self, limits: Limits | None = None, identify: Identify = no_provider) -> None:
         self.server = CaptureServer(
             self.directory,
             self.sink,

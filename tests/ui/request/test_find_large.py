@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.core.bodies.body_search import FarSearch
+from app.core.bodies.body_search import BodySearch
 from app.core.bodies.formats.hex_dump import ROW
 from app.core.errors import StorageUnavailableError
 from app.ui.request.body.body_pane import BodyPane
@@ -200,9 +200,9 @@ def test_more_places_than_are_counted_are_counted_on(run: Run, tmp_path: Path, m
 
 @pytest.mark.parametrize("shift", [-9, -6, -3, -1, 0])
 def test_a_word_across_two_pieces_is_found_once(shift: int) -> None:
-    search = FarSearch("utf-8", "nÉedle", 10)
+    search = BodySearch("utf-8", "nÉedle", 10)
     data = b"." * (1_000 + shift) + "Néedle".encode() + b"." * 100
-    assert [*search.look(data[:1_000]), *search.look(data[1_000:])] == [1_000 + shift + 10]
-    assert not FarSearch("latin-1", "\u20ac").possible
-    assert FarSearch("utf-16-le", "a").look("\u6100\u0061a".encode("utf-16-le")) == [2, 4]
-    assert FarSearch("utf-8", '"a": 1', indented=True).look(b'{"a":1,"a" :1,"a":\r\n 1}') == [1, 14]
+    assert [*search.search(data[:1_000]), *search.search(data[1_000:])] == [1_000 + shift + 10]
+    assert not BodySearch("latin-1", "\u20ac").possible
+    assert BodySearch("utf-16-le", "a").search("\u6100\u0061a".encode("utf-16-le")) == [2, 4]
+    assert BodySearch("utf-8", '"a": 1', indented=True).search(b'{"a":1,"a" :1,"a":\r\n 1}') == [1, 14]

@@ -18,7 +18,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from app.core.bodies.formats import multipart_parts
-from app.core.bodies.formats.multipart_parts import PARTS_MAX, decode, whole_parts
+from app.core.bodies.formats.multipart_parts import PARTS_MAX, decode, read_parts
 from app.ui.request.body.body_export import file_name, write_body
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.parts_dialog import PartsDialog, of_part
@@ -71,16 +71,16 @@ def test_hex_in_a_part_is_not_wrapped_in_a_window_of_1280(run: Run, tmp_path: Pa
 
 @given(st.lists(st.binary(max_size=60).filter(lambda data: b"--b" not in data), min_size=1, max_size=5))
 def test_a_part_has_the_bytes_that_were_sent(contents: list[bytes]) -> None:
-    found = whole_parts(TYPE, b"".join(map(part, contents)) + b"--b--")
+    found = read_parts(TYPE, b"".join(map(part, contents)) + b"--b--")
     assert [one.data for one in found] == contents
 
 
 def test_a_part_that_the_body_or_its_reading_breaks_off_in() -> None:
     broken = part(b"whole") + part(b"half")[:-3]
-    assert [one.data for one in whole_parts(TYPE, broken)] == [b"whole", b"hal"]
-    assert [one.data for one in whole_parts(TYPE, broken, cut=True)] == [b"whole"]
-    assert len(whole_parts(TYPE, part(b"x") * (PARTS_MAX + 5))) == PARTS_MAX
-    assert whole_parts(TYPE, b"no boundary") == []
+    assert [one.data for one in read_parts(TYPE, broken)] == [b"whole", b"hal"]
+    assert [one.data for one in read_parts(TYPE, broken, cut=True)] == [b"whole"]
+    assert len(read_parts(TYPE, part(b"x") * (PARTS_MAX + 5))) == PARTS_MAX
+    assert read_parts(TYPE, b"no boundary") == []
 
 
 def test_each_part_is_shown_saved_and_copied(run: Run, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_each_part_is_shown_saved_and_copied(run: Run, tmp_path: Path) -> None:
 
 def test_a_part_is_saved_as_sent_under_a_safe_name(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
-        note, image, script, *_ = map(of_part, whole_parts(TYPE, BODY))
+        note, image, script, *_ = map(of_part, read_parts(TYPE, BODY))
         assert [file_name(one) for one in (note, image, script)] == ["part-1.bin", "_NUL.png", "app.js"]
         await write_body(image, tmp_path / file_name(image))
         assert (tmp_path / "_NUL.png").read_bytes() == PNG
@@ -147,12 +147,12 @@ def test_a_long_part_is_undone_as_it_would_be_whole(encoding: str, monkeypatch: 
         written = bytes(rnd.choice(b"QUJD=\n \r3ab") for _ in range(rnd.randrange(40)))
         sent = {"base64": base64.encodebytes, "quoted-printable": quopri.encodestring}.get(encoding, bytes)
         for data in (written, sent(rnd.randbytes(rnd.randrange(60)))):
-            assert multipart_parts.undone(encoding, data) == decode(encoding, data, True), data
+            assert multipart_parts.decode_in_steps(encoding, data) == decode(encoding, data, True), data
 
 
 def test_a_boundary_across_two_steps_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     body = b"".join(part(b"x" * size) for size in range(40)) + b"--b--"
-    whole = whole_parts(TYPE, body)
+    whole = read_parts(TYPE, body)
     monkeypatch.setattr(multipart_parts, "STEP", 64)
-    assert whole_parts(TYPE, body) == whole
+    assert read_parts(TYPE, body) == whole
     assert [len(one.data) for one in whole] == list(range(40))

@@ -29,7 +29,7 @@ class UnBrotli:
     def feed(self, data: bytes) -> None:
         self._rest += data
 
-    def take(self, limit: int) -> bytes:
+    def read(self, limit: int) -> bytes:
         if self.needs_input:
             return b""
         if not self._over:

@@ -33,8 +33,8 @@ class Charset(NamedTuple):
     name: str
     skip: int = 0
     note: str | None = None
-    told: str = ""
-    known_by: str = ""
+    label: str = ""
+    source: str = ""
 
     def decoder(self) -> codecs.IncrementalDecoder:
         """Decodes in pieces; what is not in the charset becomes U+FFFD."""
@@ -62,7 +62,7 @@ def declared_codec(content_type: str) -> str | None:
     return _known(declared) if declared else None
 
 
-def written_charset(head: bytes) -> str | None:
+def charset_in_text(head: bytes) -> str | None:
     """What the text itself says: XML in its first line, HTML in a <meta>, JSON and markup by the zeros of UTF-16."""
     if _LOW_FIRST.match(head):
         return "utf-16-le"
@@ -72,25 +72,25 @@ def written_charset(head: bytes) -> str | None:
     return match.group(1).decode("ascii") if match else None
 
 
-def detect(content_type: str, head: bytes, whole: bool) -> Charset:
+def detect(content_type: str, head: bytes, complete: bool) -> Charset:
     """The charset of a text that begins with `head`; unless that is the `whole`, it may end within a character."""
     for mark, name in _MARKS:
         if head.startswith(mark):
-            return Charset(name, len(mark), told=_told(name), known_by="by its byte order mark")
-    declared, written = declared_charset(content_type), written_charset(head)
+            return Charset(name, len(mark), label=_label(name), source="by its byte order mark")
+    declared, written = declared_charset(content_type), charset_in_text(head)
     for name in filter(None, (declared, written)):
         known = _known(name)
-        if known and not _is_ascii_after_all(head, known) and _decodes(head, known, whole):
+        if known and not _is_ascii_after_all(head, known) and _decodes(head, known, complete):
             wrong = (
                 f"Declared as {declared}, which is not so; read as {name}." if declared and name != declared else None
             )
-            known_by = "declared" if name == declared else "by what the text says"
-            return Charset(known, note=wrong, told=_told(name), known_by=known_by)
-    if _decodes(head, "utf-8", whole):
+            source = "declared" if name == declared else "by what the text says"
+            return Charset(known, note=wrong, label=_label(name), source=source)
+    if _decodes(head, "utf-8", complete):
         note = f"Declared as {declared}, which is not so; read as UTF-8." if declared else None
-        return Charset("utf-8", note=note, told="UTF-8", known_by="detected")
+        return Charset("utf-8", note=note, label="UTF-8", source="detected")
     wrong = f"Not {declared}, as declared, and not UTF-8" if declared else "Not UTF-8"
-    return Charset("latin-1", note=f"{wrong}; read as Latin-1.", told="Latin-1", known_by="guessed")
+    return Charset("latin-1", note=f"{wrong}; read as Latin-1.", label="Latin-1", source="guessed")
 
 
 def in_single_bytes(charset: Charset, head: bytes) -> bytes:
@@ -102,7 +102,7 @@ def in_single_bytes(charset: Charset, head: bytes) -> bytes:
     return head if "\ufffd" in text else text.removeprefix("\ufeff").encode()
 
 
-def _told(name: str) -> str:
+def _label(name: str) -> str:
     return name[:40].upper() if name.lower().startswith(("utf", "iso")) else name[:40]
 
 
@@ -120,9 +120,9 @@ def _known(name: str) -> str | None:
     return found if is_text else None
 
 
-def _decodes(head: bytes, name: str, whole: bool) -> bool:
+def _decodes(head: bytes, name: str, complete: bool) -> bool:
     try:
-        codecs.getincrementaldecoder(name)("strict").decode(head, whole)
+        codecs.getincrementaldecoder(name)("strict").decode(head, complete)
     except UnicodeError:
         return False
     return True

@@ -31,7 +31,7 @@ class Stage(Protocol):
         """More of what is packed."""
         ...
 
-    def take(self, limit: int) -> bytes:
+    def read(self, limit: int) -> bytes:
         """At most `limit` unpacked bytes; nothing when there is more to do, or when `hungry`."""
         ...
 
@@ -87,7 +87,7 @@ class Decompressor:
         else:
             self._plain += data
 
-    def take(self, limit: int) -> bytes:
+    def read(self, limit: int) -> bytes:
         """At most `limit` unpacked bytes of what was fed; nothing only when all of it was given."""
         if not self._stages:
             taken, self._plain = self._plain[:limit], self._plain[limit:]
@@ -95,8 +95,8 @@ class Decompressor:
         while not self.needs_input:
             for stage, following in zip(self._stages, self._stages[1:], strict=False):
                 if following.needs_input and not stage.needs_input:
-                    following.feed(stage.take(limit))
-            taken = self._stages[-1].take(limit)
+                    following.feed(stage.read(limit))
+            taken = self._stages[-1].read(limit)
             if taken:
                 return taken
         return b""

@@ -8,16 +8,16 @@ UNPACKED_MAX = 1024 * 1024
 """Bytes of one message, unpacked, that are looked into."""
 
 
-def unpacked(data: bytes) -> bytes | None:
+def decompress_message(data: bytes) -> bytes | None:
     """The message, or None where it is larger than `UNPACKED_MAX`, damaged, or packed in a way not known here."""
     coding = _coding(data)
     if coding is None:
         return None
-    unpacker, plain = Decompressor((coding,)), bytearray()
-    unpacker.feed(data)
-    while not unpacker.needs_input and len(plain) <= UNPACKED_MAX:
-        plain += unpacker.take(UNPACKED_MAX + 1 - len(plain))
-    return bytes(plain) if len(plain) <= UNPACKED_MAX and unpacker.finish() is None else None
+    decompressor, plain = Decompressor((coding,)), bytearray()
+    decompressor.feed(data)
+    while not decompressor.needs_input and len(plain) <= UNPACKED_MAX:
+        plain += decompressor.read(UNPACKED_MAX + 1 - len(plain))
+    return bytes(plain) if len(plain) <= UNPACKED_MAX and decompressor.finish() is None else None
 
 
 def _coding(data: bytes) -> str | None:

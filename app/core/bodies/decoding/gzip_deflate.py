@@ -30,7 +30,7 @@ class Inflate:
     def feed(self, data: bytes) -> None:
         self._rest += data
 
-    def take(self, limit: int) -> bytes:
+    def read(self, limit: int) -> bytes:
         if self.needs_input:
             return b""
         if self._zlib.eof:
@@ -59,6 +59,6 @@ class Inflate:
         if self._wbits == 15 and not self._begun:
             self._wbits = -15
             self._zlib = zlib.decompressobj(self._wbits)
-            return self.take(limit)
+            return self.read(limit)
         self.error = f"The body is not what its Content-Encoding says: {error}."
         return b""

@@ -40,7 +40,7 @@ class UnZstd:
     def feed(self, data: bytes) -> None:
         self._rest, self._at = self._rest[self._at :] + data, 0
 
-    def take(self, limit: int) -> bytes:
+    def read(self, limit: int) -> bytes:
         if self.needs_input:
             return b""
         if self._engine.eof:

@@ -142,11 +142,11 @@ def cells(written: str, delimiter: str, most: int = 0) -> list[str]:
         at = end + 1
 
 
-def delimiter_of(sample: str, content_type: str, *, whole: bool = True) -> str:
+def delimiter_of(sample: str, content_type: str, *, complete: bool = True) -> str:
     """The delimiter that gives most rows the same number of cells."""
     if media_types.media_type(content_type) in media_types.TSV:
         return "\t"
-    return max(DELIMITERS, key=lambda delimiter: _regular(sample, delimiter, whole))
+    return max(DELIMITERS, key=lambda delimiter: _regular(sample, delimiter, complete))
 
 
 def has_header(rows: Rows, content_type: str) -> bool:
@@ -174,9 +174,9 @@ def fit(kind: str, head: bytes) -> float:
     return 0.3 if share == 1.0 and columns >= 3 and sample.count("\n") >= 2 else 0.0
 
 
-def _regular(sample: str, delimiter: str, whole: bool) -> tuple[float, int]:
+def _regular(sample: str, delimiter: str, complete: bool) -> tuple[float, int]:
     """The share of rows with the most usual number of cells, and that number; nothing where there is but one."""
-    block = RowSplitter(delimiter).feed(sample, whole)
+    block = RowSplitter(delimiter).feed(sample, complete)
     rows = Rows(delimiter)
     if block is None:
         return 0.0, 0
@@ -205,7 +205,7 @@ class CsvReader:
 
     def __init__(self, headers: Headers, content_type: str) -> None:
         names = decompressor.codings(headers)
-        self._unpacker = decompressor.Decompressor(() if decompressor.refusal(names) else names)
+        self._decompressor = decompressor.Decompressor(() if decompressor.refusal(names) else names)
         self._content_type = content_type
         self._splitter: RowSplitter | None = None
         self._charset: Charset | None = None
@@ -227,14 +227,14 @@ class CsvReader:
 
         Slow: not for the GUI thread.
         """
-        self._unpacker.feed(data)
+        self._decompressor.feed(data)
         ended = False
         while not ended:
-            plain = self._first + self._unpacker.take(PIECE)
-            ended = self._unpacker.needs_input
+            plain = self._first + self._decompressor.read(PIECE)
+            ended = self._decompressor.needs_input
             last = final and ended
-            self.error = self._unpacker.finish() if last else self._unpacker.error
-            last = last or self._unpacker.error is not None
+            self.error = self._decompressor.finish() if last else self._decompressor.error
+            last = last or self._decompressor.error is not None
             waits = self._charset is None and len(plain) < _FIRST and not last
             self._first = plain if waits else b""
             block = None if waits else self._rows(self._text(plain, last), last)
@@ -251,6 +251,6 @@ class CsvReader:
     def _rows(self, text: str, last: bool) -> Block | None:
         if self._splitter is None:
             sample = text[:_SAMPLE]
-            whole = last and len(sample) == len(text)
-            self._splitter = RowSplitter(delimiter_of(sample, self._content_type, whole=whole))
+            complete = last and len(sample) == len(text)
+            self._splitter = RowSplitter(delimiter_of(sample, self._content_type, complete=complete))
         return self._splitter.feed(text, last)

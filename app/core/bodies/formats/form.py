@@ -65,18 +65,18 @@ class FormFormatter:
             self._ended = self._final
             return False
         end = self._text.find("&", self._at)
-        whole = end >= 0 or self._final
-        if not self._long and not whole and len(self._text) - self._at < FIELD_MAX:
+        complete = end >= 0 or self._final
+        if not self._long and not complete and len(self._text) - self._at < FIELD_MAX:
             return False
         stop = end if end >= 0 else len(self._text)
-        if not whole:
+        if not complete:
             stop = self._cut()
         piece = self._text[self._at : stop]
-        if not piece and not whole:
+        if not piece and not complete:
             return False
         self._at = stop + (end >= 0)
-        if self._long or not whole:
-            self._piece(piece, whole)
+        if self._long or not complete:
+            self._piece(piece, complete)
         elif piece:
             self._field(piece)
         return True

@@ -94,18 +94,18 @@ def fit(media_type: str, head: bytes) -> float:
     return 0.05 if html_fit(media_type, head) >= 0.9 else 0.0
 
 
-def clean(text: str) -> SanitizedPage:
+def sanitize(text: str) -> SanitizedPage:
     """Raises PageError for a page that is too large."""
     if len(text) > TEXT_MAX:
         raise PageError(
             f"This page has more than {TEXT_MAX // 1024 // 1024} million characters, too many for a preview."
         )
-    cleaner = _Cleaner(text)
+    cleaner = _HtmlSanitizer(text)
     cleaner.run()
     return SanitizedPage("".join(cleaner.parts), tuple(cleaner.left_out))
 
 
-class _Cleaner:
+class _HtmlSanitizer:
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
         self.parts: list[str] = []
@@ -146,7 +146,7 @@ class _Cleaner:
         self._skip_to(">")
         if match is None:
             return
-        written = _written(match.group().lower())
+        written = _output_element(match.group().lower())
         if written in self._open[-DEEPEST:]:
             while self._close() != written:
                 pass
@@ -176,7 +176,7 @@ class _Cleaner:
                 self.parts.append(f"<i>[{escape(alt[:200])}]</i>")
         elif name == "a":
             self._begin("u", "")
-        elif (written := _written(name)) is not None:
+        elif (written := _output_element(name)) is not None:
             # Qt would paint a background of the whole page behind its first line only.
             self._begin(written, "" if name == "body" else _kept(attributes))
 
@@ -215,7 +215,7 @@ class _Cleaner:
         self._skip_to(">")
 
 
-def _written(name: str) -> str | None:
+def _output_element(name: str) -> str | None:
     """The element to write for this one; None to drop the tag but keep its content."""
     if name in _KEPT:
         return name

@@ -120,7 +120,7 @@ class JsonFormatter:
         if self._at >= len(self._text):
             return self._end_of_text()
         if self._open:
-            return self._go_on_with_string(self._open)
+            return self._continue_string(self._open)
         match = TOKEN.match(self._text, self._at)
         if match is None or match.lastgroup is None:
             return self._no_token()
@@ -210,7 +210,7 @@ class JsonFormatter:
         else:
             self._after_string(kind)
 
-    def _go_on_with_string(self, kind: Kind) -> bool:
+    def _continue_string(self, kind: Kind) -> bool:
         match = STRING_REST.match(self._text, self._at)
         assert match is not None  # it matches nothing as well
         rest = match.group()

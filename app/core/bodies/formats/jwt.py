@@ -90,7 +90,7 @@ def times(claims: dict[str, object], arrived_us: int | None) -> Iterator[tuple[s
         yield name, text
 
 
-def apart(us: int) -> str:
+def time_difference(us: int) -> str:
     """How far two moments are apart, in the largest unit: `3 hours`, `2 days`, `45 seconds`."""
     seconds = abs(us) // 1_000_000
     for span, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
@@ -103,7 +103,7 @@ def _relation(words: tuple[str, str], us: int) -> str:
     when = "after" if us > 0 else "before"
     if abs(us) < 1_000_000:
         return f"{words[0]} as it arrived"
-    return f"{words[0] if us > 0 else words[1]} {apart(us)} {when} it arrived"
+    return f"{words[0] if us > 0 else words[1]} {time_difference(us)} {when} it arrived"
 
 
 def _decoded(part: str) -> bytes | None:
@@ -154,10 +154,10 @@ class JwtFormatter:
         """Whether it can say nothing more before more text is fed."""
         if self._raw is not None:
             return self._raw.needs_input
-        return not (self._waited if self._lines is None else self._lines)
+        return not (self._is_all_there if self._lines is None else self._lines)
 
     @property
-    def _waited(self) -> bool:
+    def _is_all_there(self) -> bool:
         return self._final or len(self._text) > TOKEN_MAX
 
     def feed(self, text: str, final: bool) -> None:
@@ -169,15 +169,15 @@ class JwtFormatter:
 
     def take(self, limit: int) -> list[Line]:
         """The next lines, at most `limit`."""
-        if self._raw is None and self._lines is None and self._waited:
-            self._look()
+        if self._raw is None and self._lines is None and self._is_all_there:
+            self._parse()
         if self._raw is not None:
             return self._raw.take(limit)
         lines = self._lines or []
         taken, lines[:limit] = lines[:limit], []
         return taken
 
-    def _look(self) -> None:
+    def _parse(self) -> None:
         token = parsed(self._text.strip())
         if token is not None:
             self._lines, self.notes = token_lines(token, None), (NOT_VERIFIED,)
@@ -197,12 +197,12 @@ def token_lines(token: JwtToken, arrived_us: int | None) -> list[Line]:
         lines.end_line()
     if len(lines):
         lines.end_line()
-    said = lines.take(_HEAD_LINES)
-    said += [Line("Header", ((0, 6, "literal"),)), *_json(token.header), Line("")]
-    said.append(Line("Payload", ((0, 7, "literal"),)))
+    lines_before = lines.take(_HEAD_LINES)
+    lines_before += [Line("Header", ((0, 6, "literal"),)), *_json(token.header), Line("")]
+    lines_before.append(Line("Payload", ((0, 7, "literal"),)))
     if token.payload is None:
-        return [*said, Line("Encrypted: readable only with the key.")]
-    return [*said, *_json(token.payload)]
+        return [*lines_before, Line("Encrypted: readable only with the key.")]
+    return [*lines_before, *_json(token.payload)]
 
 
 def _json(data: bytes) -> list[Line]:

@@ -170,10 +170,10 @@ class MarkupFormatter(Scanner):
         if self._text.startswith("<", self._at):
             return self._markup()
         end = self._text.find("<", self._at)
-        whole = end >= 0 or self._final
+        complete = end >= 0 or self._final
         if end < 0:
             end = len(self._text)
-        if not whole:
+        if not complete:
             if not self._running and end - self._at < TEXT_MAX:
                 return False
             unfinished = _UNFINISHED.search(self._text, max(self._at, end - 70))
@@ -181,14 +181,14 @@ class MarkupFormatter(Scanner):
         elif end == len(self._text) - 1 and not self._final:
             return False
         if self._flow.is_verbatim and (stop := self._one_step(end)) < end:
-            end, whole = stop, False
+            end, complete = stop, False
         if end == self._at:
             return False
         piece = self._text[self._at : end]
         if self._dialect.strict:
             self._check_text(piece)
-        self._flow.text(piece, first=not self._running, whole=whole, fills=self._text.startswith("</", end))
-        self._running = not whole
+        self._flow.text(piece, first=not self._running, complete=complete, fills=self._text.startswith("</", end))
+        self._running = not complete
         self._advance(piece)
         return True
 
@@ -217,7 +217,7 @@ class MarkupFormatter(Scanner):
         if not _BEGINS_NAME.match(text, begin):
             if self._dialect.strict:
                 self._fault("a < that begins no tag")
-            self._flow.text("<", first=True, whole=True)
+            self._flow.text("<", first=True, complete=True)
             self._advance("<")
             return True
         match = _NAME.match(text, begin)
@@ -365,10 +365,10 @@ class MarkupFormatter(Scanner):
         """Within a document type, whose declarations stand on lines of their own; they are shown, never followed."""
         if self._until:
             end = self._text.find(self._until, self._at)
-            whole = end + len(self._until) if end >= 0 else self._sure(len(self._until))
-            stop = self._one_step(whole)
+            complete = end + len(self._until) if end >= 0 else self._sure(len(self._until))
+            stop = self._one_step(complete)
             piece = self._text[self._at : stop]
-            self._until = "" if end >= 0 and stop == whole else self._until
+            self._until = "" if end >= 0 and stop == complete else self._until
             self._flow.verbatim("literal", piece, entities=False)
             self._advance(piece)
             return bool(piece)
@@ -377,10 +377,10 @@ class MarkupFormatter(Scanner):
             self._advance(spaces.group())
             return True
         found = (_SUBSET if self._subset else _OUTSIDE).search(self._text, self._at)
-        whole = found.end() if found else self._sure(4)
-        stop = self._one_step(whole)
+        complete = found.end() if found else self._sure(4)
+        stop = self._one_step(complete)
         piece = self._text[self._at : stop]
-        mark = found.group() if found and stop == whole else ""
+        mark = found.group() if found and stop == complete else ""
         self._skips = self._skips and not piece
         self._flow.verbatim("literal", piece, entities=False)
         self._advance(piece)

@@ -109,14 +109,14 @@ class Flow:
         self._counts[element.name] -= 1
         self._verbatim -= element.verbatim
 
-    def text(self, piece: str, *, first: bool, whole: bool, fills: bool = False) -> None:
+    def text(self, piece: str, *, first: bool, complete: bool, fills: bool = False) -> None:
         """A piece of text, the `first` of its run or not; `whole` when the run ends with it.
 
         One that `fills` its element is shown even if it is nothing but white space.
         """
         if self._verbatim:
             self.verbatim("text", piece)
-        elif first and whole and "\n" not in piece:
+        elif first and complete and "\n" not in piece:
             self._short(piece, fills)
         else:
             self._long(piece, first)

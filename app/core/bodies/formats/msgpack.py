@@ -211,7 +211,7 @@ def is_container(head: int) -> bool:
     return 0x80 <= head <= 0x9F or 0xDC <= head <= 0xDF
 
 
-def fit(media_type: str, head: bytes, whole: int) -> float:
+def fit(media_type: str, head: bytes, examined: int) -> float:
     """Sure by type; likely where no type speaks and bytes that are no text are a map or an array, of more than nothing.
 
     `whole` is how many bytes of a body are looked at: a head shorter than that is all of it.
@@ -223,7 +223,7 @@ def fit(media_type: str, head: bytes, whole: int) -> float:
     if _is_text(head):
         return 0.0
     trial = formatter(media_type)
-    trial.feed(head.decode("latin-1"), len(head) < whole)
+    trial.feed(head.decode("latin-1"), len(head) < examined)
     while not trial.needs_input:
         trial.take(1_000)
     return 0.0 if trial.error else 0.6

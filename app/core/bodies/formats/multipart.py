@@ -41,7 +41,7 @@ class MultipartFormatter:
         self._content_type = content_type
         self._lines = LineBuilder()
         self._splitter: Splitter | None = None
-        self._text, self._final, self._told_end = "", False, False
+        self._text, self._final, self._end_noted = "", False, False
         self._waits, self._ended = True, False
         self._count = 0
         self._part: Part | None = None
@@ -68,9 +68,9 @@ class MultipartFormatter:
             boundary, odd = boundary_of(self._content_type, self._text)
             self.notes += [odd] if odd else []
             self._splitter = Splitter(boundary)
-        if self._text or (self._final and not self._told_end):
+        if self._text or (self._final and not self._end_noted):
             text, self._text = self._text, ""
-            self._told_end = self._final
+            self._end_noted = self._final
             self._events = self._splitter.feed(text, self._final)
         began = time.thread_time()
         while len(self._lines) < limit:
@@ -132,23 +132,23 @@ class MultipartFormatter:
 
     def _show(self) -> None:
         """Show the part: once it is whole, or more of it is there than is shown."""
-        part, data, whole = self._part, self._kept.encode("latin-1"), self._size <= SHOWN_MAX
+        part, data, complete = self._part, self._kept.encode("latin-1"), self._size <= SHOWN_MAX
         if part is None or self._shown:
             return
         self._shown = True
         if self._count > 1 or self._outside:
             self._lines.end_line()
-        self._head(part, size_text(self._size) if whole else f"more than {size_text(SHOWN_MAX)}")
-        content, coded = decode(part.encoding, data, whole)
+        self._head(part, size_text(self._size) if complete else f"more than {size_text(SHOWN_MAX)}")
+        content, coded = decode(part.encoding, data, complete)
         if coded is False:
-            self._say(f"Not {part.encoding}, as its headers say; shown as sent.")
+            self._add_note_line(f"Not {part.encoding}, as its headers say; shown as sent.")
         if content:
             self._lines.end_line()
-            self._content(part, content, whole)
+            self._content(part, content, complete)
 
     def _end(self, *, cut_off: bool) -> None:
         if self._size > SHOWN_MAX:
-            self._say(f"The first {size_text(SHOWN_MAX)} of {size_text(self._size)} are shown.")
+            self._add_note_line(f"The first {size_text(SHOWN_MAX)} of {size_text(self._size)} are shown.")
         if cut_off:
             self._lines.add("control", "The body ends before this part does.")
             self._lines.end_line()
@@ -177,10 +177,10 @@ class MultipartFormatter:
             add("control", as_text(line))
             self._lines.end_line()
 
-    def _content(self, part: Part, data: bytes, whole: bool) -> None:
+    def _content(self, part: Part, data: bytes, complete: bool) -> None:
         """By the best view of its type; of what is no text, a few rows of hex."""
         kind = type_of(media_type(part.content_type), part.file_name)
-        charset = detect(part.content_type, data, whole)
+        charset = detect(part.content_type, data, complete)
         for view in self._ranked(kind, data):
             if view.formatter is None:
                 break
@@ -190,12 +190,12 @@ class MultipartFormatter:
                 formatter: Formatter = MultipartFormatter(part.content_type, self._ranked, self._depth + 1)
             else:
                 formatter = view.formatter(part.content_type)
-            read = BYTES if view.of_bytes else charset
-            formatter.feed(read.decoder().decode(data[read.skip :], whole), True)
+            read = BYTES if view.reads_bytes else charset
+            formatter.feed(read.decoder().decode(data[read.skip :], complete), True)
             lines: list[Line] = []
             while not formatter.needs_input:
                 lines += formatter.take(1_000)
-            if formatter.error is None or not whole:
+            if formatter.error is None or not complete:
                 for line in lines:
                     self._lines.add_line(line, INDENT)
                 self._lines.end_line()
@@ -204,9 +204,9 @@ class MultipartFormatter:
             self._lines.add("text", " " * INDENT + short_row_text(row))
             self._lines.end_line()
         if len(data) > HEX_MAX:
-            self._say(f"The first {HEX_MAX} bytes are shown.")
+            self._add_note_line(f"The first {HEX_MAX} bytes are shown.")
 
-    def _say(self, text: str) -> None:
+    def _add_note_line(self, text: str) -> None:
         self._lines.add("punctuation", f"{' ' * INDENT}{text}")
         self._lines.end_line()
 

@@ -184,7 +184,7 @@ _SPACE = b" \t\n\r\x0b\f"
 
 
 @dataclass(frozen=True)
-class WholePart:
+class PartContent:
     """`data` is what stood between the boundaries; with `decoded`, without its transfer encoding."""
 
     number: int
@@ -195,16 +195,16 @@ class WholePart:
     @property
     def content_type(self) -> str:
         """What it says it is, or what its file's name says where that says nothing."""
-        said = media_type(self.part.content_type)
-        found = type_of(said, self.part.file_name)
-        return self.part.content_type if found == said else found
+        declared_type = media_type(self.part.content_type)
+        found = type_of(declared_type, self.part.file_name)
+        return self.part.content_type if found == declared_type else found
 
 
-def whole_parts(content_type: str, data: bytes, *, cut: bool = False) -> list[WholePart]:
+def read_parts(content_type: str, data: bytes, *, cut: bool = False) -> list[PartContent]:
     """At most `PARTS_MAX` parts in order; of a body that is `cut`, the last one is left out."""
     boundary, _ = boundary_of(content_type, data[:STEP].decode("latin-1"))
     splitter = Splitter(boundary)
-    found: list[WholePart] = []
+    found: list[PartContent] = []
     part: Part | None = None
     pieces: list[bytes] = []
     for at in range(0, len(data), STEP):
@@ -214,14 +214,14 @@ def whole_parts(content_type: str, data: bytes, *, cut: bool = False) -> list[Wh
             elif kind == "data":
                 pieces.append(what.encode("latin-1"))
             elif kind == "end" and part is not None and not (cut and not what):
-                plain, was = undone(part.encoding, b"".join(pieces))
-                found.append(WholePart(len(found) + 1, part, plain, bool(was)))
+                plain, was = decode_in_steps(part.encoding, b"".join(pieces))
+                found.append(PartContent(len(found) + 1, part, plain, bool(was)))
                 if len(found) == PARTS_MAX:
                     return found
     return found
 
 
-def decode(encoding: str, data: bytes, whole: bool) -> tuple[bytes, bool | None]:
+def decode(encoding: str, data: bytes, complete: bool) -> tuple[bytes, bool | None]:
     """A part's content without its transfer encoding, and whether that could be undone (None: there was none)."""
     if encoding == "quoted-printable":
         return quopri.decodestring(data), True
@@ -229,12 +229,12 @@ def decode(encoding: str, data: bytes, whole: bool) -> tuple[bytes, bool | None]
         return data, None
     packed = b"".join(data.split())
     try:
-        return base64.b64decode(packed if whole else packed[: len(packed) // 4 * 4], validate=True), True
+        return base64.b64decode(packed if complete else packed[: len(packed) // 4 * 4], validate=True), True
     except (binascii.Error, ValueError):
         return data, False
 
 
-def undone(encoding: str, data: bytes) -> tuple[bytes, bool | None]:
+def decode_in_steps(encoding: str, data: bytes) -> tuple[bytes, bool | None]:
     """What `decode` gives of the whole part, a step at a time."""
     if encoding == "base64":
         pieces = list(_steps(b"".join(piece.translate(None, _SPACE) for piece in _steps(data))))

@@ -1,7 +1,7 @@
 """Whether a PNG is intact. Qt rejects a damaged one too, but only after libpng has written a line to standard error.
 
-Qt installs no error handler of libpng's, so neither a logging rule nor a message handler stops that line, and any sender
-could fill the journal with it. Checked with PySide6 6.11; `test_nothing_is_written_of_damage` covers it.
+Qt installs no error handler of libpng's, so neither a logging rule nor a message handler stops that line, and any
+sender could fill the journal with it. Checked with PySide6 6.11; `test_nothing_is_written_of_damage` covers it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _check(data: bytes, pixels_max: int) -> None:
     palette = ended = False
     for name, body in chunks:
         if name == b"PLTE":
-            _check_palette(body, wanted=not (palette or packed or header.colour in (0, 4)))
+            _check_palette(body, allowed=not (palette or packed or header.colour in (0, 4)))
             palette = True
         elif name == b"IDAT":
             if packed and last != b"IDAT":
@@ -72,8 +72,8 @@ def _check(data: bytes, pixels_max: int) -> None:
     _check_rows(packed, list(_rows(header)))
 
 
-def _check_palette(body: bytes, *, wanted: bool) -> None:
-    if not wanted or not body or len(body) % 3 or len(body) > 768:
+def _check_palette(body: bytes, *, allowed: bool) -> None:
+    if not allowed or not body or len(body) % 3 or len(body) > 768:
         raise _DamageError("its palette is not valid")
 
 

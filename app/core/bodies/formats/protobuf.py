@@ -7,7 +7,7 @@ import struct
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from app.core.bodies.decoding.grpc_message import unpacked
+from app.core.bodies.decoding.grpc_message import decompress_message
 from app.core.bodies.formats.binary import (
     HEX_MAX,
     BinaryFormatter,
@@ -170,7 +170,7 @@ class Protobuf:
         """A message without its compression, or as it was sent where that cannot be undone."""
         if size <= FIELD_MAX:
             data = yield from self._stream.read(size)
-            plain = unpacked(data)
+            plain = decompress_message(data)
             if plain is not None:
                 self._lines.add("text", f", {sized(len(plain))} once unpacked")
                 self._lines.end_line()
@@ -329,7 +329,7 @@ def formatter(media_type: str) -> BinaryFormatter:
     return BinaryFormatter("protobuf", lambda stream, lines: Protobuf(stream, lines).fields(), sure=sure)
 
 
-def fit(media_type: str, start: bytes, whole: int) -> float:
+def fit(media_type: str, start: bytes, examined: int) -> float:
     """Sure by type; where no type speaks and it is no text, better than bytes and worse than all else.
 
     `whole` is how many bytes of a body are looked at: a start shorter than that is all of it.
@@ -338,7 +338,7 @@ def fit(media_type: str, start: bytes, whole: int) -> float:
         return 1.0
     if media_type not in GENERIC_BINARY or len(start) < 4 or as_text(start, plain=False) is not None:
         return 0.0
-    return 0.3 if is_message(start, cut=len(start) >= whole, highest=BELIEVED) else 0.0
+    return 0.3 if is_message(start, cut=len(start) >= examined, highest=BELIEVED) else 0.0
 
 
 def _varint_in(data: bytes, at: int) -> int:

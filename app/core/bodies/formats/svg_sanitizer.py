@@ -89,14 +89,14 @@ def fit(media_type: str, head: bytes) -> float:
     return 0.05 if begins(head) else 0.0
 
 
-def clean(data: bytes) -> Drawing:
+def sanitize(data: bytes) -> Drawing:
     """Raises DrawingError for data that is not a drawing, or too large a one."""
     if len(data) > BYTES_MAX:
         raise DrawingError(f"This drawing is larger than {BYTES_MAX // 1024 // 1024} MiB, too large for a preview.")
-    return _Cleaner().run(data)
+    return _SvgSanitizer().run(data)
 
 
-class _Cleaner:
+class _SvgSanitizer:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._names: list[str] = []

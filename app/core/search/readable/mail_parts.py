@@ -178,7 +178,7 @@ class _Part:
         if self._charset is None:
             if not data:
                 return ""
-            charset = detect(self._content_type, data, whole=final)
+            charset = detect(self._content_type, data, complete=final)
             self._charset, data = charset.decoder(), data[charset.skip :]
         return self._charset.decode(data, final)
 

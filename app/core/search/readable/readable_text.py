@@ -58,7 +58,7 @@ class ReadableText:
             if self._only_changed:
                 shown = JSON_ESCAPES.changed(text)
                 yield from shown
-                if not _goes_on(text, shown):
+                if not _continues(text, shown):
                     return
             text, shown = step.feed(text, final)
             yield from () if self._only_changed else shown
@@ -128,7 +128,7 @@ def readable_texts(content_type: str, text: str, codec: str, *, only_changed: bo
     return list(ReadableText(content_type, codec, only_changed=only_changed).feed(text, True))
 
 
-def _goes_on(text: str, changed: list[str]) -> bool:
+def _continues(text: str, changed: list[str]) -> bool:
     """Whether more may be encoded in a text once its escapes are decoded: what they stand for is in `changed`."""
     if any(map(JSON_ESCAPES.may_occur, changed)):
         return True

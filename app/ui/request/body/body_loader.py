@@ -137,9 +137,9 @@ class BodyLoader(QObject):
     async def _pass_by(self, source: BodySource, reader: BodyReader, place: int, lines: list[Line]) -> None:
         """Format what precedes and let it go."""
         passed = sum(not line.folded for line in lines)
-        while not (reader.done or self._latest.superseded) and (reader.unpacked + CHUNK <= place or reader.behind):
+        while not (reader.done or self._latest.superseded) and (reader.unpacked + CHUNK <= place or reader.has_lines):
             passed += sum(not line.folded for line in await self._step(source, reader))
-        reader.passed(passed)
+        reader.skip_lines(passed)
 
     async def _go_on(self) -> None:
         source, reader = self._source, self._reader
@@ -148,7 +148,7 @@ class BodyLoader(QObject):
             lines = await self._read(source, reader)
             if not self._latest.superseded:
                 self.continued.emit(lines)
-            if not self._upto or (reader.unpacked >= self._upto and not reader.behind):
+            if not self._upto or (reader.unpacked >= self._upto and not reader.has_lines):
                 break
 
     async def _read(self, source: BodySource, reader: BodyReader) -> list[Line]:

@@ -219,7 +219,7 @@ class BodyPane(QWidget):
         chosen = media_type(source.content_type) in self._taken
         what = _named(reader, source.content_type)
         charset = reader.text_charset
-        coded = [escape(charset.told)] if charset is not None and charset.name != "utf-8" else []
+        coded = [escape(charset.label)] if charset is not None and charset.name != "utf-8" else []
         facts = [what, size_text(source.size), *coded, *reader.codings, *([] if chosen else ["auto"])]
         self.kind.setText(" · ".join(facts))
         self._clear_whole()

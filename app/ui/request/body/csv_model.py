@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor
 
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.csv import COLUMNS_MAX, Block, Rows
-from app.core.bodies.unix_time import told, unix_time
+from app.core.bodies.unix_time import describe, unix_time
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
 
@@ -94,7 +94,7 @@ class CsvModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             text = self.value(index.row(), index.column()).strip()
             moment = unix_time(text, self.name(index.column()), quoted=True) if len(text) <= _TIME_MAX else None
-            return plain_tooltip(told(moment)) if moment else None
+            return plain_tooltip(describe(moment)) if moment else None
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.form_fields import ROOT, FormField, FormTree
-from app.core.bodies.unix_time import told, unix_time
+from app.core.bodies.unix_time import describe, unix_time
 from app.core.text import count_of
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
@@ -71,7 +71,7 @@ class FormModel(QAbstractItemModel):
             return self._colour(field, column)
         if role == Qt.ItemDataRole.ToolTipRole and field is not None and column == VALUE:
             moment = unix_time(field.value, field.name, quoted=True)
-            return plain_tooltip(told(moment)) if moment else None
+            return plain_tooltip(describe(moment)) if moment else None
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

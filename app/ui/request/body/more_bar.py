@@ -93,7 +93,7 @@ class RestOfBody(QObject):
         if not size or not textual or (reader.done and not reader.begins_at):
             self._bar.hide()
         else:
-            self._bar.say(reader, size, self._code.line_count() if reader.behind else None, full=full)
+            self._bar.say(reader, size, self._code.line_count() if reader.has_lines else None, full=full)
         self._return()
 
     def forget(self) -> None:
@@ -123,7 +123,9 @@ class RestOfBody(QObject):
         if self._back_to is None or reader is None:
             return
         number, byte = self._back_to
-        there = reader.unpacked > byte and not reader.behind and (number is None or self._code.line_count() >= number)
+        there = (
+            reader.unpacked > byte and not reader.has_lines and (number is None or self._code.line_count() >= number)
+        )
         if there or reader.done:
             self._back_to = None
             self._code.show_at_top(number)

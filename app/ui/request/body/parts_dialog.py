@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
-from app.core.bodies.formats.multipart_parts import PARTS_MAX, WholePart, whole_parts
+from app.core.bodies.formats.multipart_parts import PARTS_MAX, PartContent, read_parts
 from app.core.file_names import safe_name
 from app.core.text import size_text
 from app.ui.request.body.body_source import BodySource
@@ -52,7 +52,7 @@ class PartsDialog(Dialog):
         parent: QWidget,
     ) -> None:
         super().__init__("Parts", theme, parent)
-        self._parts: list[WholePart] = []
+        self._parts: list[PartContent] = []
         self._told: list[str] = []
         self.list = QListWidget(self)
         self.list.setAccessibleName("Parts of the body")
@@ -83,11 +83,11 @@ class PartsDialog(Dialog):
         data = await read_plain(source, BYTES_MAX) or b""
         cut = len(data) > BYTES_MAX
         loop = asyncio.get_running_loop()
-        parts = await loop.run_in_executor(None, partial(whole_parts, source.content_type, data, cut=cut))
+        parts = await loop.run_in_executor(None, partial(read_parts, source.content_type, data, cut=cut))
         if isValid(self):
             self.show_parts(parts, cut=cut)
 
-    def show_parts(self, parts: list[WholePart], *, cut: bool = False) -> None:
+    def show_parts(self, parts: list[PartContent], *, cut: bool = False) -> None:
         """List them, with the first one open."""
         self._parts = parts
         for part in parts:
@@ -128,7 +128,7 @@ class PartsDialog(Dialog):
         self.footer.addWidget(self.close_button)
 
 
-def of_part(found: WholePart) -> BodySource:
+def of_part(found: PartContent) -> BodySource:
     """A part as a body of its own."""
 
     async def read(offset: int, length: int) -> bytes:
@@ -138,7 +138,7 @@ def of_part(found: WholePart) -> BodySource:
     return BodySource(len(found.data), (), found.content_type, f"part-{found.number}", read, name)
 
 
-def _title(found: WholePart) -> str:
+def _title(found: PartContent) -> str:
     name = found.part.file_name or found.part.name
     short = name if not name or len(name) <= NAME_MAX else f"{name[:NAME_MAX]}…"
     return f"{found.number}  {escape(short)}" if short else f"{found.number}  {size_text(len(found.data))}"

@@ -47,7 +47,7 @@ async def plain_pieces(
         offset += len(data)
         unpacker.feed(data)
         while not (unpacker.needs_input or latest.superseded):
-            piece = await loop.run_in_executor(None, unpacker.take, CHUNK) if codings else unpacker.take(CHUNK)
+            piece = await loop.run_in_executor(None, unpacker.read, CHUNK) if codings else unpacker.read(CHUNK)
             if drop < len(piece):
                 yield piece[drop:], offset
             drop = max(0, drop - len(piece))
@@ -55,4 +55,4 @@ async def plain_pieces(
 
 def _unpack(unpacker: decompressor.Decompressor, plain: bytearray, limit: int) -> None:
     while not unpacker.needs_input and len(plain) <= limit:
-        plain += unpacker.take(CHUNK)
+        plain += unpacker.read(CHUNK)

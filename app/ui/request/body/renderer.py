@@ -44,7 +44,7 @@ def draw(kind: str, data: bytes, content_type: str, width: int, ratio: float) ->
 
 
 def _drawing(data: bytes) -> Drawn:
-    drawing = svg_sanitizer.clean(data)
+    drawing = svg_sanitizer.sanitize(data)
     buffer_data = QByteArray(drawing.text.encode())
     buffer = QBuffer(buffer_data)
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
@@ -74,7 +74,7 @@ class _Document(QTextDocument):
 
 def _page(data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
     charset = detect(content_type, data, True)
-    page = html_sanitizer.clean(charset.decoder().decode(data[charset.skip :], True))
+    page = html_sanitizer.sanitize(charset.decoder().decode(data[charset.skip :], True))
     document = _Document()
     document.setDocumentMargin(MARGIN)
     document.setHtml(page.text)

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QFont
 from app.core.bodies.embedded_values import HEAD, VALUE_MAX, Embedded, may_decode
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.json_tree import ROOT, JsonTree, TreeError
-from app.core.bodies.unix_time import told, unix_time
+from app.core.bodies.unix_time import describe, unix_time
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
 
@@ -214,7 +214,7 @@ class TreeModel(QAbstractItemModel):
         if kind not in ("number", "string") or tree.length(place.node) > _TIME_MAX:
             return None
         moment = unix_time(tree.plain(place.node), tree.name(place.node), quoted=kind == "string")
-        return plain_tooltip(told(moment)) if moment else None
+        return plain_tooltip(describe(moment)) if moment else None
 
     def _colour(self, kind: str) -> QColor:
         tokens = self._theme.tokens

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMenu, QSplitter, QToolTip, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.embedded_values import may_decode
-from app.core.bodies.unix_time import told, unix_time
+from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value, value_at
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.find.found_text import characters
@@ -154,4 +154,4 @@ def _time_at(code: CodeView, cursor: QTextCursor) -> str:
         return ""  # too long to search whenever the pointer moves
     value = _at(code, cursor)
     moment = unix_time(value.text, value.name, quoted=value.quoted) if value is not None else None
-    return told(moment) if moment is not None else ""
+    return describe(moment) if moment is not None else ""

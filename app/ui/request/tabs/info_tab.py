@@ -40,7 +40,7 @@ class InfoTab(PairsView):
         """Its body is shown; a view that shows no text knows nothing of the charset."""
         charset = reader.text_charset
         if charset is not None:
-            self._charset = f"{escape(charset.told)}, {charset.known_by}"
+            self._charset = f"{escape(charset.label)}, {charset.source}"
             self._show()
 
     def _show(self) -> None:

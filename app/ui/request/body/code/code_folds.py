@@ -62,9 +62,9 @@ class CodeFolds(QObject):
     def fold_here(self) -> None:
         """Fold the region at the cursor."""
         folds, line = self._rows.folds, self._cursor_line()
-        start = folds.around(line) if folds is not None else None
+        start = folds.region_at(line) if folds is not None else None
         while folds is not None and start is not None and start in folds.folded:
-            start = folds.outside(start)
+            start = folds.parent_region(start)
         if start is not None:
             self._fold(start)
             cursor = QTextCursor(self._rows.block_of(start))
@@ -82,7 +82,7 @@ class CodeFolds(QObject):
     def fold_all(self) -> None:
         """Fold everything but the outermost level."""
         if self._rows.folds is not None:
-            self._anew(self._rows.folds.inner(), fold=True)
+            self._anew(self._rows.folds.inner_regions(), fold=True)
 
     @Slot()
     def unfold_all(self) -> None:
@@ -131,7 +131,7 @@ class CodeFolds(QObject):
         cursor.setPosition(block.position() + utf16(self._rows.lines[line].text))
         cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
         folds.unfold([line])
-        shown = [self.text(inner) for inner in folds.shown(line + 1, region.end)]
+        shown = [self.text(inner) for inner in folds.visible_lines(line + 1, region.end)]
         cursor.insertText("\n" + "\n".join(shown))
         for row in (self._rows.row_of(line), self._rows.row_of(region.end)):
             self._rows.view.document().findBlockByNumber(row).setUserState(-1)
@@ -144,7 +144,7 @@ class CodeFolds(QObject):
         top = self._rows.line_of(view.firstVisibleBlock().blockNumber())
         line = self._cursor_line()
         (folds.fold if fold else folds.unfold)(starts)
-        view.setPlainText("\n".join(map(self.text, folds.shown(0, len(self._rows.lines) - 1))))
+        view.setPlainText("\n".join(map(self.text, folds.visible_lines(0, len(self._rows.lines) - 1))))
         view.setTextCursor(QTextCursor(self._rows.block_of(line)))
         view.verticalScrollBar().setValue(self._rows.block_of(top).firstLineNumber())
         self.changed.emit()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
-from app.core.bodies.body_search import FarSearch
+from app.core.bodies.body_search import BodySearch
 from app.ui.request.body.body_loader import BodyLoader
 from app.ui.request.body.find.finder import ScanningFinder
 from app.ui.request.body.hex_widget import HexWidget
@@ -58,7 +58,7 @@ class HexFinder(ScanningFinder):
         if source is not None:
             # Binary data has no charset of its own.
             charset = reader.text_charset if reader is not None else None
-            search = FarSearch(charset.name if charset else "utf-8", self.wanted, begin)
+            search = BodySearch(charset.name if charset else "utf-8", self.wanted, begin)
             self.run(lambda: self.scan(source, (), search, begin))
 
     def _go_to(self, number: int) -> None:

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from PySide6.QtCore import QObject, Slot
 
 from app.core.bodies.body_reader import BodyReader
-from app.core.bodies.body_search import FarSearch
+from app.core.bodies.body_search import BodySearch
 from app.ui.request.body.body_loader import STEP, BodyLoader
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
@@ -139,7 +139,7 @@ class LinesFinder(ScanningFinder):
 
     async def _scan_from(self, source: BodySource, reader: BodyReader, begin: int) -> None:
         indented = reader.view is not None and reader.view.name in ("json", "ndjson")
-        search = FarSearch(reader.charset, self.wanted, begin, self._marks.written, indented=indented)
+        search = BodySearch(reader.charset, self.wanted, begin, self._marks.written, indented=indented)
         await self.scan(source, reader.codings, search, begin)
 
     def _lines_searched(self) -> None:
@@ -182,7 +182,9 @@ class LinesFinder(ScanningFinder):
             self._code.show_match(self._matches, match)
         elif place < reader.begins_at or place > reader.unpacked + LOAD_ON_MAX:
             self._loader.start_at(source, reader.view.group if reader.view else None, place)
-        elif not reader.done and (reader.unpacked < place + STEP or reader.behind) and self._code.length() < SHOWN_MAX:
+        elif (
+            not reader.done and (reader.unpacked < place + STEP or reader.has_lines) and self._code.length() < SHOWN_MAX
+        ):
             self._loader.more()
         else:
             # The bytes match, but the view shows them differently.

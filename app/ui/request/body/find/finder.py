@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.core.bodies.body_search import FarSearch
+from app.core.bodies.body_search import BodySearch
 from app.core.text import size_text
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_source import BodySource
@@ -114,7 +114,7 @@ class ScanningFinder(Finder):
 
         self._latest.run(attempt)
 
-    async def scan(self, source: BodySource, codings: tuple[str, ...], search: FarSearch, begin: int) -> None:
+    async def scan(self, source: BodySource, codings: tuple[str, ...], search: BodySearch, begin: int) -> None:
         """Search from the byte `begin` to the end, or until `PLACES_MAX` more matches are found."""
         room, read_before, first = len(self.places) + PLACES_MAX, 0, not self.places
         loop = asyncio.get_running_loop()
@@ -122,7 +122,7 @@ class ScanningFinder(Finder):
         if search.possible:
             async with aclosing(plain_pieces(source, codings, begin, self._latest)) as pieces:
                 async for piece, read in pieces:
-                    found = await loop.run_in_executor(None, search.look, piece)
+                    found = await loop.run_in_executor(None, search.search, piece)
                     if self._latest.superseded:
                         return
                     self.places += found
