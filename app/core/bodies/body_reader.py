@@ -28,7 +28,8 @@ class BodyReader:
 
     def __init__(self, headers: Headers, content_type: str, group: Group | None = None) -> None:
         names = decompressor.codings(headers)
-        self._refusal = decompressor.refusal(names)
+        refusal = decompressor.refusal(names)
+        self._refusal = f"{refusal} The bytes are shown as sent." if refusal else None
         self.codings = () if self._refusal else names
         self._decompressor = decompressor.Decompressor(self.codings)
         self._content_type, self._media_type = content_type, media_type(content_type)
@@ -99,7 +100,8 @@ class BodyReader:
         error = self._formatter.error if self._formatter else None
         charset = self._charset.note if self._charset and self._formatter else None
         notes = self._formatter.notes if self._formatter else ()
-        found = [self._refusal, *self._fallback_note, error, *notes, charset, self._decoding_error]
+        trailing = self._decompressor.note if self._at_end() else None
+        found = [self._refusal, *self._fallback_note, error, *notes, charset, self._decoding_error, trailing]
         return [note for note in found if note]
 
     @property

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 
 from aiohttp import web
 
+from app.core.bodies.decoding.decompressor import Decompressor, codings, refusal
 from app.core.errors import NotFoundError
 from app.core.model import PART_SIZE, Capture
-from app.server.api.inflate import DecodeError, codings_of, decoded_parts
 from app.server.api.ports import CapturesDoor
 from app.server.api.problems import Problem
 
@@ -18,23 +19,27 @@ log = logging.getLogger(__name__)
 DECODED_MAX = 64 * 1024 * 1024
 
 
+class DecodeError(Exception):
+    """The body cannot be decoded; `str()` of it says why, in a sentence."""
+
+
 async def send_body(
     request: web.Request, capture: Capture, captures: CapturesDoor, *, decode: bool
 ) -> web.StreamResponse:
     """Answer with the body of `capture`; a 422 problem when it is to be decoded and cannot be."""
-    codings: list[str] = []
+    names = codings(capture.headers) if decode else ()
     size = capture.size
-    if decode:
+    if names:
         try:
-            codings = codings_of(capture.headers)
-            if codings:
-                size = await _measured(decoded_parts(stored_parts(captures, capture), codings))
+            if reason := refusal(names):
+                raise DecodeError(reason)
+            size = await _measured(decoded_parts(stored_parts(captures, capture), names))
         except DecodeError as error:
-            detail = f"The body cannot be decoded. {error} Without decoded=true it comes as it was sent."
+            detail = f"{error} Without decoded=true it is returned as sent."
             raise Problem(422, "cannot-decode", detail) from None
     response = web.StreamResponse(headers=attachment_headers(f"{capture.id}.bin"))
     response.content_length = size
-    parts = decoded_parts(stored_parts(captures, capture), codings)
+    parts = decoded_parts(stored_parts(captures, capture), names)
     # Before the status leaves: a request that was deleted just now is a 404.
     first = b"" if request.method == "HEAD" else await anext(parts, b"")
     await response.prepare(request)
@@ -52,13 +57,33 @@ async def stored_parts(captures: CapturesDoor, capture: Capture) -> AsyncIterato
         yield part
 
 
+async def decoded_parts(parts: AsyncIterator[bytes], names: tuple[str, ...]) -> AsyncIterator[bytes]:
+    """`parts` with the codings `names` undone, in pieces of at most `PART_SIZE` bytes.
+
+    DecodeError when the data is damaged or breaks off.
+    """
+    if not names:
+        async for part in parts:
+            yield part
+        return
+    decompressor = Decompressor(names)
+    async for part in parts:
+        decompressor.feed(part)
+        while piece := await asyncio.to_thread(decompressor.take, PART_SIZE):
+            yield piece
+        if decompressor.error:
+            break
+    if error := decompressor.finish():
+        raise DecodeError(error)
+
+
 async def _measured(parts: AsyncIterator[bytes]) -> int:
     """How many bytes `parts` hold. Decoding twice costs less than keeping them."""
     size = 0
     async for part in parts:
         size += len(part)
         if size > DECODED_MAX:
-            raise DecodeError(f"Decoded it has more than {DECODED_MAX // 1024**2} MiB.")
+            raise DecodeError(f"Decoded, the body has more than {DECODED_MAX // 1024**2} MiB.")
     return size
 
 

@@ -38,6 +38,11 @@ def unpacked(packed: bytes, names: tuple[str, ...], piece: int, limit: int) -> t
     return bytes(given), unpacker.finish()
 
 
+def raw_deflate(data: bytes) -> bytes:
+    engine = zlib.compressobj(wbits=-15)
+    return engine.compress(data) + engine.flush()
+
+
 def test_every_coding_is_tried_here() -> None:
     assert set(PACKERS) == KNOWN
 
@@ -55,7 +60,7 @@ def test_much_comes_whole(name: str) -> None:
     assert unpacked(PACKERS[name](data), (name,), 1_000, 50_000) == (data, None)
 
 
-@pytest.mark.parametrize("name", ["br", "zstd"])
+@pytest.mark.parametrize("name", sorted(KNOWN))
 def test_what_breaks_off_gives_its_beginning_and_says_so(name: str) -> None:
     text = b"".join(b"%d " % number for number in range(100_000))
     given, error = unpacked(PACKERS[name](text)[:-50], (name,), 4_096, 65_536)
@@ -65,7 +70,9 @@ def test_what_breaks_off_gives_its_beginning_and_says_so(name: str) -> None:
     assert "breaks off" in error
 
 
-@pytest.mark.parametrize(("name", "called"), [("br", "Brotli"), ("zstd", "Zstandard")])
+@pytest.mark.parametrize(
+    ("name", "called"), [("br", "Brotli"), ("zstd", "Zstandard"), ("gzip", "gzip"), ("deflate", "deflate")]
+)
 def test_what_is_something_else_is_said_by_name(name: str, called: str) -> None:
     given, error = unpacked(b"\xff no such thing at all", (name,), 4_096, 65_536)
     assert given == b""
@@ -87,6 +94,53 @@ def test_frames_follow_each_other_and_what_is_none_is_left_alone() -> None:
     packed = packed_zstd(b"one ") + skippable + packed_zstd(b"two")
     for piece in (1, 3, 1_000):
         assert unpacked(packed + b"rest of it", ("zstd",), piece, 10) == (b"one two", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [("gzip", packed_gzip), ("deflate", zlib.compress), ("deflate", raw_deflate), ("zstd", packed_zstd)],
+)
+@pytest.mark.parametrize("rest", [b"\x1f", b"\x1f rest of it"])
+def test_a_note_counts_the_bytes_that_follow_the_end(name: str, pack: Callable[[bytes], bytes], rest: bytes) -> None:
+    body = pack(b"hello") + rest
+    for piece in (1, 3, 1_000):
+        unpacker = Decompressor((name,))
+        given = bytearray()
+        for at in range(0, len(body), piece):
+            unpacker.feed(body[at : at + piece])
+            while not unpacker.needs_input:
+                given += unpacker.take(2)
+        assert (bytes(given), unpacker.finish()) == (b"hello", None)
+        assert (unpacker.note or "").startswith(f"{len(rest)} byte")
+    reader = BodyReader((("Content-Encoding", name),), "text/plain", "text")
+    reader.feed(body, True)
+    lines = []
+    while not reader.done:
+        lines += reader.lines(9)
+    assert [line.text for line in lines] == ["hello"]
+    assert [note for note in reader.notes if "follow" in note] == [unpacker.note]
+
+
+def test_zeros_may_pad_gzip_and_more_members_follow() -> None:
+    body = packed_gzip(b"one ") + bytes(20) + packed_gzip(b"two") + bytes(3)
+    for piece in (1, 3, 1_000):
+        assert unpacked(body, ("gzip",), piece, 10) == (b"one two", None)
+    unpacker = Decompressor(("gzip",))
+    unpacker.feed(body)
+    while not unpacker.needs_input:
+        unpacker.take(10)
+    assert unpacker.note is None
+
+
+@pytest.mark.parametrize("piece", [1, 2, 1_000])
+def test_raw_deflate_is_accepted_however_it_is_cut(piece: int) -> None:
+    for data in (b"", b"hello", bytes(range(256)) * 9):
+        assert unpacked(raw_deflate(data), ("deflate",), piece, 100) == (data, None)
+
+
+def test_thousands_of_empty_members_pass_in_time() -> None:
+    body = packed_gzip(b"") * 20_000 + packed_gzip(b"end")
+    assert unpacked(body, ("gzip",), 262_144, 10) == (b"end", None)
 
 
 def test_thousands_of_empty_frames_pass_in_time() -> None:

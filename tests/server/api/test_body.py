@@ -83,17 +83,32 @@ async def test_decoded(desk: Desk, pack: Callable[[bytes], bytes], codings: tupl
 
 
 @pytest.mark.parametrize(
+    ("pack", "coding"),
+    [(gzip.compress, "gzip"), (zlib.compress, "deflate"), (raw_deflate, "deflate"), (packed_zstd, "zstd")],
+)
+async def test_decoded_without_what_follows_the_end(desk: Desk, pack: Callable[[bytes], bytes], coding: str) -> None:
+    capture = await stored(desk, pack(b"hello, hooks") + b"\x1f and more", coding)
+    response = await desk.client.get(f"/requests/{capture}/body?decoded=true")
+    assert (response.status_code, response.content) == (200, b"hello, hooks")
+
+
+@pytest.mark.parametrize(
     ("body", "coding", "why"),
     [
         (b"x", "compress", "'compress'"),
-        (b"not Brotli", "br", "not proper Brotli"),
-        (b"not Zstandard", "zstd", "not proper Zstandard"),
+        (b"x", "gzip, gzip, gzip, gzip", "4 times"),
+        (b"not Brotli", "br", "not Brotli data"),
+        (brotli.compress(b"x" * 500) + b"garbage", "br", "not Brotli data"),
+        (b"not Zstandard", "zstd", "not Zstandard data"),
         (brotli.compress(os.urandom(500))[:-9], "br", "breaks off"),
         (packed_zstd(os.urandom(500))[:-9], "zstd", "breaks off"),
         (packed_zstd(bytes(DECODED_MAX + 1)), "zstd", "more than 64 MiB"),
-        (b"not gzip", "gzip", "not proper gzip"),
+        (b"not gzip", "gzip", "not gzip data"),
         (gzip.compress(os.urandom(500))[:-9], "gzip", "breaks off"),
-        (gzip.compress(b"x" * 500, mtime=0) + b"garbage", "gzip", "not proper gzip"),
+        (gzip.compress(b"x" * 500, mtime=0)[:-8] + bytes(8), "gzip", "gzip data is damaged"),
+        (b"\xff not deflate", "deflate", "not deflate data"),
+        (zlib.compress(os.urandom(500))[:-9], "deflate", "breaks off"),
+        (raw_deflate(os.urandom(500))[:-9], "deflate", "breaks off"),
         (gzip.compress(bytes(DECODED_MAX + 1)), "gzip", "more than 64 MiB"),
     ],
 )

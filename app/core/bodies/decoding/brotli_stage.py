@@ -8,7 +8,9 @@ NO_BROTLI = "The body is not what its Content-Encoding says: it is not Brotli da
 
 
 class UnBrotli:
-    """One stream; nothing may follow its end."""
+    """One stream. Bytes after its end are an error: the library drops its output when they come with the stream."""
+
+    trailing = 0
 
     def __init__(self) -> None:
         self._engine = brotli.Decompressor()
@@ -39,7 +41,7 @@ class UnBrotli:
 
     def _step(self, limit: int) -> bytes:
         if self._ended:
-            # The library refuses what follows the end in the same piece, so that what follows in another is wrong too.
+            # An error in any piece, since it is one for the library in the same piece.
             self.error = NO_BROTLI
             return b""
         data, self._rest = (b"", self._rest) if self._more else (self._rest, b"")

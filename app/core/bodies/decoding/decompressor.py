@@ -13,26 +13,31 @@ MAX_CODINGS = 3
 
 
 class Stage(Protocol):
-    """One coding being undone. `ended` tells whether it may end here, `error` in words what is wrong."""
+    """One coding being undone. `error` says in words what is wrong."""
 
     error: str | None
 
     @property
     def needs_input(self) -> bool:
-        """Whether nothing more comes before more is fed, or ever."""
+        """Whether `take` gives nothing more until more is fed, or ever."""
         ...
 
     @property
     def ended(self) -> bool:
-        """Whether what was fed is whole."""
+        """Whether the data may end here."""
+        ...
+
+    @property
+    def trailing(self) -> int:
+        """How many bytes so far follow the end of the data; they are not decoded."""
         ...
 
     def feed(self, data: bytes) -> None:
-        """More of what is packed."""
+        """More of the compressed data."""
         ...
 
     def read(self, limit: int) -> bytes:
-        """At most `limit` unpacked bytes; nothing when there is more to do, or when `hungry`."""
+        """At most `limit` decoded bytes; may be empty though `needs_input` is false: then call it again."""
         ...
 
 
@@ -54,12 +59,12 @@ def codings(headers: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def refusal(names: tuple[str, ...]) -> str | None:
-    """Why a body with these codings cannot be unpacked; None when it can."""
+    """Why a body with these codings cannot be decoded, in a sentence; None when it can."""
     unknown = next((name for name in names if name not in KNOWN), None)
     if unknown is not None:
-        return f"Compressed with {unknown[:40]}, which Hookline cannot unpack; the bytes are shown as sent."
+        return f"The body is compressed with {unknown[:40]!r}, which Hookline cannot decode."
     if len(names) > MAX_CODINGS:
-        return f"Compressed {len(names)} times over; only {MAX_CODINGS} are unpacked, so the bytes are shown as sent."
+        return f"The body is compressed {len(names)} times over; Hookline decodes at most {MAX_CODINGS}."
     return None
 
 
@@ -72,8 +77,17 @@ class Decompressor:
 
     @property
     def error(self) -> str | None:
-        """What is wrong with the body, if anything; what came before it was given."""
+        """What is wrong with the body, if anything; what comes before the fault was given."""
         return next((stage.error for stage in self._stages if stage.error), None)
+
+    @property
+    def note(self) -> str | None:
+        """Where bytes follow the end of the compressed data: a sentence that says how many. They are not decoded."""
+        trailing = sum(stage.trailing for stage in self._stages)
+        if not trailing:
+            return None
+        count = "1 byte follows" if trailing == 1 else f"{trailing:,} bytes follow"
+        return f"{count} the end of the compressed data and {'is' if trailing == 1 else 'are'} left out."
 
     @property
     def needs_input(self) -> bool:
@@ -81,14 +95,14 @@ class Decompressor:
         return self.error is not None or (not self._plain and all(stage.needs_input for stage in self._stages))
 
     def feed(self, data: bytes) -> None:
-        """More of the body as sent; only when `hungry`."""
+        """More of the body as sent; only when `needs_input`."""
         if self._stages:
             self._stages[0].feed(data)
         else:
             self._plain += data
 
     def read(self, limit: int) -> bytes:
-        """At most `limit` unpacked bytes of what was fed; nothing only when all of it was given."""
+        """At most `limit` decoded bytes of what was fed; empty only when all of it was given."""
         if not self._stages:
             taken, self._plain = self._plain[:limit], self._plain[limit:]
             return taken
@@ -102,6 +116,6 @@ class Decompressor:
         return b""
 
     def finish(self) -> str | None:
-        """After the last byte was fed: the error, or that the body broke off in the middle."""
+        """After the last byte was fed: the error, or that the body breaks off before its end."""
         ended = all(stage.ended for stage in self._stages)
         return self.error or (None if ended else "The compressed body breaks off before its end.")

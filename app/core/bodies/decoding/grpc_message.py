@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.core.bodies.decoding.decompressor import Decompressor
+from app.core.bodies.decoding.gzip_deflate import has_zlib_wrapper
 
 UNPACKED_MAX = 1024 * 1024
 """Bytes of one message, unpacked, that are looked into."""
@@ -25,6 +26,4 @@ def _coding(data: bytes) -> str | None:
         return "gzip"
     if data.startswith(b"\x28\xb5\x2f\xfd"):
         return "zstd"
-    # The two bytes of zlib's wrapper are a multiple of 31; the first names the method.
-    is_zlib = len(data) > 2 and data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
-    return "deflate" if is_zlib else None
+    return "deflate" if has_zlib_wrapper(data) else None

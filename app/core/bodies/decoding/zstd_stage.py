@@ -19,26 +19,38 @@ _STEP = 16 * 1024
 
 
 class UnZstd:
-    """Any number of frames; what follows them and is none is left alone."""
+    """Any number of frames; bytes after them that are no frame are left alone."""
 
     def __init__(self) -> None:
         self._engine = zstd.ZstdDecompressor(options=_OPTIONS)
         self._rest, self._at = b"", 0
-        self._more = self._begun = False
+        self._more = self._begun = self._over = False
+        self._dropped = 0
         self.error: str | None = None
 
     @property
     def needs_input(self) -> bool:
-        # Whether another frame begins is told by four bytes.
+        # Four bytes show whether another frame begins.
         needed = 4 if self._engine.eof else 1
-        return self.error is not None or not (self._more or len(self._rest) - self._at >= needed)
+        return self.error is not None or not (self._more or self._left >= needed)
 
     @property
     def ended(self) -> bool:
-        return not self._begun or self._engine.eof
+        return self._engine.eof or not (self._begun or self._left)
+
+    @property
+    def trailing(self) -> int:
+        return self._dropped + (self._left if self._engine.eof else 0)
+
+    @property
+    def _left(self) -> int:
+        return len(self._rest) - self._at
 
     def feed(self, data: bytes) -> None:
-        self._rest, self._at = self._rest[self._at :] + data, 0
+        if self._over:
+            self._dropped += len(data)
+        else:
+            self._rest, self._at = self._rest[self._at :] + data, 0
 
     def read(self, limit: int) -> bytes:
         if self.needs_input:
@@ -65,7 +77,8 @@ class UnZstd:
         if magic[1:] == (_MAGIC if magic[0] == 0x28 else _SKIPPABLE):
             self._engine = zstd.ZstdDecompressor(options=_OPTIONS)
         else:
-            self._at = len(self._rest)
+            self._over, self._dropped = True, self._left
+            self._rest, self._at = b"", 0
         return b""
 
 
