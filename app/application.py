@@ -124,7 +124,7 @@ class Application:
     async def listen_api(self, port: int) -> str:
         """Serve the local API alone (0: any free port) and give its address."""
         if self._api is None:
-            api = ApiServer(self._api_doors(), self.token)
+            api = ApiServer(self._api_services(), self.token)
             await api.start(LOOPBACK, port)
             self._api = api
         return self.api_url
@@ -226,7 +226,7 @@ class Application:
         try:
             # What is opened for a single command has a port of its own, and keeps it.
             if old_api is not None and self._forwarder is not None and new.api_port != old.api_port:
-                api = ApiServer(self._api_doors(), self.token)
+                api = ApiServer(self._api_services(), self.token)
                 await api.start(LOOPBACK, new.api_port)
         except PortInUseError:
             if capture is not None and capture is not old_capture:
@@ -262,7 +262,7 @@ class Application:
         await server.start(settings.host, settings.port)
         return server
 
-    def _api_doors(self) -> ApiServices:
+    def _api_services(self) -> ApiServices:
         store = self.store
         return ApiServices(
             endpoints=store.endpoints,

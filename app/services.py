@@ -8,13 +8,13 @@ from app import __version__
 from app.about import About
 from app.application import Application
 from app.cli.options import usual_folder
-from app.core.repositories import Services
 from app.send_test import send_test
 from app.system.autostart.autostart import autostart_for
+from app.ui.services import Services
 
 
 def services_of(application: Application) -> Services:
-    """The doors of `application`, which is open."""
+    """`application` must be open."""
     store = application.store
 
     def listening() -> str | None:

@@ -1,17 +1,17 @@
-"""What the window is handed: the doors to store, settings and server, typed by what the window needs of them."""
+"""The stores of the program, as server, API and window use them: one contract each.
+
+All are called on the loop's thread. Whatever reads or writes the database raises StorageUnavailableError when that is
+not possible now. What is said to come from memory never does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from typing import Protocol
 
-from app.core.about import Component, Fact
 from app.core.activity.bar import Bar
 from app.core.clock_problem import ClockProblem
 from app.core.deletion import Clearing, Hidden, Mark, MarkedIds, StoredIds
-from app.core.events import Bus
 from app.core.model import (
     Capture,
     Counts,
@@ -28,43 +28,115 @@ from app.core.model import (
     StorageUse,
     Summary,
 )
-from app.core.providers.service import ProviderMark
 from app.core.search.query import Query
-from app.core.settings import Settings
-from app.core.test_result import SentTest
 
 
 class EndpointRepository(Protocol):
-    """The directory of endpoints; the writing calls raise `HooklineError`s."""
+    """The endpoints. They are read from memory, so that capturing may ask once per request."""
 
-    def all(self) -> tuple[Endpoint, ...]: ...
+    def all(self) -> tuple[Endpoint, ...]:
+        """In the user's order; new ones come last."""
+        ...
+
     def by_id(self, endpoint_id: int) -> Endpoint | None: ...
+
     def by_slug(self, slug: str) -> Endpoint | None: ...
-    async def create(self, draft: EndpointDraft) -> Endpoint: ...
-    async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint: ...
-    async def move(self, endpoint_id: int, position: int) -> None: ...
-    async def delete(self, endpoint_id: int) -> None: ...
+
+    async def create(self, draft: EndpointDraft) -> Endpoint:
+        """InvalidFieldsError, PlanLimitError or StorageUnavailableError when it cannot be created."""
+        ...
+
+    async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint:
+        """`draft.slug` is None or as before. Raises what `create` does, and NotFoundError."""
+        ...
+
+    async def move(self, endpoint_id: int, position: int) -> None:
+        """Put it at this place of the list, counted from 1.
+
+        InvalidFieldsError (field `position`) beyond the list, NotFoundError, or StorageUnavailableError.
+        """
+        ...
+
+    async def delete(self, endpoint_id: int) -> None:
+        """Delete it with its requests. NotFoundError or StorageUnavailableError."""
+        ...
+
+
+class CaptureSink(Protocol):
+    """Where the capture server stores requests. `add`, `add_part` and `add_piece` raise StorageUnavailableError when
+    nothing can be stored now, and StorageLimitError when a storage limit leaves no room."""
+
+    def new_seq(self) -> int:
+        """The number of the next capture."""
+        ...
+
+    def check_room(self, endpoint_id: int, size: int) -> None:
+        """StorageLimitError when a body of `size` bytes would not be stored now. From memory."""
+        ...
+
+    async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, forward_url: str | None = None) -> None:
+        """Store `capture`, durable on return. `tail` is body part `tail_part`; `forward_url` queues a delivery.
+
+        NotFoundError when the endpoint was deleted.
+        """
+        ...
+
+    async def add_part(
+        self, seq: int, part: int, data: bytes, *, pieces: int = 0, endpoint_id: int | None = None
+    ) -> None:
+        """Store one part of a body whose capture comes later: what the first `pieces` pieces hold, then `data`.
+
+        Every part but the tail is PART_SIZE bytes long.
+        """
+        ...
+
+    async def add_piece(self, seq: int, piece: int, data: bytes, *, endpoint_id: int | None = None) -> None:
+        """Store a piece of the part that is being received; the pieces of one part are numbered from 0 on."""
+        ...
+
+    async def drop_parts(self, seq: int) -> None:
+        """Delete the parts stored so far: the request is not stored after all. StorageUnavailableError."""
+        ...
+
+    def replied(self, seq: int, ms: float) -> None:
+        """Note that the response was sent, `ms` milliseconds after the request's head was read."""
+        ...
 
 
 class BulkDeleteRepository(Protocol):
-    """Deletes all of an endpoint's requests later than it is asked for: what is stored meanwhile stays."""
+    """Deletes all of an endpoint's requests some time after the user asked: requests stored in between stay.
 
-    async def begin(self, endpoint_id: int, keep: Collection[Mark]) -> Clearing: ...
-    async def finish(self, clearing: Clearing) -> None: ...
-    def give_up(self, clearing: Clearing) -> None: ...
-    async def marked(self, endpoint_id: int | None) -> MarkedIds: ...
-    async def stored(self, ids: Sequence[str]) -> dict[int, StoredIds]: ...
+    Every coroutine raises StorageUnavailableError.
+    """
+
+    async def begin(self, endpoint_id: int, keep: Collection[Mark]) -> Clearing:
+        """Remember what is stored now, but for requests with one of the marks in `keep`."""
+        ...
+
+    async def finish(self, clearing: Clearing) -> None:
+        """Delete it."""
+        ...
+
+    def give_up(self, clearing: Clearing) -> None:
+        """Delete nothing."""
+        ...
+
+    async def marked(self, endpoint_id: int | None) -> MarkedIds:
+        """The requests with a star or a note, of an endpoint or of all (None)."""
+        ...
+
+    async def stored(self, ids: Sequence[str]) -> dict[int, StoredIds]:
+        """The requests among these that are stored, by endpoint."""
+        ...
 
 
 class CaptureRepository(Protocol):
-    """The stored requests. Those `hidden` are left out of pages and searches.
-
-    `set_note` raises InvalidFieldsError (field `note`), NotFoundError when the request is not stored any more. `star`
-    and `set_note` publish RequestsStarred and RequestNoted.
-    """
+    """The stored requests. Those `hidden` are left out. Every coroutine, and iterating `search`, raises
+    StorageUnavailableError."""
 
     @property
     def clearings(self) -> BulkDeleteRepository: ...
+
     async def page(
         self,
         endpoint_id: int | None,
@@ -72,8 +144,15 @@ class CaptureRepository(Protocol):
         before: PageKey | None = None,
         after: PageKey | None = None,
         limit: int = 100,
+        beginning: str | None = None,
         hidden: Hidden | None = None,
-    ) -> list[Summary]: ...
+    ) -> list[Summary]:
+        """At most `limit` requests of one endpoint, or of all (None), newest first.
+
+        `before`: those next older than the key. `after`: those next newer. `beginning`: those whose ids begin so.
+        """
+        ...
+
     def search(
         self,
         query: Query,
@@ -83,138 +162,172 @@ class CaptureRepository(Protocol):
         limit: int = 100,
         searched: Callable[[int], None] | None = None,
         hidden: Hidden | None = None,
-    ) -> AsyncGenerator[list[Summary], None]: ...
+    ) -> AsyncGenerator[list[Summary], None]:
+        """The requests that match, newest first, in batches as they are found; closing the generator cancels it.
+
+        A long search calls `searched` with the number of requests it has gone through.
+        """
+        ...
+
     async def get(self, capture_id: str) -> Capture | None: ...
-    async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes: ...
-    async def mark_read(self, ids: Sequence[str], read: bool = True) -> None: ...
-    async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None: ...
-    async def star(self, ids: Sequence[str], starred: bool = True) -> None: ...
-    async def set_note(self, capture_id: str, note: str) -> None: ...
-    async def delete(self, ids: Sequence[str]) -> None: ...
-    async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None: ...
-    def counts(self, endpoint_id: int) -> Counts: ...
+
+    async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
+        """Bytes of the body as sent, from `offset`, at most `length`. NotFoundError when the request is not stored."""
+        ...
+
+    async def mark_read(self, ids: Sequence[str], read: bool = True) -> None:
+        """Publishes RequestsChanged."""
+        ...
+
+    async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None:
+        """Publishes RequestsChanged without ids."""
+        ...
+
+    async def star(self, ids: Sequence[str], starred: bool = True) -> None:
+        """Publishes RequestsStarred."""
+        ...
+
+    async def set_note(self, capture_id: str, note: str) -> None:
+        """An empty note removes it. Publishes RequestNoted.
+
+        InvalidFieldsError (field `note`), or NotFoundError when the request is not stored.
+        """
+        ...
+
+    async def delete(self, ids: Sequence[str]) -> None:
+        """Delete requests with bodies and deliveries. Publishes RequestsRemoved."""
+        ...
+
+    async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None:
+        """Delete all that the endpoint has now, but for requests with one of the marks in `keep`."""
+        ...
+
+    def counts(self, endpoint_id: int) -> Counts:
+        """From memory."""
+        ...
 
 
 class ActivityRepository(Protocol):
-    """Requests over time."""
+    """Requests over time. Every call raises StorageUnavailableError."""
 
-    async def bars(
-        self, endpoint_id: int | None, edges: Sequence[int], *, hidden: Hidden | None = None
-    ) -> list[Bar]: ...
-    async def oldest(self, endpoint_id: int | None) -> int | None: ...
-    async def last_outcomes(self) -> dict[int, MirrorState]: ...
+    async def bars(self, endpoint_id: int | None, edges: Sequence[int], *, hidden: Hidden | None = None) -> list[Bar]:
+        """The requests from each of the rising times `edges` (microseconds) up to the next."""
+        ...
+
+    async def oldest(self, endpoint_id: int | None) -> int | None:
+        """When the oldest stored request was received, in microseconds; None when there is none."""
+        ...
+
+    async def last_outcomes(self) -> dict[int, MirrorState]:
+        """The state of the newest delivery that has ended, for each endpoint that has one."""
+        ...
 
 
 class ProviderStatsRepository(Protocol):
-    """Who sent the newest requests of an endpoint, or of all (None), and which events; the most frequent first."""
+    """Providers and event types of an endpoint's newest requests, or of all endpoints' (None)."""
 
-    async def lately(self, endpoint_id: int | None) -> Sequence[SenderCount]: ...
+    async def lately(self, endpoint_id: int | None) -> Sequence[SenderCount]:
+        """The most frequent first. StorageUnavailableError."""
+        ...
 
 
 class DeliveryRepository(Protocol):
-    """What became of mirrored requests."""
+    """The deliveries: the queue, and the outcomes. Every call raises StorageUnavailableError."""
 
-    async def of_capture(self, capture_id: str) -> list[Delivery]: ...
-    async def response_body(self, delivery_id: str) -> bytes: ...
+    async def pending(self, endpoint_id: int, limit: int = 50) -> list[Delivery]:
+        """An endpoint's queued deliveries, oldest first."""
+        ...
+
+    async def endpoints_with_pending(self) -> set[int]: ...
+
+    async def finish(self, delivery: Delivery, response_body: bytes) -> None:
+        """Store an outcome and publish Mirrored. Does nothing when the request was deleted meanwhile."""
+        ...
+
+    async def of_capture(self, capture_id: str) -> list[Delivery]:
+        """A request's deliveries, oldest first."""
+        ...
+
+    async def page(
+        self,
+        endpoint_id: int | None = None,
+        state: MirrorState | None = None,
+        *,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[tuple[int, Delivery]]:
+        """At most `limit` deliveries, the last queued first, each with its number; those numbered below `before`."""
+        ...
+
+    async def response_body(self, delivery_id: str) -> bytes:
+        """The target's response as far as it is stored. NotFoundError when the delivery is not."""
+        ...
 
 
 class AccountRepository(Protocol):
     """The one account of the data folder."""
 
     @property
-    def plan(self) -> Plan: ...
-    async def set_plan(self, plan: Plan) -> None: ...
+    def plan(self) -> Plan:
+        """From memory."""
+        ...
+
+    async def set_plan(self, plan: Plan) -> None:
+        """PlanLimitError when more endpoints exist than it allows; StorageUnavailableError."""
+        ...
 
 
 class RetentionRepository(Protocol):
-    """Deletes what has passed its days; tells how big the store is. `problem`: why nothing is deleted by age now."""
+    """Deletes requests by age. `problem`: why it does not do so now. Every coroutine raises StorageUnavailableError."""
 
     @property
     def problem(self) -> ClockProblem | None: ...
-    async def resume(self) -> None: ...
 
     @property
     def last_report(self) -> PurgeReport | None: ...
+
     @property
-    def next_run_at(self) -> int | None: ...
-    async def purge(self) -> PurgeReport: ...
-    async def size(self) -> StorageSize: ...
+    def next_run_at(self) -> int | None:
+        """In microseconds."""
+        ...
+
+    async def resume(self) -> None:
+        """Trust the clock as it is, and delete soon."""
+        ...
+
+    async def purge(self) -> PurgeReport:
+        """Delete what is past its days now. Publishes Purged."""
+        ...
+
+    async def size(self) -> StorageSize:
+        """Bytes the store takes on disk, and about how many of them the next purge can free."""
+        ...
 
 
 class StorageLimitRepository(Protocol):
-    """How much of the storage limits is used, and which are reached: of which endpoint, or of all (None)."""
+    """How much of the storage limits is used. From memory."""
 
     def use(self) -> StorageUse: ...
+
     def use_of(self, endpoint_id: int) -> StorageUse: ...
-    def reached(self) -> Sequence[tuple[Endpoint | None, StorageUse]]: ...
+
+    def reached(self) -> Sequence[tuple[Endpoint | None, StorageUse]]:
+        """The limits that are reached: of which endpoint, or of all (None)."""
+        ...
 
 
 class RefusedRepository(Protocol):
-    """The requests that were not captured, newest first, the last 1,000."""
+    """The refused requests, newest first, the last 1,000; in memory only."""
 
     @property
-    def total(self) -> int: ...
+    def total(self) -> int:
+        """Since the start, including those no longer listed."""
+        ...
+
     def newest(self) -> list[Refusal]: ...
-    def raw(self, refusal_id: int) -> bytes | None: ...
+
+    def raw(self, refusal_id: int) -> bytes | None:
+        """The request's bytes as far as they were received; None when they are not kept."""
+        ...
+
     def clear(self) -> None: ...
-
-
-class AboutService(Protocol):
-    """What the program tells of itself. `runs` says how it is run; capture URLs start with `base_url`.
-
-    `diagnostics` is the text for a bug report, without any secret, made with what the window knows of itself.
-    """
-
-    @property
-    def runs(self) -> str: ...
-    @property
-    def base_url(self) -> str: ...
-    def versions(self) -> Sequence[Fact]: ...
-    async def licences(self) -> Sequence[Component]: ...
-    async def diagnostics(self, window: Sequence[Fact]) -> str: ...
-
-
-class AutostartService(Protocol):
-    """The start at sign-in. All calls may block, so they belong on a thread; they raise `HooklineError`s.
-
-    `unavailable` says why it cannot be switched, `replaced` which other command it is that signing in starts now.
-    """
-
-    def enabled(self) -> bool: ...
-    def set(self, on: bool) -> None: ...
-    def unavailable(self) -> str | None: ...
-    def replaced(self) -> str | None: ...
-
-
-@dataclass(frozen=True)
-class Services:
-    """Everything the window may call.
-
-    `capture_url` gives an endpoint's public URL. `providers` names services by id, `provider_marks` has their marks.
-    `listening` is the capture port's `host:port`, None while it is not accepting. `apply_settings` raises
-    InvalidFieldsError or PortInUseError and then changes nothing. `send_test` posts a small request to the endpoint's
-    capture URL, and raises a HooklineError unless it arrived and was answered.
-    """
-
-    endpoints: EndpointRepository
-    captures: CaptureRepository
-    activity: ActivityRepository
-    senders: ProviderStatsRepository
-    deliveries: DeliveryRepository
-    account: AccountRepository
-    retention: RetentionRepository
-    limits: StorageLimitRepository
-    refused: RefusedRepository
-    bus: Bus
-    capture_url: Callable[[Endpoint], str]
-    providers: Mapping[str, str]
-    provider_marks: Mapping[str, ProviderMark]
-    own_bases: Callable[[], Sequence[str]]
-    listening: Callable[[], str | None]
-    settings: Callable[[], Settings]
-    apply_settings: Callable[[Settings], Awaitable[None]]
-    send_test: Callable[[Endpoint], Awaitable[SentTest]]
-    about: AboutService
-    autostart: AutostartService
-    data_folder: Path
-    version: str

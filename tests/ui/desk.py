@@ -15,7 +15,6 @@ from app.core.errors import InvalidFieldsError
 from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan
 from app.core.providers.service import ProviderMark
-from app.core.repositories import Services
 from app.core.settings import Settings, check
 from app.core.test_result import SentTest
 from app.db.store import Store
@@ -23,6 +22,7 @@ from app.server.refused import RefusedLog
 from app.system.autostart.entry import Start
 from app.system.autostart.linux import DesktopEntry
 from app.ui.messages import Messages
+from app.ui.services import Services
 from app.ui.shell.main_window import MainWindow
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

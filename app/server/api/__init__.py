@@ -1,6 +1,6 @@
 """The local API: everything the window can do, for scripts, on a loopback port of its own behind a token."""
 
-from app.server.api.ports import ApiServices
 from app.server.api.server import ApiServer
+from app.server.api.services import ApiServices
 
 __all__ = ["ApiServer", "ApiServices"]

@@ -6,10 +6,10 @@ from aiohttp import web
 
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
-from app.server.api.ports import ApiServices
 from app.server.api.problems import decoded
 from app.server.api.routes import Route, answer
 from app.server.api.schemas import AccountOut, AccountPatch, EndpointUsage
+from app.server.api.services import ApiServices
 
 
 class AccountCalls:

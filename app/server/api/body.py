@@ -11,7 +11,7 @@ from aiohttp import web
 from app.core.bodies.decoding.decompressor import Decompressor, codings, refusal
 from app.core.errors import NotFoundError
 from app.core.model import PART_SIZE, Capture
-from app.server.api.ports import CapturesDoor
+from app.core.repositories import CaptureRepository
 from app.server.api.problems import Problem
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ class DecodeError(Exception):
 
 
 async def send_body(
-    request: web.Request, capture: Capture, captures: CapturesDoor, *, decode: bool
+    request: web.Request, capture: Capture, captures: CaptureRepository, *, decode: bool
 ) -> web.StreamResponse:
     """Answer with the body of `capture`; a 422 problem when it is to be decoded and cannot be."""
     names = codings(capture.headers) if decode else ()
@@ -48,7 +48,7 @@ async def send_body(
     return response
 
 
-async def stored_parts(captures: CapturesDoor, capture: Capture) -> AsyncIterator[bytes]:
+async def stored_parts(captures: CaptureRepository, capture: Capture) -> AsyncIterator[bytes]:
     """The body as it is stored, in parts."""
     for offset in range(0, capture.size, PART_SIZE):
         part = await captures.body(capture.id, offset, PART_SIZE)
@@ -69,7 +69,7 @@ async def decoded_parts(parts: AsyncIterator[bytes], names: tuple[str, ...]) -> 
     decompressor = Decompressor(names)
     async for part in parts:
         decompressor.feed(part)
-        while piece := await asyncio.to_thread(decompressor.take, PART_SIZE):
+        while piece := await asyncio.to_thread(decompressor.read, PART_SIZE):
             yield piece
         if decompressor.error:
             break

@@ -6,10 +6,10 @@ from aiohttp import web
 
 from app.core.model import MirrorState
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of, wrong_cursor
-from app.server.api.ports import ApiServices
 from app.server.api.problems import parameter_problem
 from app.server.api.routes import Page, Route, answer, endpoint_named, stored_request
 from app.server.api.serializers import delivery_out
+from app.server.api.services import ApiServices
 
 STATES = tuple(state.value for state in MirrorState if state is not MirrorState.NONE)
 

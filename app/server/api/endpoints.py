@@ -13,11 +13,11 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
-from app.server.api.ports import ApiServices
 from app.server.api.problems import decoded
 from app.server.api.routes import Page, Route, answer, done, endpoint_named
 from app.server.api.schemas import EndpointIn, EndpointOut, EndpointPatch
 from app.server.api.serializers import endpoint_out, merged
+from app.server.api.services import ApiServices
 
 
 class _After(msgspec.Struct, array_like=True, forbid_unknown_fields=True):

@@ -19,11 +19,11 @@ from app.server.api.parameters import (
     marks_of,
     query_of,
 )
-from app.server.api.ports import ApiServices
 from app.server.api.problems import decoded, parameter_problem
 from app.server.api.routes import Page, Route, answer, done, endpoint_named, stored_request
 from app.server.api.schemas import RequestPatch
 from app.server.api.serializers import request_out, summary_out
+from app.server.api.services import ApiServices
 
 
 class RequestCalls:

@@ -9,9 +9,10 @@ import msgspec
 from aiohttp import web
 
 from app.core.model import Capture, Endpoint
+from app.core.repositories import EndpointRepository
 from app.server.api.parameters import check_names
-from app.server.api.ports import ApiServices, EndpointsDoor
 from app.server.api.problems import Problem
+from app.server.api.services import ApiServices
 
 PREFIX = "/api/v1"
 
@@ -65,7 +66,7 @@ def done() -> web.Response:
     return web.Response(status=204)
 
 
-def endpoint_named(endpoints: EndpointsDoor, slug: str) -> Endpoint:
+def endpoint_named(endpoints: EndpointRepository, slug: str) -> Endpoint:
     """The endpoint of that slug, or a 404 problem."""
     endpoint = endpoints.by_slug(slug)
     if endpoint is None:

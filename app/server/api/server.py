@@ -12,10 +12,10 @@ from app.server.api.account import AccountCalls
 from app.server.api.auth import guard, problems
 from app.server.api.deliveries import DeliveryCalls
 from app.server.api.endpoints import EndpointCalls
-from app.server.api.ports import ApiServices
 from app.server.api.protocol import ApiProtocol, name_server
 from app.server.api.requests import RequestCalls
 from app.server.api.routes import register
+from app.server.api.services import ApiServices
 from app.server.api.settings import SettingsCalls
 from app.server.api.status import StateCalls
 from app.server.capture.port_holder import find_holder

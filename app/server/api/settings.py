@@ -11,10 +11,10 @@ from msgspec import UNSET, UnsetType
 
 from app.core.model import Record
 from app.core.settings import Settings, scriptable
-from app.server.api.ports import ApiServices
 from app.server.api.problems import decoded
 from app.server.api.routes import Route, answer
 from app.server.api.serializers import merged
+from app.server.api.services import ApiServices
 
 # Without the bounds: `check` tells of broken ones in words that name the setting.
 _TYPES: dict[str, Any] = get_type_hints(Settings)

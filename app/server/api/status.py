@@ -13,11 +13,11 @@ from app.core.request_target import slug_of
 from app.server.api.account import endpoints_held
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
-from app.server.api.ports import ApiServices
 from app.server.api.problems import Problem
 from app.server.api.routes import Page, Route, answer
 from app.server.api.schemas import StatusOut, Totals
 from app.server.api.serializers import refusal_out, retention_out, stored_out
+from app.server.api.services import ApiServices
 
 
 class RefusedKey(msgspec.Struct, frozen=True, array_like=True):

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from app.core.errors import StorageLimitError
 from app.core.model import METHODS, Endpoint, Headers
+from app.core.repositories import EndpointRepository
 from app.core.request_target import slug_of
 from app.server.capture import responses
 from app.server.capture.auth import Gate
 from app.server.capture.incoming import Incoming
 from app.server.capture.responses import Response
-from app.server.ports import EndpointLookup
 
 MIRROR_HEADER = "X-Hookline-Mirror"
 _METHODS = frozenset(METHODS)
@@ -82,7 +82,7 @@ def over_storage_limit(error: StorageLimitError) -> Rejection:
 class Admission:
     """Decides on heads. Keeps what was worked out for each endpoint until that is changed."""
 
-    def __init__(self, endpoints: EndpointLookup, instance_id: str) -> None:
+    def __init__(self, endpoints: EndpointRepository, instance_id: str) -> None:
         self._endpoints = endpoints
         self._instance_id = instance_id
         self._plans: dict[str, CapturePlan] = {}

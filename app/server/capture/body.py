@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from app.core.errors import StorageLimitError
 from app.core.model import PART_SIZE
+from app.core.repositories import CaptureSink
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.incoming import Incoming
-from app.server.ports import CaptureSink
 
 
 class Body(NamedTuple):

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.streams import StreamReader
@@ -21,8 +21,11 @@ from app.server.capture.body_memory import READ_MOST
 from app.server.capture.connection_eviction import EvictionStage, Waiting
 from app.server.capture.head import MalformedError
 from app.server.capture.incoming import Break, Incoming
-from app.server.capture.interfaces import ConnectionOwner, RequestHandler
 from app.server.capture.reader import RequestReader, UnknownMethodError
+
+if TYPE_CHECKING:
+    from app.server.capture.handler import Handler
+    from app.server.capture.server import CaptureServer
 
 HEADER_BYTES = 450
 """What one header takes in memory beside its bytes."""
@@ -31,11 +34,11 @@ HEADER_BYTES = 450
 class Connection(BaseProtocol):
     """The protocol object that asyncio feeds. One task serves its requests, in order."""
 
-    def __init__(self, host: ConnectionOwner, answerer: RequestHandler, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, server: CaptureServer, handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
-        self._reader = RequestReader(self, loop, host.limits.head_bytes)
-        self._host = host
-        self._answerer = answerer
+        self._reader = RequestReader(self, loop, server.limits.head_bytes)
+        self._server = server
+        self._handler = handler
         self._request: Incoming | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._nap: asyncio.Future[None] | None = None
@@ -64,8 +67,8 @@ class Connection(BaseProtocol):
         peer = transport.get_extra_info("peername")
         if peer:
             self.peer = (peer[0], peer[1])
-        if self._host.register(self):
-            self._deadline = self._loop.time() + self._host.limits.head_s
+        if self._server.register(self):
+            self._deadline = self._loop.time() + self._server.limits.head_s
             self.task = self._loop.create_task(self._serve(), name=f"capture connection {self.peer[0]}:{self.peer[1]}")
             self.task.add_done_callback(self._leave)
 
@@ -111,7 +114,7 @@ class Connection(BaseProtocol):
         """The next bytes of the body; none at its end, or where it broke off."""
         if payload.is_eof():
             return payload.read_nowait()
-        limits, began = self._host.limits, self._loop.time()
+        limits, began = self._server.limits, self._loop.time()
         idle = began + limits.body_idle_s
         slow = began + limits.body_s + payload.total_bytes / limits.body_rate - self._waited
         if payload.total_bytes - self._counted >= limits.body_rate:  # a byte now and then is no progress
@@ -148,7 +151,7 @@ class Connection(BaseProtocol):
         """Wait until a sender that reads slowly has taken what waits for it."""
         if not self.writing_paused:
             return
-        self._deadline = self._loop.time() + self._host.limits.body_idle_s
+        self._deadline = self._loop.time() + self._server.limits.body_idle_s
         try:
             await self._drain_helper()
         except ConnectionError:  # gone: nobody is left to answer
@@ -180,7 +183,7 @@ class Connection(BaseProtocol):
         elif self._request is not None:
             self.break_off(self._late)
         elif self._reader.head:
-            self._answerer.slow(self, self._reader.head)
+            self._handler.slow(self, self._reader.head)
         else:
             self._close()
 
@@ -239,7 +242,7 @@ class Connection(BaseProtocol):
             self._close()
             return
         self._draining = True
-        self._deadline = self._loop.time() + self._host.limits.linger_s
+        self._deadline = self._loop.time() + self._server.limits.linger_s
         try:
             transport.write_eof()
         except OSError:  # the sender is gone already
@@ -259,10 +262,10 @@ class Connection(BaseProtocol):
                     self._waiter = self._loop.create_future()
                     await self._waiter
                     continue
-                await self._answerer.handle(self, self._request)
+                await self._handler.handle(self, self._request)
                 self._served = True
                 if self.head_held:
-                    self._host.head_grew(self, -self.head_held)
+                    self._server.head_grew(self, -self.head_held)
                 if self.closing:
                     break
                 self._next()
@@ -277,7 +280,7 @@ class Connection(BaseProtocol):
     def _next(self) -> None:
         """Go on with what came behind the request just answered."""
         self._request = None
-        self._deadline = self._loop.time() + self._host.limits.keepalive_s
+        self._deadline = self._loop.time() + self._server.limits.keepalive_s
         data, self._backlog = self._backlog, b""
         if self._buffer_paused:
             self._resume_reading_for_buffer()
@@ -300,7 +303,7 @@ class Connection(BaseProtocol):
 
     def _close(self) -> None:
         if self.transport is not None:
-            self._deadline = self._loop.time() + self._host.limits.body_idle_s
+            self._deadline = self._loop.time() + self._server.limits.body_idle_s
             self.transport.close()
 
     def _leave(self, _: object = None) -> None:
@@ -309,7 +312,7 @@ class Connection(BaseProtocol):
             # Connection, parser and payload refer to each other: what came would stay until garbage is looked for.
             self._request, self._backlog = None, b""
             self._reader.close()
-            self._host.unregister(self)
+            self._server.unregister(self)
 
     def _take_head(self, data: bytes) -> None:
         reader = self._reader
@@ -317,12 +320,12 @@ class Connection(BaseProtocol):
         try:
             request = reader.read_head(data)
         except (MalformedError, UnknownMethodError) as error:
-            self._answerer.malformed(self, error, reader.head)
+            self._handler.malformed(self, error, reader.head)
             return
         if request is None:
             if reader.head and not begun:  # its time runs from its first byte on
-                self._deadline = min(self._deadline, self._loop.time() + self._host.limits.head_s)
-            self._host.head_grew(self, len(reader.head) - len(begun))
+                self._deadline = min(self._deadline, self._loop.time() + self._server.limits.head_s)
+            self._server.head_grew(self, len(reader.head) - len(begun))
             return
         self._request = request
         self._backlog = reader.behind
@@ -337,7 +340,7 @@ class Connection(BaseProtocol):
         if not request.payload.is_eof():  # it may be long in coming, and its head is held as long
             # As it came, for the list of refused requests, and as headers.
             size = 2 * reader.head_size + HEADER_BYTES * len(message.raw_headers)
-            self._host.head_grew(self, size - self.head_held)
+            self._server.head_grew(self, size - self.head_held)
         _wake(self._waiter)
 
     def _take_end(self) -> None:
@@ -346,7 +349,7 @@ class Connection(BaseProtocol):
             self.break_off(Break.GONE)
         elif self._reader.head:
             error = MalformedError("the connection ended within the request's head")
-            self._answerer.malformed(self, error, self._reader.head)
+            self._handler.malformed(self, error, self._reader.head)
 
 
 def _wake(waiter: asyncio.Future[None] | None) -> None:

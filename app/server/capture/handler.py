@@ -15,6 +15,7 @@ from app.core.ids import uuid7
 from app.core.model import REFUSED_RAW_MAX, Capture, Endpoint, Headers, MirrorState, Refusal
 from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.providers.contents import kind_of
+from app.core.repositories import CaptureSink, EndpointRepository
 from app.server.capture import admission, responses
 from app.server.capture.admission import Admission, CapturePlan, Rejection, rejection
 from app.server.capture.body import Body, BodyBuffer, BodyTooLargeError, whole
@@ -24,7 +25,6 @@ from app.server.capture.head import REQUEST_LINE, MalformedError
 from app.server.capture.incoming import Break, Incoming
 from app.server.capture.reader import UnknownMethodError
 from app.server.capture.responses import Response
-from app.server.ports import CaptureSink, EndpointLookup
 from app.server.refused import RefusedLog
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class Handler:
 
     def __init__(
         self,
-        endpoints: EndpointLookup,
+        endpoints: EndpointRepository,
         captures: CaptureSink,
         refused: RefusedLog,
         *,

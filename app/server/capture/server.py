@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from app.core.errors import HooklineError, PortInUseError
 from app.core.providers.catalogue import Identify, no_provider
+from app.core.repositories import CaptureSink, EndpointRepository
 from app.server.capture.admission import rejection
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
@@ -19,7 +20,6 @@ from app.server.capture.incoming import Break
 from app.server.capture.limits import Limits, affordable
 from app.server.capture.port_holder import find_holder
 from app.server.listening import stop_listening
-from app.server.ports import CaptureSink, EndpointLookup
 from app.server.refused import RefusedLog
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class CaptureServer:
 
     def __init__(  # noqa: PLR0917 - the parts it is made of, in this order
         self,
-        endpoints: EndpointLookup,
+        endpoints: EndpointRepository,
         captures: CaptureSink,
         refused: RefusedLog,
         body_limit: Callable[[], int],

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from app.core.events import Bus, Captured
 from app.core.model import MirrorState
+from app.core.repositories import CaptureRepository, DeliveryRepository, EndpointRepository
 from app.server.forward.lazy_sender import LateSender
-from app.server.forward.ports import CaptureReader, DeliveryQueue, EndpointDirectory
 from app.server.forward.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -22,9 +22,9 @@ class Forwarder:
 
     def __init__(
         self,
-        captures: CaptureReader,
-        deliveries: DeliveryQueue,
-        endpoints: EndpointDirectory,
+        captures: CaptureRepository,
+        deliveries: DeliveryRepository,
+        endpoints: EndpointRepository,
         bus: Bus,
         instance_id: str,
     ) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.core.model import Delivery
+from app.core.repositories import CaptureRepository
 from app.server.forward.lazy_import import load
-from app.server.forward.ports import CaptureReader
 
 if TYPE_CHECKING:
     from app.server.forward.sender import DeliverySender
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class LateSender:
     """A `DeliverySender` that comes into being when it is first needed: see `loading.py`."""
 
-    def __init__(self, captures: CaptureReader, instance_id: str) -> None:
+    def __init__(self, captures: CaptureRepository, instance_id: str) -> None:
         self._captures, self._instance_id = captures, instance_id
         self._sender: DeliverySender | None = None
 

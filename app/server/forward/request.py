@@ -10,14 +10,14 @@ import httpx
 from app.core.errors import NotFoundError
 from app.core.forward_target import mirror_target
 from app.core.model import PART_SIZE, Capture
+from app.core.repositories import CaptureRepository
 from app.server.forward.headers import mirror_headers
-from app.server.forward.ports import CaptureReader
 
 
 class StoredBody(httpx.AsyncByteStream):
     """A stored body as bytes to send; no more than one part is in memory. NotFoundError when it went meanwhile."""
 
-    def __init__(self, captures: CaptureReader, capture: Capture) -> None:
+    def __init__(self, captures: CaptureRepository, capture: Capture) -> None:
         self._captures = captures
         self._capture = capture
 

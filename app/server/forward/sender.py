@@ -11,8 +11,8 @@ import httpx
 from app.core.clock import now_us
 from app.core.forward_target import escapes_path, sub_path
 from app.core.model import Capture, Delivery
+from app.core.repositories import CaptureRepository
 from app.server.forward.failure import failure_text
-from app.server.forward.ports import CaptureReader
 from app.server.forward.request import StoredBody, build_request
 from app.server.forward.response import TargetResponse, concluded
 from app.server.forward.tls import trust
@@ -30,7 +30,7 @@ class DeliverySender:
     read.
     """
 
-    def __init__(self, captures: CaptureReader, instance_id: str) -> None:
+    def __init__(self, captures: CaptureRepository, instance_id: str) -> None:
         self._captures = captures
         self._instance_id = instance_id
         self._transports: dict[bool, httpx.AsyncHTTPTransport] = {}

@@ -7,8 +7,8 @@ import logging
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import Delivery
+from app.core.repositories import DeliveryRepository, EndpointRepository
 from app.server.forward.lazy_sender import LateSender
-from app.server.forward.ports import DeliveryQueue, EndpointDirectory
 from app.server.forward.response import failed_by_us
 
 log = logging.getLogger(__name__)
@@ -26,8 +26,8 @@ class Worker:
     def __init__(
         self,
         endpoint_id: int,
-        endpoints: EndpointDirectory,
-        queue: DeliveryQueue,
+        endpoints: EndpointRepository,
+        queue: DeliveryRepository,
         sender: LateSender,
         unstorable: set[str],
     ) -> None:

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWi
 from shiboken6 import isValid
 
 from app.core.errors import HooklineError
-from app.core.repositories import Services
 from app.ui.about.facts import versions, window_facts
 from app.ui.about.licences import LicencesDialog
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.icons import mark

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPlainTex
 from shiboken6 import isValid
 
 from app.core.about import Component
-from app.core.repositories import AboutService
+from app.ui.services import AboutService
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font

@@ -9,13 +9,13 @@ from shiboken6 import isValid
 
 from app.core.clock import now_us
 from app.core.model import Endpoint
-from app.core.repositories import Services
 from app.core.rules import FREE_ENDPOINTS
 from app.core.text import ago
 from app.ui.dashboard.painting import Facts
 from app.ui.dashboard.rows import EndpointRows
 from app.ui.dashboard.stats import Stats
 from app.ui.qt_events import QtEvents
+from app.ui.services import Services
 from app.ui.shell.endpoint_actions import FIRST_NAME, EndpointActions
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QMainWindow
 
 from app.core.launch_request import LaunchAction
 from app.core.links import EndpointLink, RequestLink
-from app.core.repositories import Services
 from app.ui.desktop.badge import count_text, tray_icon
 from app.ui.desktop.notification_settings import NotifyChoices
 from app.ui.desktop.notifications import Notifications
@@ -22,6 +21,7 @@ from app.ui.desktop.unread_count import Unread
 from app.ui.desktop.window_focus import Listing, WindowFocus
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 
 WATCH_MS = 3_000

@@ -9,11 +9,11 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.core.clock import now_us
 from app.core.events import Captured
 from app.core.model import Endpoint, Record, Summary
-from app.core.repositories import Services
 from app.ui.desktop.notification_settings import NotifyChoices, When
 from app.ui.desktop.text import Notice, notice_for
 from app.ui.desktop.window_focus import WindowFocus
 from app.ui.pause import Pause
+from app.ui.services import Services
 
 
 class NotificationPace(Record, frozen=True):

@@ -10,9 +10,9 @@ from shiboken6 import isValid
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.model import Endpoint, EndpointDraft
-from app.core.repositories import Services
 from app.core.rules import FieldError, create_refusal, endpoint_errors
 from app.ui.endpoint_form.endpoint_form import EndpointForm
+from app.ui.services import Services
 from app.ui.settings.limit_question import may_limit
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

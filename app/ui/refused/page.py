@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.model import Refusal
-from app.core.repositories import Services
 from app.core.text import count_of, exact_time
 from app.ui.qt_events import QtEvents
 from app.ui.refused.commands import RefusedCommands
@@ -38,6 +37,7 @@ from app.ui.refused.model import (
     RowIndex,
 )
 from app.ui.refused.raw_pane import RawPane
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, Signal
 from app.core.clock import DAY_US
 from app.core.events import EndpointRemoved, Purged, RequestsRemoved
 from app.core.model import Capture
-from app.core.repositories import Services
 from app.core.text import count_of
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.undo.pending_delete import DeleteChanged
 

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, 
 from app.core.bodies.media_types import media_type
 from app.core.events import Mirrored, RequestsIdentified
 from app.core.model import Capture, MirrorState
-from app.core.repositories import Services
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import of_capture
@@ -27,6 +26,7 @@ from app.ui.request.tabs.info_tab import InfoTab
 from app.ui.request.tabs.raw_tab import RawTab
 from app.ui.request.tabs.tabs import BODY, HEADERS, INFO, MIRROR, QUERY, RAW, TABS, TOKENS, DetailTabs, tab_for
 from app.ui.request.tabs.tokens_tab import TokensTab
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

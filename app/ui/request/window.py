@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import Summary
-from app.core.repositories import Services
 from app.ui.commands.command import Command
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.request.current_request import ShownRequest
@@ -21,6 +20,7 @@ from app.ui.requests.page.request_actions import RequestActions
 from app.ui.requests.page.request_commands import RequestCommands
 from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.selected_requests import SelectedRequests, chosen_of
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme

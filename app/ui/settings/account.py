@@ -6,9 +6,9 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import Plan
-from app.core.repositories import Services
 from app.core.rules import FREE_ENDPOINTS, plan_refusal
 from app.core.text import count_of
+from app.ui.services import Services
 from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.widgets.fields import ChoiceField
 

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
-from app.core.repositories import Services
 from app.core.settings import meta
 from app.ui.desktop.desktop_integration import Desktop
+from app.ui.services import Services
 from app.ui.settings.section import AT_ONCE, SettingsRow
 from app.ui.tasks import Tasks
 from app.ui.widgets.fields import ChoiceField

@@ -9,10 +9,10 @@ from shiboken6 import isValid
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
 from app.core.model import Plan
-from app.core.repositories import Services
 from app.core.settings import Settings, check
 from app.ui.about.dialog import AboutDialog
 from app.ui.desktop.desktop_integration import Desktop
+from app.ui.services import Services
 from app.ui.settings.account import AccountSection
 from app.ui.settings.changes import changes_text
 from app.ui.settings.limit_question import may_limit

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from app.core.errors import HooklineError
-from app.core.repositories import AutostartService
+from app.ui.services import AutostartService
 from app.ui.settings.section import AT_ONCE, SettingsRow
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

@@ -11,10 +11,10 @@ from shiboken6 import isValid
 from app.core.clock import now_us
 from app.core.clock_problem import ClockProblem
 from app.core.model import PurgeReport, StorageSize
-from app.core.repositories import Services
 from app.core.settings import Settings
 from app.core.sizes import MIB
 from app.core.text import count_of, size_text, until
+from app.ui.services import Services
 from app.ui.settings.numbers import mib_field, whole_mib
 from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.settings.storage_limit import StorageLimitRows

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
-from app.core.repositories import Services
 from app.core.settings import Settings
 from app.ui.desktop.desktop_integration import Desktop
+from app.ui.services import Services
 from app.ui.settings.closing import ClosingRow
 from app.ui.settings.notifications import NotificationsRow
 from app.ui.settings.section import AT_ONCE, SettingsSection

@@ -8,9 +8,9 @@ from PySide6.QtCore import QObject, Slot
 
 from app.core.launch_request import LaunchAction, LaunchRequest
 from app.core.links import BrokenLink, EndpointLink, Link, LinkError, RequestLink, parse_link
-from app.core.repositories import Services
 from app.ui.latest_only import Latest
 from app.ui.messages import Message
+from app.ui.services import Services
 from app.ui.shell.main_window import MainWindow
 from app.ui.tasks import Tasks
 from app.ui.widgets.dialog import Dialog

@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QMenu, QWidget
 from app.core.errors import HooklineError
 from app.core.links import link_to_endpoint
 from app.core.model import Endpoint, EndpointDraft
-from app.core.repositories import Services
 from app.core.rules import create_refusal
 from app.core.test_result import sent_text
 from app.ui.desktop.notification_settings import NotifyChoices, NotifyMenu
 from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from app.ui.requests.page.confirm_delete import endpoint_question
+from app.ui.services import Services
 from app.ui.shell.endpoint_order import EndpointOrder
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

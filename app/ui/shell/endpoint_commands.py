@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Slot
 
 from app.core.model import Endpoint
-from app.core.repositories import Services
 from app.ui.commands.registry import command
 from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.services import Services
 from app.ui.shell.endpoint_actions import EndpointActions
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 from PySide6.QtCore import QObject, Slot
 
-from app.core.repositories import Services
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 
 

@@ -10,7 +10,6 @@ from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.model import Endpoint
-from app.core.repositories import Services
 from app.ui.about.opener import AboutOpener
 from app.ui.commands.registry import CommandGroup
 from app.ui.dashboard.page import DashboardPage
@@ -21,6 +20,7 @@ from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.refused.page import RefusedPage
 from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.endpoint_actions import EndpointActions
 from app.ui.shell.retention_notice import RetentionNotice

@@ -6,13 +6,13 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from app.core.repositories import Services
 from app.ui.commands.palette_entry import PaletteEntry
 from app.ui.commands.palette_sources import commands, endpoints, saved_filters, typed, words
 from app.ui.commands.registry import CommandRegistry
 from app.ui.latest_only import Latest
 from app.ui.messages import Message
 from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.services import Services
 from app.ui.shell.sidebar import ALL_REQUESTS
 from app.ui.tasks import Tasks
 

@@ -6,8 +6,8 @@ from PySide6.QtCore import QObject
 
 from app.core.clock_problem import ClockProblem
 from app.core.events import RetentionWaiting
-from app.core.repositories import Services
 from app.ui.messages import Message, MessageAction
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 
 KEY = "retention"

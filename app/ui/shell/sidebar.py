@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.core.model import Plan
-from app.core.repositories import Services
 from app.core.rules import FREE_ENDPOINTS
 from app.core.text import count_of
 from app.ui.qt_events import QtEvents
+from app.ui.services import Services
 from app.ui.shell.endpoint_actions import EndpointActions
 from app.ui.shell.endpoint_filter import EndpointFilter
 from app.ui.shell.endpoint_list import EndpointList

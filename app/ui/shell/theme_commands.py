@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction
 
-from app.core.repositories import Services
 from app.core.settings import Settings
 from app.ui.commands.registry import command
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Choice, Theme
 

@@ -6,7 +6,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMainWindow
 
-from app.core.repositories import Services
 from app.ui.about.opener import AboutOpener
 from app.ui.commands.palette import Palette
 from app.ui.commands.palette_recent import Recent
@@ -15,6 +14,7 @@ from app.ui.commands.registry import CommandGroup, CommandRegistry, command
 from app.ui.commands.shortcuts_opener import ShortcutsOpener
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.services import Services
 from app.ui.shell.endpoint_actions import EndpointActions
 from app.ui.shell.endpoint_commands import EndpointCommands
 from app.ui.shell.page_commands import PageWays

@@ -12,8 +12,8 @@ from app.core.deletion import Clearing
 from app.core.errors import HooklineError, NotFoundError
 from app.core.events import RequestsRemoved
 from app.core.model import Endpoint, Summary
-from app.core.repositories import Services
 from app.core.text import count_of
+from app.ui.services import Services
 
 _numbers = count(1)
 

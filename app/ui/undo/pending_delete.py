@@ -16,7 +16,7 @@ from app.core.deletion import Hidden, Mark
 from app.core.errors import HooklineError, NotFoundError
 from app.core.events import EndpointRemoved, EndpointSaved, Event, RequestsRemoved
 from app.core.model import Endpoint
-from app.core.repositories import Services
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.undo.delete_kinds import WaitingClearing, WaitingDelete, WaitingEndpoint, WaitingRequests
 from app.ui.undo.visible_repositories import (

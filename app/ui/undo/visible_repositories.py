@@ -37,7 +37,7 @@ E = TypeVar("E", bound=Event)
 
 
 class VisibleCaptures:
-    """A CapturesPort; `delete` and `clear` can be undone for a while."""
+    """A CaptureRepository; `delete` and `clear` can be undone for a while."""
 
     def __init__(self, stored: CaptureRepository, deleting: PendingDelete) -> None:
         self._stored, self._deleting = stored, deleting
@@ -69,10 +69,13 @@ class VisibleCaptures:
         before: PageKey | None = None,
         after: PageKey | None = None,
         limit: int = 100,
+        beginning: str | None = None,
         hidden: Hidden | None = None,
     ) -> list[Summary]:
         hidden = hidden or self._deleting.hidden
-        return await self._stored.page(endpoint_id, before=before, after=after, limit=limit, hidden=hidden)
+        return await self._stored.page(
+            endpoint_id, before=before, after=after, limit=limit, beginning=beginning, hidden=hidden
+        )
 
     def search(
         self,
@@ -115,7 +118,7 @@ class VisibleCaptures:
 
 
 class VisibleEndpoints:
-    """An EndpointsPort; `delete` can be undone for a while."""
+    """An EndpointRepository; `delete` can be undone for a while."""
 
     def __init__(self, stored: EndpointRepository, deleting: PendingDelete) -> None:
         self._stored, self._deleting = stored, deleting
@@ -161,7 +164,7 @@ class VisibleEndpoints:
 
 
 class VisibleActivity:
-    """An ActivityPort."""
+    """An ActivityRepository."""
 
     def __init__(self, stored: ActivityRepository, deleting: PendingDelete) -> None:
         self._stored, self._deleting = stored, deleting
@@ -178,7 +181,7 @@ class VisibleActivity:
 
 
 class VisibleAccount:
-    """An AccountPort."""
+    """An AccountRepository."""
 
     def __init__(self, stored: AccountRepository, deleting: PendingDelete) -> None:
         self._stored, self._deleting = stored, deleting

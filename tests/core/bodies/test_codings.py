@@ -109,7 +109,7 @@ def test_a_note_counts_the_bytes_that_follow_the_end(name: str, pack: Callable[[
         for at in range(0, len(body), piece):
             unpacker.feed(body[at : at + piece])
             while not unpacker.needs_input:
-                given += unpacker.take(2)
+                given += unpacker.read(2)
         assert (bytes(given), unpacker.finish()) == (b"hello", None)
         assert (unpacker.note or "").startswith(f"{len(rest)} byte")
     reader = BodyReader((("Content-Encoding", name),), "text/plain", "text")
@@ -128,7 +128,7 @@ def test_zeros_may_pad_gzip_and_more_members_follow() -> None:
     unpacker = Decompressor(("gzip",))
     unpacker.feed(body)
     while not unpacker.needs_input:
-        unpacker.take(10)
+        unpacker.read(10)
     assert unpacker.note is None
 
 

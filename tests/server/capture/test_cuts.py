@@ -12,6 +12,7 @@ from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.handler import Handler
 from app.server.capture.limits import Limits
+from app.server.capture.server import CaptureServer
 from app.server.refused import RefusedLog
 from tests.server.capture.support import OWN_ID, Directory, MemorySink
 
@@ -111,21 +112,6 @@ class Wire(asyncio.Transport):
     abort = close
 
 
-class Owner:
-    """The server of one connection."""
-
-    limits = Limits(head_bytes=100_000)
-
-    def register(self, _: Connection) -> bool:
-        return True
-
-    def unregister(self, _: Connection) -> None:
-        pass
-
-    def head_grew(self, _: Connection, size: int) -> None:
-        pass
-
-
 async def judged(pieces: list[bytes], gaps: random.Random | None) -> tuple[list[Any], list[Any], list[int]]:
     """What became of these packets, followed by the end of the sender's side: captures, refusals, answers."""
     loop = asyncio.get_running_loop()
@@ -140,7 +126,8 @@ async def judged(pieces: list[bytes], gaps: random.Random | None) -> tuple[list[
         identify=lambda *_: None,
         body_memory=BodyMemory(2**24),
     )
-    wire, connection = Wire(), Connection(Owner(), handler, loop)
+    server = CaptureServer(directory, sink, refused, lambda: 1024, OWN_ID, Limits(head_bytes=100_000))
+    wire, connection = Wire(), Connection(server, handler, loop)
     connection.connection_made(wire)
     for piece in pieces:
         await wire.readable()

@@ -14,9 +14,9 @@ from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
 from app.core.model import PART_SIZE, Capture, Endpoint
-from app.core.repositories import Services
 from app.ui.pause import Pause
 from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.services import Services
 from app.ui.shell.endpoint_actions import EndpointActions
 from app.ui.undo import pending_delete
 from tests import factories

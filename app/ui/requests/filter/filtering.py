@@ -7,7 +7,6 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from app.core.model import Capture
-from app.core.repositories import Services
 from app.core.search.format import words
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, Query, Term
 from app.core.search.spellings import pattern_of
@@ -18,6 +17,7 @@ from app.ui.requests.filter.search_status import SearchStatus
 from app.ui.requests.filter.stored_values import StoredValues
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.empty_state import EmptyState

@@ -9,9 +9,9 @@ from PySide6.QtCore import QObject, Signal
 
 from app.core.bodies.escape import escape
 from app.core.model import SenderCount
-from app.core.repositories import Services
 from app.core.search.completion import Stored
 from app.core.text import count_of
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 
 FRESH_S = 30.0

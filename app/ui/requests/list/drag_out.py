@@ -12,13 +12,13 @@ from PySide6.QtGui import QColor, QDrag, QPainter, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import Capture, Summary
-from app.core.repositories import Services
 from app.core.text import count_of, size_text
 from app.ui.request.body.body_export import SaveError, file_name, write_body
 from app.ui.request.body.body_source import of_capture
 from app.ui.requests.list.row_title import name_of
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.page.request_actions import RequestActions
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.fonts import ui_font
 from app.ui.theme.theme import Theme

@@ -13,11 +13,11 @@ from PySide6.QtWidgets import QWidget
 from app.core.clock import now_us
 from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.model import Capture, Endpoint, Summary
-from app.core.repositories import Services
 from app.core.text import count_of
 from app.ui.requests.page.confirm_delete import KEEP, clear_question, delete_question
 from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.selected_requests import SelectedRequests
+from app.ui.services import Services
 from app.ui.theme.theme import Theme
 from app.ui.widgets.question import Question, QuestionText
 from app.ui.widgets.toast import Toast

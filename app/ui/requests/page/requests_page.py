@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayou
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged
 from app.core.model import Capture, Endpoint, Summary
-from app.core.repositories import Services
 from app.core.text import count_of
 from app.ui.pause import Pause
 from app.ui.request.current_request import ShownRequest
@@ -40,6 +39,7 @@ from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.select_all import Everything
 from app.ui.requests.selection.selection_bar import BulkBar
 from app.ui.requests.selection.selection_bar_state import Selecting
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged

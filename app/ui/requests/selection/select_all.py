@@ -17,13 +17,13 @@ from app.core.events import (
     RequestsRemoved,
     RequestsStarred,
 )
-from app.core.repositories import Services
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.pager import just_above
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.read_all_ids import Gathered, Listed, requests_of
 from app.ui.requests.selection.selected_requests import SelectedRequests
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 
 

@@ -1,0 +1,46 @@
+"""What the local API is handed of the running program."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from app.core.model import Endpoint
+from app.core.repositories import (
+    AccountRepository,
+    CaptureRepository,
+    DeliveryRepository,
+    EndpointRepository,
+    RetentionRepository,
+    StorageLimitRepository,
+)
+from app.core.settings import Settings
+from app.server.refused import RefusedLog
+
+
+@dataclass(frozen=True)
+class ApiServices:
+    """Everything handed to the API. The callables are asked at each request, so that changed settings show at once."""
+
+    endpoints: EndpointRepository
+    captures: CaptureRepository
+    deliveries: DeliveryRepository
+    refused: RefusedLog
+    account: AccountRepository
+    retention: RetentionRepository
+    limits: StorageLimitRepository
+    version: str
+    base_url: Callable[[], str]
+    """What capture URLs start with: the public base URL, or the capture port's own address."""
+    capture_url: Callable[[], str | None]
+    """The capture port's own address; None while it is closed."""
+    endpoint_url: Callable[[Endpoint], str]
+    """The URL to give to senders."""
+    storage_trouble: Callable[[], str | None]
+    """Why storing fails now, in words; None when it works."""
+    warnings: Callable[[], tuple[str, ...]]
+    """What else is wrong, in words, though storing works."""
+    uptime_s: Callable[[], float]
+    settings: Callable[[], Settings]
+    apply_settings: Callable[[Settings], Awaitable[None]]
+    """Puts other settings into force; InvalidFieldsError or PortInUseError changes nothing."""

@@ -1,0 +1,87 @@
+"""What the window is handed of the running program."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from app.core.about import Component, Fact
+from app.core.events import Bus
+from app.core.model import Endpoint
+from app.core.providers.service import ProviderMark
+from app.core.repositories import (
+    AccountRepository,
+    ActivityRepository,
+    CaptureRepository,
+    DeliveryRepository,
+    EndpointRepository,
+    ProviderStatsRepository,
+    RefusedRepository,
+    RetentionRepository,
+    StorageLimitRepository,
+)
+from app.core.settings import Settings
+from app.core.test_result import SentTest
+
+
+class AboutService(Protocol):
+    """Facts about the program. `runs` says how it is run; capture URLs start with `base_url`.
+
+    `diagnostics` is the text for a bug report, without any secret; `window` are the window's own facts.
+    """
+
+    @property
+    def runs(self) -> str: ...
+    @property
+    def base_url(self) -> str: ...
+    def versions(self) -> Sequence[Fact]: ...
+    async def licences(self) -> Sequence[Component]: ...
+    async def diagnostics(self, window: Sequence[Fact]) -> str: ...
+
+
+class AutostartService(Protocol):
+    """The start at sign-in. All calls may block, so they belong on a thread; they raise `HooklineError`s.
+
+    `unavailable` says why it cannot be switched, `replaced` which other command signing in starts now.
+    """
+
+    def enabled(self) -> bool: ...
+    def set(self, on: bool) -> None: ...
+    def unavailable(self) -> str | None: ...
+    def replaced(self) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything the window may call.
+
+    `capture_url` gives an endpoint's public URL. `providers` names services by id, `provider_marks` has their marks.
+    `listening` is the capture port's `host:port`, None while it is not accepting. `apply_settings` raises
+    InvalidFieldsError or PortInUseError and then changes nothing. `send_test` posts a small request to the endpoint's
+    capture URL, and raises a HooklineError unless it arrived and its response came back.
+    """
+
+    endpoints: EndpointRepository
+    captures: CaptureRepository
+    activity: ActivityRepository
+    senders: ProviderStatsRepository
+    deliveries: DeliveryRepository
+    account: AccountRepository
+    retention: RetentionRepository
+    limits: StorageLimitRepository
+    refused: RefusedRepository
+    bus: Bus
+    capture_url: Callable[[Endpoint], str]
+    providers: Mapping[str, str]
+    provider_marks: Mapping[str, ProviderMark]
+    own_bases: Callable[[], Sequence[str]]
+    listening: Callable[[], str | None]
+    settings: Callable[[], Settings]
+    apply_settings: Callable[[Settings], Awaitable[None]]
+    send_test: Callable[[Endpoint], Awaitable[SentTest]]
+    about: AboutService
+    autostart: AutostartService
+    data_folder: Path
+    version: str
