@@ -32,7 +32,7 @@ class Running(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def reach(folder: Path, services: CliServices, *, create: bool) -> AsyncIterator[ApiClient]:
+async def connect(folder: Path, services: CliServices, *, create: bool) -> AsyncIterator[ApiClient]:
     """A client of the API that serves `folder`. HooklineError when the folder cannot be opened.
 
     A folder without data is made, or given some, only with `create`.
@@ -47,7 +47,7 @@ async def _serving(folder: Path, services: CliServices, opened: AsyncExitStack, 
     patient_until = time.monotonic() + PATIENCE_S
     while True:
         address = find_running(folder)
-        if address is not None and await _answers(address):
+        if address is not None and await _responds(address):
             return address
         if not create and _has_no_data(folder):
             services.require_database(folder)
@@ -110,11 +110,12 @@ def _is_ours(pid: int) -> bool:
     return True
 
 
-async def _answers(address: ApiAddress) -> bool:
+async def _responds(address: ApiAddress) -> bool:
+    """Whether the API accepts the token. `/account` comes from memory; `/status` counts expired requests."""
     try:
         async with http_client(address, httpx.Timeout(5)) as http:
-            return (await http.get("/status")).is_success
+            return (await http.get("/account")).is_success
     except httpx.TimeoutException as error:
-        raise CliError(f"Hookline at {address.url} is busy and does not answer. Try again.", Exit.CANNOT) from error
+        raise CliError(f"Hookline at {address.url} is busy and does not respond. Try again.", Exit.CANNOT) from error
     except httpx.TransportError:
         return False

@@ -110,9 +110,9 @@ def _run(options: argparse.Namespace, services: CliServices) -> int:
 
 
 async def _on_store(options: argparse.Namespace, out: Output, folder: Path, services: CliServices) -> int:
-    from app.cli.connect import reach  # start-up time, see above
+    from app.cli.connect import connect  # start-up time, see above
 
-    async with reach(folder, services, create=getattr(options, "creates", False)) as api:
+    async with connect(folder, services, create=getattr(options, "creates", False)) as api:
         code: int = await options.run(Call(options=options, out=out, api=api))
         return code
 
