@@ -22,7 +22,7 @@ from app import __version__
 from app.core.errors import DataFolderError, InvalidFieldsError, PortInUseError
 from app.core.events import Bus, DatabaseDamaged, FileTrouble, SettingsChanged, StorageTrouble
 from app.core.model import Endpoint
-from app.core.own_urls import CAPTURE_PATH
+from app.core.own_urls import CAPTURE_PATH, EVERY_ADDRESS
 from app.core.providers import catalogue
 from app.core.resources import resource
 from app.core.settings import Settings, check
@@ -39,7 +39,6 @@ from app.system import installation
 log = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
-EVERY_ADDRESS = ("0.0.0.0", "::", "")
 
 
 class Application:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from app import __version__
-from app.about import About
 from app.application import Application
 from app.cli.options import usual_folder
-from app.send_test import send_test
+from app.server.send_test import SendTest
+from app.system.about import About
 from app.system.autostart.autostart import autostart_for
 from app.ui.services import Services
 
 
 def services_of(application: Application) -> Services:
     """`application` must be open."""
-    store = application.store
+    store, refused = application.store, application.refused
 
     def listening() -> str | None:
         address = application.listening
@@ -24,6 +22,30 @@ def services_of(application: Application) -> Services:
         host, port = address
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
+    about = About(
+        application.folder,
+        endpoints=store.endpoints,
+        captures=store.captures,
+        account=store.account,
+        retention=store.retention,
+        limits=store.limits,
+        refused=refused,
+        settings=lambda: application.settings,
+        listening=lambda: application.listening,
+        base_url=lambda: application.settings.base_url or application.local_base(),
+        storage_trouble=lambda: application.storage_trouble,
+        uptime_s=lambda: application.uptime_s,
+    )
+    test = SendTest(
+        store.captures,
+        refused,
+        application.bus,
+        listening=lambda: application.listening,
+        local_base=application.local_base,
+        local_url=application.local_url,
+        base_url=lambda: application.settings.base_url,
+        capture_url=application.capture_url,
+    )
     return Services(
         endpoints=store.endpoints,
         captures=store.captures,
@@ -33,7 +55,7 @@ def services_of(application: Application) -> Services:
         account=store.account,
         retention=store.retention,
         limits=store.limits,
-        refused=application.refused,
+        refused=refused,
         bus=application.bus,
         capture_url=application.capture_url,
         providers=application.catalogue.names,
@@ -42,8 +64,8 @@ def services_of(application: Application) -> Services:
         listening=listening,
         settings=lambda: application.settings,
         apply_settings=application.apply_settings,
-        send_test=partial(send_test, application),
-        about=About(application),
+        send_test=test.send,
+        about=about,
         autostart=autostart_for(application.folder if application.folder != usual_folder() else None),
         data_folder=application.folder,
         version=__version__,

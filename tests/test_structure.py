@@ -348,6 +348,12 @@ def test_what_runs_without_a_display_does_not_load_qt(which: str) -> None:
     python("-c", f"import importlib, sys; [importlib.import_module(name) for name in {names!r}]; assert not {loaded}")
 
 
+@pytest.mark.parametrize("which", ["app.serve", "app.__main__"])
+def test_a_start_without_a_window_loads_nothing_of_it(which: str) -> None:
+    loaded = "[name for name in sys.modules if name.split('.')[:2] == ['app', 'ui']]"
+    python("-c", f"import {which}, sys; loaded = {loaded}; assert not loaded, loaded")
+
+
 @pytest.mark.parametrize(
     ("which", "unwanted"),
     [

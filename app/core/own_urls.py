@@ -9,6 +9,8 @@ from unicodedata import normalize
 from urllib.parse import SplitResult, unquote, urlsplit
 
 CAPTURE_PATH = "/catch/"
+EVERY_ADDRESS = ("0.0.0.0", "::", "")
+"""Hosts to listen on that stand for all addresses of the machine."""
 _LOOPBACK = "localhost"
 _LOOPBACK_NAMES = frozenset({_LOOPBACK, "localhost.localdomain", "ip6-localhost", "ip6-loopback"})
 _OTHER_DOTS = str.maketrans(dict.fromkeys("\u3002\uff0e\uff61", "."))

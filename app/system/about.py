@@ -1,4 +1,4 @@
-"""Tells of the running program: how it runs, what it is made of, and what a bug report needs, without any secret."""
+"""Facts about the running program: how it runs, what it consists of, and the text of a bug report, without secrets."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ import asyncio
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from sqlite3 import sqlite_version
 
 from app import __version__
-from app.application import EVERY_ADDRESS, Application
 from app.core.about import Component, Fact, duration_text, report_text, without_home
+from app.core.own_urls import EVERY_ADDRESS
+from app.core.repositories import (
+    AccountRepository,
+    CaptureRepository,
+    EndpointRepository,
+    RefusedRepository,
+    RetentionRepository,
+    StorageLimitRepository,
+)
+from app.core.settings import Settings
 from app.core.text import size_text, use_text
 from app.system import installation
 from app.system.licences import components
@@ -22,10 +31,29 @@ DESKTOP = ("XDG_CURRENT_DESKTOP", "XDG_SESSION_DESKTOP", "DESKTOP_SESSION")
 
 
 class About:
-    """What the About dialog asks of a running application."""
+    """What the About dialog shows. `listening` is the capture port's host and port, None while it is closed;
+    `base_url` is what capture URLs start with."""
 
-    def __init__(self, application: Application) -> None:
-        self._application = application
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        endpoints: EndpointRepository,
+        captures: CaptureRepository,
+        account: AccountRepository,
+        retention: RetentionRepository,
+        limits: StorageLimitRepository,
+        refused: RefusedRepository,
+        settings: Callable[[], Settings],
+        listening: Callable[[], tuple[str, int] | None],
+        base_url: Callable[[], str],
+        storage_trouble: Callable[[], str | None],
+        uptime_s: Callable[[], float],
+    ) -> None:
+        self._folder, self._endpoints, self._captures, self._account = folder, endpoints, captures, account
+        self._retention, self._limits, self._refused = retention, limits, refused
+        self._current_settings, self._listening, self._base_url = settings, listening, base_url
+        self._storage_trouble, self._uptime_s = storage_trouble, uptime_s
 
     @property
     def runs(self) -> str:
@@ -34,11 +62,10 @@ class About:
 
     @property
     def base_url(self) -> str:
-        """What every capture URL starts with."""
-        return self._application.settings.base_url or self._application.local_base()
+        return self._base_url()
 
     def versions(self) -> Sequence[Fact]:
-        """What Hookline stands on, but for the window's part."""
+        """Of Python and SQLite; the window adds its own."""
         return [("Python", platform.python_version()), ("SQLite", sqlite_version)]
 
     async def licences(self) -> Sequence[Component]:
@@ -46,7 +73,7 @@ class About:
         return await asyncio.to_thread(components)
 
     async def diagnostics(self, window: Sequence[Fact]) -> str:
-        """The text of a bug report; `window` is what the window knows of itself.
+        """The text of a bug report; `window` are the window's facts. StorageUnavailableError.
 
         No endpoint's name or slug, no URL, no request's content, no key and no token is in it.
         """
@@ -60,27 +87,25 @@ class About:
         return without_home(report_text(f"Hookline {__version__}", sections), _home())
 
     async def _data(self) -> list[Fact]:
-        application, store = self._application, self._application.store
-        endpoints = store.endpoints.all()
-        counts = [store.captures.counts(endpoint.id) for endpoint in endpoints]
-        size = await store.retention.size()
-        active, mirrored = sum(one.active for one in endpoints), sum(one.forward_url is not None for one in endpoints)
+        endpoints = self._endpoints.all()
+        counts = [self._captures.counts(endpoint.id) for endpoint in endpoints]
+        size, problem = await self._retention.size(), self._retention.problem
+        active, forwarded = sum(one.active for one in endpoints), sum(one.forward_url is not None for one in endpoints)
         requests, unread = sum(one.total for one in counts), sum(one.unread for one in counts)
         return [
-            ("Folder", str(application.folder)),
-            ("Database", f"{size_text(size.file_bytes)}, of which {size_text(size.free_bytes)} can be given back"),
-            ("Plan", store.account.plan.value),
-            ("Endpoints", f"{len(endpoints)} ({active} active, {mirrored} mirrored)"),
+            ("Folder", str(self._folder)),
+            ("Database", f"{size_text(size.file_bytes)}, {size_text(size.free_bytes)} of it can be freed"),
+            ("Plan", self._account.plan.value),
+            ("Endpoints", f"{len(endpoints)} ({active} active, {forwarded} forwarded)"),
             ("Requests", f"{requests} ({unread} unread)"),
-            ("Refused", f"{application.refused.total} since the start"),
-            ("Retention", "running" if store.retention.problem is None else store.retention.problem.reason),
-            ("Storage trouble", application.storage_trouble or "none now"),
-            ("Running for", duration_text(application.uptime_s)),
+            ("Refused", f"{self._refused.total} since the start"),
+            ("Retention", "running" if problem is None else problem.reason),
+            ("Storage problem", self._storage_trouble() or "none"),
+            ("Running for", duration_text(self._uptime_s())),
         ]
 
     def _settings(self) -> list[Fact]:
-        settings, listening = self._application.settings, self._application.listening
-        use = self._application.store.limits.use()
+        settings, listening, use = self._current_settings(), self._listening(), self._limits.use()
         return [
             ("Capture port", f"{settings.port}, {'listening on ' + str(listening[1]) if listening else 'closed'}"),
             ("Capture address", _reach(settings.host)),
@@ -95,7 +120,7 @@ class About:
 def how_it_runs() -> str:
     """In words: from source, packaged, portable, an AppImage or one file; and where that lies."""
     if not installation.is_bundle():
-        root = Path(__file__).resolve().parent.parent
+        root = Path(__file__).resolve().parents[2]
         return f"Python package, {root}" if root.name == "site-packages" else f"from source, {root}"
     path = installation.executable()
     if installation.portable_mark():
@@ -130,7 +155,7 @@ def _system_name() -> str:
 
 
 def _home() -> Path:
-    """The user's home folder, as good as none where it is not known."""
+    """The user's home folder; the root where it is not known."""
     try:
         return Path.home()
     except RuntimeError:

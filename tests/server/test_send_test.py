@@ -14,8 +14,8 @@ import pytest
 from app.application import Application
 from app.core.errors import HooklineError
 from app.core.test_result import SentTest, sent_text
-from app.send_test import send_test
 from app.server.test_request import HEADER
+from app.services import services_of
 from tests.factories import draft
 
 ANY_PORT = {"port": 0, "api_port": 0}
@@ -83,13 +83,13 @@ async def failure(application: Application, base: str) -> str:
     endpoint = await application.store.endpoints.create(draft())
     application.override(base_url=base)
     with pytest.raises(HooklineError) as failed:
-        await send_test(application, endpoint)
+        await services_of(application).send_test(endpoint)
     return str(failed.value)
 
 
 async def test_without_a_public_url_it_goes_to_the_capture_port(application: Application) -> None:
     endpoint = await application.store.endpoints.create(draft(name="Orders"))
-    sent = await send_test(application, endpoint)
+    sent = await services_of(application).send_test(endpoint)
     place = f"127.0.0.1:{port_of(application)}"
     assert sent == SentTest(status=200, place=place, public=False)
     assert sent_text(sent, "Orders") == f"Test request for “Orders” sent to {place}: 200."
@@ -110,7 +110,7 @@ async def test_a_public_url_is_the_way_it_takes(application: Application, active
     endpoint = await application.store.endpoints.create(draft(name="Orders", active=active))
     async with tunnel(hand_on) as base:
         application.override(base_url=base)
-        sent = await send_test(application, endpoint)
+        sent = await services_of(application).send_test(endpoint)
     assert len(came) == 1
     assert sent == SentTest(status=status, place=base, public=True)
     assert sent_text(sent, "Orders") == f"Test request for “Orders” sent through {base}: {status}."
@@ -119,8 +119,8 @@ async def test_a_public_url_is_the_way_it_takes(application: Application, active
 async def test_a_dead_public_url_is_told_with_the_state_of_the_local_port(application: Application) -> None:
     base = f"http://127.0.0.1:{closed_port()}"
     message = await failure(application, base)
-    assert message.startswith(f"The test request got no answer through {base}. Nothing is listening")
-    assert message.endswith(f"Hookline itself answers at 127.0.0.1:{port_of(application)}.")
+    assert message.startswith(f"The test request got no response through {base}. Nothing is listening")
+    assert message.endswith(f"Hookline itself responds at 127.0.0.1:{port_of(application)}.")
     assert application.refused.total == 0
 
 
@@ -132,11 +132,11 @@ async def test_tls_is_insisted_on(application: Application) -> None:
 async def test_an_answer_that_is_not_ours_is_no_success(
     application: Application, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    monkeypatch.setattr("app.send_test.ARRIVAL_S", 0.1)
+    monkeypatch.setattr("app.server.send_test.ARRIVAL_S", 0.1)
     async with tunnel(always(b"HTTP/1.1 %d x\r\nContent-Length: 6\r\n\r\nTunnel" % status)) as base:
         message = await failure(application, base)
-    assert message.startswith(f"{base} answered the test request with {status}, but it did not arrive here.")
-    assert "Hookline itself answers" in message
+    assert message.startswith(f"{base} responded to the test request with {status}, but it did not arrive here.")
+    assert "Hookline itself responds" in message
 
 
 async def test_an_answer_put_in_place_of_ours_is_told(application: Application) -> None:
@@ -145,7 +145,7 @@ async def test_an_answer_put_in_place_of_ours_is_told(application: Application) 
         return b"HTTP/1.1 504 x\r\nContent-Length: 0\r\n\r\n"
 
     async with tunnel(spoil) as base:
-        assert "which answered 504 in place of Hookline's 200" in await failure(application, base)
+        assert "which responded with 504 instead of Hookline's 200" in await failure(application, base)
 
 
 async def test_a_way_back_that_fails_is_told_apart(application: Application) -> None:
@@ -164,4 +164,4 @@ async def test_a_slow_reply_of_the_endpoint_is_waited_for(
     slow = draft()
     slow = msgspec.structs.replace(slow, reply=msgspec.structs.replace(slow.reply, delay_ms=200))
     endpoint = await application.store.endpoints.create(slow)
-    assert (await send_test(application, endpoint)).status == 200
+    assert (await services_of(application).send_test(endpoint)).status == 200

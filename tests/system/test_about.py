@@ -12,16 +12,17 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from app import __version__, about
-from app.about import About, how_it_runs, system_facts
+from app import __version__
 from app.application import Application
 from app.core.about import duration_text, report_text, without_home
 from app.core.model import Auth, EndpointDraft, Reply
 from app.core.settings import Settings
-from app.system import installation, licences
+from app.services import services_of
+from app.system import about, installation, licences
+from app.system.about import how_it_runs, system_facts
 from tests import factories
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -36,15 +37,15 @@ async def application(tmp_path: Path) -> AsyncIterator[Application]:
 class TestDiagnostics:
     async def test_no_secret_of_a_filled_store_is_in_them(self, application: Application) -> None:
         secrets = await fill(application)
-        text = await About(application).diagnostics([("Qt", "6.11.3")])
+        text = await services_of(application).about.diagnostics([("Qt", "6.11.3")])
         assert [secret for secret in secrets if secret in text] == []
 
     async def test_they_say_how_much_there_is_and_how_it_is_set(self, application: Application) -> None:
         await fill(application)
-        lines = (await About(application).diagnostics([("Platform plugin", "offscreen")])).splitlines()
+        lines = (await services_of(application).about.diagnostics([("Platform plugin", "offscreen")])).splitlines()
         said = dict(line.split(maxsplit=1) for line in lines if line.startswith("  ") and len(line.split()) > 1)
         assert lines[0] == f"Hookline {__version__}"
-        assert said["Endpoints"] == "2 (1 active, 1 mirrored)"
+        assert said["Endpoints"] == "2 (1 active, 1 forwarded)"
         assert said["Requests"] == "1 (1 unread)"
         assert said["Plan"] == "free"
         assert said["Refused"] == "0 since the start"
@@ -60,7 +61,7 @@ class TestDiagnostics:
         application = Application(tmp_path / "data")
         await application.open()
         try:
-            text = await About(application).diagnostics([])
+            text = await services_of(application).about.diagnostics([])
         finally:
             await application.close()
         assert "Folder" in text
@@ -101,7 +102,7 @@ class TestDiagnostics:
         await application.open()
         try:
             application.override(host=host)
-            text = await About(application).diagnostics([])
+            text = await services_of(application).about.diagnostics([])
         finally:
             await application.close()
         assert f"Capture address  {reach}\n" in text
@@ -138,7 +139,7 @@ async def fill(application: Application) -> list[str]:
 class TestHowItRuns:
     def test_each_way_is_told_apart(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert how_it_runs() == f"from source, {ROOT}"
-        monkeypatch.setattr(about, "__file__", str(tmp_path / "site-packages" / "app" / "about.py"))
+        monkeypatch.setattr(about, "__file__", str(tmp_path / "site-packages" / "app" / "system" / "about.py"))
         assert how_it_runs() == f"Python package, {tmp_path / 'site-packages'}"
         own = tmp_path / "hookline"
         monkeypatch.setattr(sys, "frozen", True, raising=False)

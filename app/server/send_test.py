@@ -1,0 +1,147 @@
+"""Sends a test request to an endpoint the way its senders reach it, and finds out whether it arrived.
+
+A dead tunnel may still respond, with a page of its provider, so only a request that arrived here counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from app.core.errors import HooklineError
+from app.core.events import Bus, Captured, Refused
+from app.core.model import Endpoint
+from app.core.repositories import CaptureRepository, RefusedRepository
+from app.core.test_result import SentTest
+from app.server.forward.lazy_import import load
+
+if TYPE_CHECKING:
+    from app.server.test_request import ProbeRequest
+
+ARRIVAL_S = 1.0
+"""An arrival is normally known before its response is sent, unless this process is busy."""
+
+
+class SendTest:
+    """Sends test requests.
+
+    `listening` is the capture port's host and port, None while it is closed; `local_url` an endpoint's URL there.
+    `base_url` is the public base URL, if one is set; `capture_url` an endpoint's URL for its senders.
+    """
+
+    def __init__(
+        self,
+        captures: CaptureRepository,
+        refused: RefusedRepository,
+        bus: Bus,
+        *,
+        listening: Callable[[], tuple[str, int] | None],
+        local_base: Callable[[], str],
+        local_url: Callable[[Endpoint], str],
+        base_url: Callable[[], str | None],
+        capture_url: Callable[[Endpoint], str],
+    ) -> None:
+        self._captures, self._refused, self._bus = captures, refused, bus
+        self._listening, self._local_base, self._local_url = listening, local_base, local_url
+        self._base_url, self._capture_url = base_url, capture_url
+
+    async def send(self, endpoint: Endpoint) -> SentTest:
+        """Send one through the public base URL if there is one, otherwise to the capture port.
+
+        HooklineError says what failed, and whether the capture port responds.
+        """
+        await load("app.server.test_request")
+        from app.server.test_request import TIMEOUT_MS, ProbeRequest, send_test_request  # loaded by now
+
+        timeout_ms = TIMEOUT_MS + endpoint.reply.delay_ms
+        base, local = self._base_url(), self._local_base().partition("://")[2]
+        request = ProbeRequest()
+        if base is None:
+            try:
+                status = await send_test_request(self._local_url(endpoint), request, timeout_ms)
+            except HooklineError as error:
+                raise HooklineError(f"The test request could not be sent to {local}. {error}") from error
+            return SentTest(status=status, place=local, public=False)
+        with _Arrival(self._captures, self._refused, self._bus, endpoint, request) as arrival:
+            try:
+                status = await send_test_request(self._capture_url(endpoint), request, timeout_ms)
+            except HooklineError as error:
+                text = f"The test request got no response through {base}. {error}"
+                if await arrival.status(0) is not None:
+                    raise HooklineError(f"{text} It did arrive; its response was lost on the way back.") from error
+                raise HooklineError(f"{text} {await self._local_state(local)}") from error
+            ours = await arrival.status(ARRIVAL_S)
+        if ours is None:
+            text = f"{base} responded to the test request with {status}, but it did not arrive here."
+            advice = f"Check that the tunnel is running and leads to {local}."
+            raise HooklineError(f"{text} {advice} {await self._local_state(local)}")
+        if ours != status:
+            text = f"The test request arrived through {base}, which responded with {status} instead of Hookline's"
+            raise HooklineError(f"{text} {ours}.")
+        return SentTest(status=status, place=base, public=True)
+
+    async def _local_state(self, local: str) -> str:
+        from app.server.test_request import accepts  # loaded by now
+
+        address = self._listening()
+        if address is None:
+            return "Hookline itself is not listening now."
+        host = self._local_base().partition("://")[2].rpartition(":")[0].strip("[]")
+        if await accepts(host, address[1]):
+            return f"Hookline itself responds at {local}."
+        return f"Hookline itself does not respond at {local} either."
+
+
+class _Arrival:
+    """Watches for one request while it is sent."""
+
+    def __init__(
+        self,
+        captures: CaptureRepository,
+        refused: RefusedRepository,
+        bus: Bus,
+        endpoint: Endpoint,
+        request: ProbeRequest,
+    ) -> None:
+        self._captures, self._refused, self._endpoint, self._request = captures, refused, endpoint, request
+        self._candidates: asyncio.Queue[Captured | Refused] = asyncio.Queue()
+        self._unsubscribe = [
+            bus.subscribe(Captured, self._candidates.put_nowait),
+            bus.subscribe(Refused, self._candidates.put_nowait),
+        ]
+
+    def __enter__(self) -> _Arrival:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for end in self._unsubscribe:
+            end()
+
+    async def status(self, within_s: float) -> int | None:
+        """The status Hookline responded with; None if the request did not arrive."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + within_s
+        while True:
+            try:
+                async with asyncio.timeout_at(max(end, loop.time())):
+                    event = await self._candidates.get()
+            except TimeoutError:
+                return None
+            found = self._of_refused(event) if isinstance(event, Refused) else await self._of_captured(event)
+            if found is not None:
+                return found
+
+    def _of_refused(self, event: Refused) -> int | None:
+        raw = self._refused.raw(event.refusal.id) or b""
+        return event.refusal.status if self._request.token.encode() in raw else None
+
+    async def _of_captured(self, event: Captured) -> int | None:
+        size, endpoint_id = len(self._request.body), self._endpoint.id
+        for summary in event.summaries:
+            if summary.endpoint_id == endpoint_id and summary.size == size and summary.method == "POST":
+                capture = await self._captures.get(summary.id)
+                if capture is not None and any(value == self._request.token for _, value in capture.headers):
+                    return summary.reply_status
+        return None
