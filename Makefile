@@ -27,7 +27,7 @@ check: set-up-dev ## lint, formatting, types, then all tests
 	$(BIN)/mypy app packaging/*.py packaging/*/*.py
 	$(MAKE) test
 
-bench: set-up-dev ## measure the numbers Hookline promises
+bench: set-up-dev ## measure the numbers Hookline promises (HOOKLINE_EVENT_LOOP=qasync make bench: on stock qasync)
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.bench $(ARGS)
 	$(BIN)/python -m benchmarks.retention
 

@@ -1,12 +1,12 @@
-"""The event loop of the windowed program: asyncio's own, moved on by Qt.
+"""The event loop of the program with a window: a `qasync.QEventLoop` that runs on asyncio's own parts.
 
-Qt owns the thread while a window is open, so asyncio has to run inside Qt's event loop. qasync does it by rebuilding
-asyncio on Qt: a Qt timer for each `call_soon`, a socket notifier for each socket and direction. That costs a third of
-the speed, fires timers early (Qt's coarse ones), and keeps each cancelled timer until its old deadline; aiohttp sets
-one of an hour for each connection, so a server slows down the longer it runs.
+Qt owns the thread while a window is open, so asyncio has to run inside Qt's event loop. Stock qasync rebuilds asyncio
+on Qt: a Qt timer for each `call_soon`, a socket notifier for each socket and direction. That costs a third of the
+speed, fires timers early (Qt's coarse ones), and keeps each cancelled timer until its old deadline; aiohttp sets one
+of an hour for each connection, so a server slows down the longer it runs.
 
-Here nothing is rebuilt. Ready queue, timer heap, selector, signals and child processes are those of
-`asyncio.SelectorEventLoop`; Qt only says when to take a turn, for one of three reasons:
+`QtEventLoop` therefore overrides what qasync rebuilds: ready queue, timer heap, selector, signals and child processes
+are those of `asyncio.SelectorEventLoop`. Qt only says when to take a turn, for one of three reasons:
 
 * the selector's own file descriptor (epoll or kqueue) is readable: one `QSocketNotifier` for all sockets,
 * a callback is ready: a posted event,
@@ -14,13 +14,17 @@ Here nothing is rebuilt. Ready queue, timer heap, selector, signals and child pr
 
 A turn runs the loop without waiting until nothing is left or `TURN_S` is over, then Qt paints and handles input. Under
 full load Qt's own timers may have to wait for two turns, which still fits a frame; longer turns are not faster.
-Windows has no selector that is itself selectable; it stays on plain qasync.
+
+Stock qasync runs where the selector cannot itself be selected (Windows), and where the environment variable
+HOOKLINE_EVENT_LOOP is `qasync`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
+import os
 import selectors
 import signal
 import threading
@@ -29,16 +33,37 @@ from collections.abc import Callable, Coroutine
 from contextvars import Context
 from functools import partial
 from time import monotonic
-from typing import Any, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from PySide6.QtCore import QObject, QSocketNotifier, Qt, QThread, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
+log = logging.getLogger(__name__)
+
+CHOICE_VARIABLE, STOCK = "HOOKLINE_EVENT_LOOP", "qasync"
 TURN_S = 0.004
 LONGEST_TIMER_S = 3600.0
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+
+def _import_qasync() -> Any:
+    """qasync obeys QT_API, which may be set for other programs; without it, it takes the Qt that is loaded."""
+    chosen = os.environ.pop("QT_API", None)
+    try:
+        import qasync  # after the variable is gone
+    finally:
+        if chosen is not None:
+            os.environ["QT_API"] = chosen
+    return qasync
+
+
+if TYPE_CHECKING:  # qasync has no type hints; every method used is asyncio's
+    from asyncio import SelectorEventLoop as QEventLoop
+else:
+    QEventLoop = _import_qasync().QEventLoop
+Plain = asyncio.SelectorEventLoop
 
 
 def run(app: QApplication, main: Coroutine[Any, Any, T]) -> T:
@@ -52,16 +77,16 @@ def run(app: QApplication, main: Coroutine[Any, Any, T]) -> T:
 
 def new_loop(app: QApplication) -> asyncio.AbstractEventLoop:
     """An asyncio event loop, not yet running, that lets `app` live while it runs."""
-    if hasattr(selectors.DefaultSelector, "fileno"):
-        return QtEventLoop(app)
-    import qasync  # only Windows needs it
-
-    loop: asyncio.AbstractEventLoop = qasync.QEventLoop(app)
+    stock = os.environ.get(CHOICE_VARIABLE) == STOCK or not hasattr(selectors.DefaultSelector, "fileno")
+    if stock:
+        app.setQuitOnLastWindowClosed(False)
+    loop = QEventLoop(app) if stock else QtEventLoop(app)  # type: ignore[arg-type]  # qasync's takes the application
+    log.debug("event loop: %s.%s", type(loop).__module__, type(loop).__qualname__)
     return loop
 
 
-class QtEventLoop(asyncio.SelectorEventLoop):
-    """asyncio's selector loop, whose waiting is done by Qt; for Linux, BSD and macOS. Belongs to the thread of `app`.
+class QtEventLoop(QEventLoop):
+    """A qasync loop on asyncio's own parts, for Linux, BSD and macOS. Belongs to the thread of `app`.
 
     Its end is that of its main coroutine, not that of the last window, so `quitOnLastWindowClosed` is switched off.
     A Qt loop started inside a callback or coroutine (`dialog.exec()`) stops all tasks until it returns: use `open()`.
@@ -73,9 +98,30 @@ class QtEventLoop(asyncio.SelectorEventLoop):
     _stopping: bool
     _thread_id: int | None
 
+    if not TYPE_CHECKING:  # what qasync builds on Qt is asyncio's own here; the methods below add what moves it on
+        run_forever = Plain.run_forever
+        run_until_complete = Plain.run_until_complete
+        is_running = Plain.is_running
+        call_soon = Plain.call_soon
+        call_later = Plain.call_later
+        call_soon_threadsafe = Plain.call_soon_threadsafe
+        time = Plain.time
+        run_in_executor = Plain.run_in_executor
+        set_default_executor = Plain.set_default_executor
+        default_exception_handler = Plain.default_exception_handler
+        set_exception_handler = Plain.set_exception_handler
+        call_exception_handler = Plain.call_exception_handler
+        get_debug = Plain.get_debug
+        set_debug = Plain.set_debug
+        _add_reader = Plain._add_reader
+        _remove_reader = Plain._remove_reader
+        _add_writer = Plain._add_writer
+        _remove_writer = Plain._remove_writer
+        _add_callback = Plain._add_callback
+
     def __init__(self, app: QApplication) -> None:
         self._polled = _PollingSelector()
-        super().__init__(self._polled)
+        Plain.__init__(self, self._polled)  # none of qasync's timers, notifiers and signals
         app.setQuitOnLastWindowClosed(False)
         self._app = app
         self._driver = _Driver(self._polled.fileno(), self._take_turn)
@@ -139,13 +185,13 @@ class QtEventLoop(asyncio.SelectorEventLoop):
         *args: *Ts,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
-        timer = super().call_at(when, callback, *args, context=context)
+        timer = Plain.call_at(self, when, callback, *args, context=context)
         if self._waiting:
             self._driver.ask_turn_at(when)
         return timer
 
     def stop(self) -> None:
-        super().stop()
+        Plain.stop(self)
         if self._waiting:
             self._driver.ask_turn()
 
@@ -154,7 +200,7 @@ class QtEventLoop(asyncio.SelectorEventLoop):
             self._driver.end()
             if threading.current_thread() is threading.main_thread():
                 signal.set_wakeup_fd(-1)
-        super().close()
+        Plain.close(self)
 
 
 class _PollingSelector(selectors.DefaultSelector):

@@ -22,9 +22,10 @@ pytestmark = pytest.mark.smoke
 OFFSCREEN = {"QT_QPA_PLATFORM": "offscreen", "PYTHONWARNINGS": ""}
 
 
-def test_the_window_program_captures_and_answers_the_command_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("event_loop", ["", "qasync"])
+def test_the_window_program_captures_and_answers_the_command_line(tmp_path: Path, event_loop: str) -> None:
     made = json.loads(hookline(tmp_path, "endpoint", "add", "Desk", "--json").stdout)
-    with Program(tmp_path, command=(), **OFFSCREEN) as program:
+    with Program(tmp_path, command=(), HOOKLINE_EVENT_LOOP=event_loop, **OFFSCREEN) as program:
         url = f"{program.base}/catch/{made['slug']}"
         load = Load(url, "window", threads=4, most=50)
         load.start()
@@ -64,6 +65,37 @@ def test_a_question_at_the_start_stays_until_answered_or_told_to_end(tmp_path: P
             assert "Traceback" not in process.stderr.read()
         assert time.monotonic() - begun < 3
     assert process.returncode == 3
+
+
+WHICH_LOOP = """
+import asyncio, sys
+from pathlib import Path
+import PySide6.QtCore, qasync
+from app.cli.options import WindowOptions
+from app.gui import run_window
+
+def ready(shown):
+    loop = asyncio.get_running_loop()
+    print(type(loop).__qualname__, isinstance(loop, qasync.QEventLoop))
+    shown.window.close()
+
+sys.exit(run_window(WindowOptions(data_dir=Path(sys.argv[1]), port=0, api_port=0), ready))
+"""
+
+
+@pytest.mark.parametrize(("event_loop", "kind"), [("", "QtEventLoop"), ("qasync", "QSelectorEventLoop")])
+def test_the_window_runs_on_a_loop_of_qasync(tmp_path: Path, event_loop: str, kind: str) -> None:
+    if sys.platform == "win32":
+        kind = "QIOCPEventLoop"
+    done = subprocess.run(
+        [sys.executable, "-c", WHICH_LOOP, str(tmp_path)],
+        env=environment(HOOKLINE_EVENT_LOOP=event_loop, **OFFSCREEN),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert (done.stdout, done.stderr, done.returncode) == (f"{kind} True\n", "", 0)
 
 
 QUITTER = """

@@ -11,6 +11,7 @@ if os.environ.setdefault("QT_QPA_PLATFORM", "offscreen") == "offscreen" and os.n
     os.environ["QT_QPA_PLATFORM"] = f"offscreen:configfile={Path(__file__).with_name('screen.json')}"
 
 import asyncio
+import gc
 from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any
@@ -18,22 +19,31 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from app.ui.loop import QtEventLoop
+from app.ui.loop import new_loop
 from app.ui.undo import pending_delete
+from tests.ui.stock_qasync import DEPRECATED, STOCK_QASYNC
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let stock qasync use what is deprecated."""
+    if STOCK_QASYNC:
+        config.addinivalue_line("filterwarnings", DEPRECATED)
 
 
 @pytest.fixture
 def runner(qapp: QApplication) -> Iterator[asyncio.Runner]:
     """Closing it cancels the tasks left, so a forgotten one cannot reach into the next test."""
-    with asyncio.Runner(loop_factory=partial(QtEventLoop, qapp)) as runner:
+    with asyncio.Runner(loop_factory=partial(new_loop, qapp)) as runner:
         asyncio.set_event_loop(runner.get_loop())
         yield runner
     asyncio.set_event_loop(None)
+    if STOCK_QASYNC:
+        gc.collect()  # its QObjects are in reference cycles, and must not be freed on another thread
 
 
 @pytest.fixture
 def loop(runner: asyncio.Runner) -> asyncio.AbstractEventLoop:
-    """A QtEventLoop, not running, set as the current one."""
+    """The window's event loop, not running, set as the current one. HOOKLINE_EVENT_LOOP chooses which."""
     return runner.get_loop()
 
 

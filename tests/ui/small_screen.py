@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QFrame, QPushButton, QWidge
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
 from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
-from app.ui.loop import QtEventLoop
+from app.ui.loop import new_loop
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.parts_dialog import PartsDialog
@@ -179,6 +179,6 @@ async def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     application = QApplication([])
-    with asyncio.Runner(loop_factory=partial(QtEventLoop, application)) as runner:
+    with asyncio.Runner(loop_factory=partial(new_loop, application)) as runner:
         asyncio.set_event_loop(runner.get_loop())
         runner.run(main(Path(sys.argv[1])))

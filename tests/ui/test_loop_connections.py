@@ -9,6 +9,8 @@ from collections import Counter
 
 import pytest
 
+from tests.ui.stock_qasync import not_on_stock_qasync
+
 pytestmark = pytest.mark.smoke
 
 CONNECTIONS = 5_000
@@ -56,6 +58,7 @@ class ShortLived(asyncio.Protocol):
         self._keep_alive.cancel()
 
 
+@not_on_stock_qasync("keeps cancelled timers until their deadline")
 def test_thousands_of_short_connections_leave_nothing_with_the_loop(run, loop):
     """A loop that keeps cancelled timers until they are due slows down with each of them."""
 

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 from app.ui import loop as loop_module
 from app.ui.loop import QtEventLoop
 from tests.ui.from_qt import Caller
+from tests.ui.stock_qasync import not_on_stock_qasync
 
 pytestmark = pytest.mark.smoke
 
@@ -32,6 +33,7 @@ def test_a_run_inside_a_run_is_refused(run, loop):
     run(main())
 
 
+@not_on_stock_qasync("does not notice")
 def test_a_run_inside_qts_own_loop_is_refused(qapp, loop):
     errors = []
 
@@ -56,6 +58,7 @@ def test_stop_from_a_slot_ends_the_run(loop):
     assert not loop.is_running()
 
 
+@not_on_stock_qasync("forgets a stop before the run")
 def test_stop_before_the_run_lets_one_iteration_happen(loop):
     seen = []
     loop.call_soon(seen.append, 1)
@@ -107,6 +110,7 @@ def test_an_exception_of_the_main_coroutine_is_raised_by_run(run):
         run(main())
 
 
+@not_on_stock_qasync("leaves exits to Qt, which prints them")
 @pytest.mark.parametrize("exit_type", [SystemExit, KeyboardInterrupt])
 def test_exits_leave_through_the_run_and_the_loop_can_run_again(loop, exit_type):
     def leave():
@@ -118,6 +122,7 @@ def test_exits_leave_through_the_run_and_the_loop_can_run_again(loop, exit_type)
     assert loop.run_until_complete(asyncio.sleep(0, "again")) == "again"
 
 
+@not_on_stock_qasync("does not know of async generators")
 def test_run_returns_the_result_cancels_leftovers_and_closes_generators(qapp):
     ended = []
 
@@ -167,6 +172,7 @@ def test_closing_twice_is_fine_and_gives_every_descriptor_back(qapp):
     assert descriptors() == before
 
 
+@not_on_stock_qasync("takes calls from other threads")
 def test_debug_mode_names_slow_callbacks_and_refuses_calls_from_other_threads(run, loop, caplog):
     import time
 

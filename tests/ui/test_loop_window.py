@@ -12,6 +12,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
+from tests.ui.stock_qasync import not_on_stock_qasync
 from tests.ui.waiting import settle, until
 
 pytestmark = pytest.mark.smoke
@@ -150,6 +151,7 @@ def test_tasks_go_on_while_a_slot_runs_a_qt_loop_of_its_own(run, qtbot):
     assert run(main()) == QDialog.DialogCode.Rejected
 
 
+@not_on_stock_qasync("breaks the task that runs Qt's loop")
 def test_a_qt_loop_inside_a_coroutine_holds_the_tasks_up_but_breaks_nothing(run, loop, qtbot):
     dialog = QDialog()
     qtbot.addWidget(dialog)
