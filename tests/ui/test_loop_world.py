@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.ui.loop import CHOICE_VARIABLE, QEventLoop, QtEventLoop
+from app.ui.loop import CHOICE_VARIABLE
 from tests.ui.stock_qasync import DEPRECATED, not_on_stock_qasync
 
 pytestmark = pytest.mark.smoke
@@ -188,14 +188,3 @@ def test_without_a_selectable_selector_the_program_runs_on_stock_qasync():
 def test_the_environment_chooses_between_two_loops_of_qasync(chosen, printed):
     """Whatever Qt other programs are told to use."""
     assert run_with(WHICH_LOOP, QT_API="pyqt5", **{CHOICE_VARIABLE: chosen}) == f"{printed} pyqt5\n"
-
-
-def test_nothing_that_qasync_rebuilds_on_qt_is_left_in_the_loop():
-    """A method that asyncio has too is either asyncio's or overridden, so none waits for parts that are not there."""
-    rebuilt = {name for kind in QEventLoop.__mro__ if kind.__module__.startswith("qasync") for name in vars(kind)}
-    wrong = [
-        name
-        for name in rebuilt - {"__dict__", "__doc__", "__module__", "__weakref__"}
-        if hasattr(asyncio.SelectorEventLoop, name) and name not in vars(QtEventLoop)
-    ]
-    assert wrong == []

@@ -1,0 +1,237 @@
+"""Every private name of a library that Hookline uses: where, and that it is still there with the shape it relies on.
+
+A library may change these without a word, so an upgrade that does fails here first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio
+import inspect
+import sys
+from collections import deque
+from functools import cache
+from pathlib import Path
+
+import pytest
+from aiohttp.base_protocol import BaseProtocol
+from pygments.lexers.data import YamlLexer
+
+from app.db.schema import CaptureModel
+from app.ui.loop import QEventLoop, QtEventLoop
+
+ROOT = Path(__file__).parents[1]
+
+AIOHTTP = (
+    "_buffer_paused",
+    "_drain_helper",
+    "_loop",
+    "_pause_reading_for_buffer",
+    "_pause_transport_reading",
+    "_paused",
+    "_reading_paused",
+    "_resume_reading_for_buffer",
+)
+ASYNCIO = ("_call_soon", "_csock", "_ready", "_run_once", "_scheduled", "_stopping", "_thread_id")
+REBUILT_BY_QASYNC = ("_add_callback", "_add_reader", "_add_writer", "_remove_reader", "_remove_writer")
+ARGPARSE = {
+    "packaging/linux/completions.py": ("_SubParsersAction", "_actions", "_choices_actions"),
+    "packaging/linux/manual.py": (
+        "_SubParsersAction",
+        "_action_groups",
+        "_actions",
+        "_choices_actions",
+        "_expand_help",
+        "_format_args",
+        "_get_formatter",
+        "_group_actions",
+        "_mutually_exclusive_groups",
+    ),
+}
+USED: dict[str, tuple[str, ...]] = {
+    "app/core/bodies/formats/lexer.py": ("_tokens",),  # Pygments
+    "app/db/search/scan.py": ("_meta",),  # peewee
+    "app/server/capture/connection.py": AIOHTTP,
+    "app/server/capture/reader.py": ("_reading_paused",),  # aiohttp
+    "app/ui/loop.py": (*ASYNCIO, *REBUILT_BY_QASYNC),
+    **ARGPARSE,
+}
+DOCUMENTED = {"_MEIPASS", "_exit", "_replace"}
+"""Public in spite of their names: PyInstaller's, the os module's, and that of named tuples."""
+TYPES = {"app/server/api/inflate.py": ("_Decompress",)}  # typeshed's name, which is not looked up when it runs
+
+
+def sources() -> list[Path]:
+    return [path for folder in ("app", "packaging", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
+
+
+def defined(path: Path) -> set[str]:
+    """What the file gives a value, as a name or as an attribute."""
+    found = set()
+    for node in nodes(path):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return found
+
+
+def test_each_private_name_of_a_library_is_listed() -> None:
+    ours = set().union(*(defined(path) for path in sources()))
+    wrong = [
+        f"{name}:{node.lineno}: {node.attr}"
+        for path in sources()
+        for name in (path.relative_to(ROOT).as_posix(),)
+        for node in nodes(path)
+        if isinstance(node, ast.Attribute)
+        and is_private(node.attr)
+        and node.attr not in ours | DOCUMENTED
+        and node.attr not in USED.get(name, ()) + TYPES.get(name, ())
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_private_module_is_imported() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in sources()
+        for node in nodes(path)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+        if any(is_private(part) for part in name.split("."))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("file", USED)
+def test_each_name_listed_is_still_used_there(file: str) -> None:
+    text = (ROOT / file).read_text("utf-8")
+    assert [name for name in USED[file] if name not in text] == []
+
+
+def parameters(function: object) -> list[str]:
+    return list(inspect.signature(function).parameters)  # type: ignore[arg-type]
+
+
+class TestAiohttp:
+    async def test_the_protocol_knows_its_loop_and_what_holds_reading_and_writing_up(self) -> None:
+        protocol = BaseProtocol(asyncio.get_running_loop())
+        assert protocol._loop is asyncio.get_running_loop()
+        assert (protocol._paused, protocol._reading_paused, protocol._buffer_paused) == (False, False, False)
+        protocol.pause_writing()
+        assert protocol._paused
+
+    async def test_reading_is_held_up_for_each_reason_on_its_own(self) -> None:
+        protocol = BaseProtocol(asyncio.get_running_loop())
+        protocol._pause_reading_for_buffer()
+        assert (protocol._buffer_paused, protocol._reading_paused) == (True, False)
+        protocol.resume_reading(resume_parser=False)
+        assert protocol._buffer_paused
+        protocol._resume_reading_for_buffer()
+        assert not protocol._buffer_paused
+        assert parameters(protocol._pause_transport_reading) == []
+
+    def test_a_full_transport_is_waited_for_by_a_coroutine(self) -> None:
+        assert inspect.iscoroutinefunction(BaseProtocol._drain_helper)
+        assert parameters(BaseProtocol._drain_helper) == ["self"]
+
+
+class TestAsyncio:
+    """What `QtEventLoop` drives."""
+
+    def test_the_selector_loop_keeps_what_is_ready_and_what_is_due(self) -> None:
+        loop = asyncio.SelectorEventLoop()
+        try:
+            ready = loop.call_soon(int)
+            later, sooner = loop.call_later(20, int), loop.call_later(10, int)
+            assert isinstance(loop._ready, deque)
+            assert loop._ready[-1] is ready
+            assert isinstance(loop._scheduled, list)
+            assert loop._scheduled[0] is sooner
+            assert later in loop._scheduled
+            assert (loop._stopping, loop._thread_id) == (False, None)
+            assert loop._csock.fileno() >= 0
+            loop.stop()
+            assert loop._stopping
+        finally:
+            loop.close()
+
+    def test_one_iteration_runs_what_is_ready(self) -> None:
+        loop = asyncio.SelectorEventLoop()
+        try:
+            seen: list[int] = []
+            loop._call_soon(seen.append, (1,), None)
+            loop.call_soon(int)  # with something ready, the selector does not wait
+            loop._run_once()
+            assert seen == [1]
+        finally:
+            loop.close()
+
+    def test_the_parameters_are_those_that_are_passed_on(self) -> None:
+        assert parameters(asyncio.SelectorEventLoop._run_once) == ["self"]
+        assert parameters(asyncio.SelectorEventLoop._call_soon) == ["self", "callback", "args", "context"]
+
+    def test_transports_read_no_more_at_once_than_they_are_told(self) -> None:
+        """`max_size` is not private, but not documented either; `capture/connection.py` sets it."""
+        from asyncio.selector_events import _SelectorTransport
+
+        assert isinstance(_SelectorTransport.max_size, int)
+
+
+class TestQasync:
+    @pytest.mark.skipif(sys.platform == "win32", reason="stock qasync runs there")
+    def test_no_method_that_qasync_rebuilds_on_qt_is_left_in_the_loop(self) -> None:
+        """A method that asyncio has too must be asyncio's or overridden: qasync's own needs parts that are not made."""
+        rebuilt = {name for kind in QEventLoop.__mro__ if kind.__module__.startswith("qasync") for name in vars(kind)}
+        rebuilt -= {"__dict__", "__doc__", "__module__", "__weakref__"}
+        assert set(REBUILT_BY_QASYNC) <= rebuilt
+        shared = {name for name in rebuilt if hasattr(asyncio.SelectorEventLoop, name)}
+        assert shared - vars(QtEventLoop).keys() == set()
+
+
+class TestPygments:
+    def test_a_lexer_keeps_its_rules_by_state_once_one_was_made(self) -> None:
+        YamlLexer()
+        for state, rules in YamlLexer._tokens.items():
+            assert isinstance(state, str)
+            assert all(len(rule) == 3 and callable(rule[0]) for rule in rules)
+
+
+class TestPeewee:
+    def test_a_model_knows_its_table(self) -> None:
+        assert CaptureModel._meta.table_name == "capture"
+        assert CaptureModel.id.model._meta.table_name == "capture"
+
+
+class TestArgparse:
+    """What the manual page and the completions are made from."""
+
+    def test_a_parser_lists_its_arguments_groups_and_commands(self) -> None:
+        parser = argparse.ArgumentParser()
+        group = parser.add_argument_group("group")
+        one = group.add_argument("--one", help="%(prog)s does one")
+        either = parser.add_mutually_exclusive_group()
+        two = either.add_argument("--two", nargs=2, metavar="X")
+        commands = parser.add_subparsers()
+        commands.add_parser("run", help="runs")
+        assert {one, two} <= set(parser._actions)
+        assert group in parser._action_groups
+        assert group._group_actions == [one]
+        assert (parser._mutually_exclusive_groups, either._group_actions) == ([either], [two])
+        assert isinstance(commands, argparse._SubParsersAction)
+        assert [(action.dest, action.help) for action in commands._choices_actions] == [("run", "runs")]
+        formatter = parser._get_formatter()
+        assert formatter._expand_help(one) == f"{parser.prog} does one"
+        assert formatter._format_args(two, "DEFAULT") == "X X"
