@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
@@ -103,5 +105,47 @@ def test_an_endpoint_that_is_gone_gives_way_to_the_dashboard(run: Run, tmp_path:
                 QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat).setValue("window/page", spoilt)
                 async with started(desk) as window:
                     assert window.pages.currentWidget() is window.dashboard, spoilt
+
+    run(check())
+
+
+@pytest.mark.parametrize("of_all", [False, True], ids=["of an endpoint", "of all"])
+def test_the_keyboard_is_in_the_list_that_is_shown_again(run: Run, tmp_path: Path, of_all: bool) -> None:
+    async def check() -> None:
+        async with open_desk(tmp_path, endpoints=2) as desk:
+            endpoint = desk.store.endpoints.all()[1]
+            for _ in range(3):
+                await desk.capture(endpoint)
+            async with started(desk) as window:
+                if of_all:
+                    window.show_page(ALL_REQUESTS)
+                else:
+                    window.show_endpoint(endpoint.id)
+            async with started(desk) as window:
+                rows = window.requests.list
+                await until(lambda: rows.model().rowCount() == 3)
+                assert QApplication.focusWidget() is rows
+                QTest.keyClick(rows, Qt.Key.Key_J)
+                QTest.keyClick(rows, Qt.Key.Key_Down)
+                assert rows.currentIndex().row() == 1
+
+    run(check())
+
+
+def test_the_keyboard_is_in_the_first_control_of_what_has_no_list(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_desk(tmp_path) as desk:
+            async with started(desk) as window:
+                assert QApplication.focusWidget() is window.dashboard.empty.button
+            endpoint = await desk.endpoint()
+            async with started(desk) as window:
+                focus = QApplication.focusWidget()
+                assert focus is not None
+                assert window.dashboard.isAncestorOf(focus)
+                window.show_endpoint(endpoint.id)
+            async with started(desk) as window:
+                focus = QApplication.focusWidget()
+                assert focus is not None
+                assert window.requests.empty.isAncestorOf(focus)
 
     run(check())

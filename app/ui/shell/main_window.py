@@ -35,6 +35,7 @@ from app.ui.undo.pending_delete import DeleteChanged, PendingDelete
 from app.ui.undo.undo_bar import UndoBar
 from app.ui.widgets.error_bar import ErrorBar
 from app.ui.widgets.fit_screen import fit
+from app.ui.widgets.focus import focus_first
 from app.ui.widgets.scrolling import Scrolling
 from app.ui.widgets.tab_order import order_tabs
 from app.ui.widgets.toast import Toast
@@ -188,12 +189,18 @@ class MainWindow(QMainWindow):
             self.quit()
 
     def _show_last_page(self) -> None:
-        """As the window was left; an endpoint that is gone gives way to the dashboard. Nothing is opened by it."""
+        """As the window was left; an endpoint that is gone gives way to the dashboard. The keyboard goes there, and
+        nothing is opened by it."""
         page, slug = self._remembered.page()
         endpoint = self._services.endpoints.by_slug(slug) if slug else None
         self.show_page(page if not slug and page in (ALL_REQUESTS, REFUSED) else DASHBOARD)
         if endpoint is not None:
             self.show_endpoint(endpoint.id)
+        shown = self.pages.currentWidget()
+        if shown is self.requests:
+            self.requests.take_focus()
+        elif shown is not None:
+            focus_first(shown)
 
     def _remember(self) -> None:
         shown = self._services.endpoints.by_id(self._shown_endpoint) if self._shown_endpoint is not None else None

@@ -1,9 +1,10 @@
-"""Focus rings are for those who use the keyboard."""
+"""Where the keyboard goes. Focus rings are for those who use it."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFocusEvent
+from PySide6.QtWidgets import QWidget
 
 _KEYS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 
@@ -11,3 +12,10 @@ _KEYS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.Fo
 def by_keyboard(event: QFocusEvent) -> bool:
     """Whether the focus came by a key, not by a click or with the window."""
     return event.reason() in _KEYS
+
+
+def focus_first(page: QWidget) -> None:
+    """Put the keyboard into the first control of a page that takes it now, or into the page itself."""
+    tab = Qt.FocusPolicy.TabFocus
+    inside = (one for one in page.findChildren(QWidget) if one.focusPolicy() & tab and one.isVisibleTo(page))
+    next((one for one in inside if one.isEnabled()), page).setFocus()

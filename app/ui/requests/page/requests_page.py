@@ -43,9 +43,8 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged
+from app.ui.widgets.focus import focus_first
 from app.ui.widgets.toast import Toast
-
-_TAB = Qt.FocusPolicy.TabFocus
 
 
 class EndpointPage(QWidget):
@@ -158,8 +157,10 @@ class EndpointPage(QWidget):
         it is by the time the list is shown.
         """
         seen = self._stack.currentWidget() or self.list
-        inside = (one for one in seen.findChildren(QWidget) if one.focusPolicy() & _TAB and one.isVisibleTo(seen))
-        (self.list if seen is self.list else next(inside, seen)).setFocus()
+        if seen is self.list:
+            self.list.setFocus()
+        else:
+            focus_first(seen)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc gives up a selection of many, leads back from the detail as Enter led there, stops a long search; then it
