@@ -117,9 +117,9 @@ class DetailPane(QFrame):
         self._latest.run(partial(self._load, capture_id, seen))
 
     def mark_seen(self) -> None:
-        """Mark the request shown read: it was opened unseen."""
-        if self._capture is not None and not self.deleted:
-            self._tasks.start(self._services.captures.mark_read([self._capture.id]), "detail: mark read")
+        """Mark the request read that was opened unseen, or is being opened."""
+        if self._wanted is not None and not self.deleted:
+            self._tasks.start(self._services.captures.mark_read([self._wanted]), "detail: mark read")
 
     def clear(self) -> None:
         """Show no request."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.core.model import Capture
+from app.ui.requests.list.pager import PAGE
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk
 from tests.ui.desk import shown as shown_window
@@ -80,23 +83,66 @@ def test_nothing_opens_while_the_user_is_busy(run: Run, tmp_path: Path, busy: st
     run(check())
 
 
-def test_behind_another_program_it_stays_unread_until_it_is_seen(run: Run, tmp_path: Path) -> None:
+@asynccontextmanager
+async def another_program() -> AsyncIterator[None]:
+    """Its window is in front."""
+    other = QWidget()
+    other.show()
+    other.activateWindow()
+    await until(other.isActiveWindow)
+    yield
+    other.close()
+    other.deleteLater()
+
+
+@pytest.mark.parametrize("count", [1, 3, PAGE + 60])
+@pytest.mark.parametrize("behind", [False, True], ids=["in front", "behind another program"])
+def test_the_first_of_any_number_is_read_once_the_window_is_in_front(
+    run: Run, tmp_path: Path, count: int, behind: bool
+) -> None:
     async def check() -> None:
-        async with shown_window(tmp_path, endpoints=1) as (desk, window):
+        async with shown_window(tmp_path, endpoints=1) as (desk, window), AsyncExitStack() as programs:
             endpoint = desk.store.endpoints.all()[0]
             await empty_endpoint(desk, window)
-            other = QWidget()
-            other.show()
-            other.activateWindow()
-            await until(other.isActiveWindow)
-            capture = await desk.capture(endpoint)
-            await until(lambda: window.requests.detail.capture is not None)
+            if behind:
+                await programs.enter_async_context(another_program())
+            came = await asyncio.gather(*(desk.capture(endpoint) for _ in range(count)))
+            detail, counts = window.requests.detail, desk.store.captures.counts
+            await until(lambda: detail.capture is not None and counts(endpoint.id).total == count)
             await settle()
-            assert window.requests.detail.wanted == capture.id
-            assert desk.store.captures.counts(endpoint.id).unread == 1
+            first = min(capture.id for capture in came)
+            assert detail.wanted == first
+            if behind:
+                assert counts(endpoint.id).unread == count
+                window.activateWindow()
+            await until(lambda: counts(endpoint.id).unread == count - 1)
+            stored = await desk.store.captures.get(first)
+            assert stored is not None
+            assert stored.read
+
+    run(check())
+
+
+def test_it_is_read_too_if_the_window_comes_to_the_front_while_it_is_being_opened(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def check() -> None:
+        async with shown_window(tmp_path, endpoints=1) as (desk, window), another_program():
+            endpoint, captures = desk.store.endpoints.all()[0], desk.store.captures
+            await empty_endpoint(desk, window)
+            get, go_on = captures.get, asyncio.Event()
+
+            async def slow(capture_id: str) -> Capture | None:
+                await go_on.wait()
+                return await get(capture_id)
+
+            monkeypatch.setattr(captures, "get", slow)
+            await desk.capture(endpoint)
+            await until(lambda: window.requests.detail.wanted is not None)
             window.activateWindow()
-            await until(lambda: desk.store.captures.counts(endpoint.id).unread == 0)
-            other.close()
-            other.deleteLater()
+            await until(window.isActiveWindow)
+            await settle()
+            go_on.set()
+            await until(lambda: captures.counts(endpoint.id).unread == 0)
 
     run(check())

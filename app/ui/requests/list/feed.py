@@ -45,6 +45,8 @@ class RequestFeed(QObject):
     loaded = Signal()
     """The list was reloaded, or its first request arrived."""
     counts_changed = Signal()
+    arrived = Signal(object)
+    """These were received, and belong into the list sooner or later."""
     relisted = Signal()
     """Other requests are about to be listed: of another endpoint, by another filter, of another time."""
 
@@ -172,6 +174,7 @@ class RequestFeed(QObject):
             self._throttle.call()  # the page's numbers are of all times
         if not mine:
             return
+        self.arrived.emit(mine)
         self._all.arrived += len(mine)
         if self.query is None:
             self._take(mine)

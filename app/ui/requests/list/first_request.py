@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import attrgetter
+
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
@@ -13,16 +16,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.model import Summary
 from app.ui.request.request_pane import DetailPane
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
 
 
 class FirstRequest(QObject):
-    """If several arrive at once, the oldest is opened. The focus does not move, and nothing is opened while the user
+    """However many arrive at once, the oldest is opened. The focus does not move, and nothing is opened while the user
     types or a dialog or menu is open.
 
-    It is marked read once the window is active: until then it stays unread.
+    The user waits for it, so it is marked read as soon as the window is active: at once, or later if it is not.
     """
 
     def __init__(self, page: QWidget, feed: RequestFeed, rows: RequestList, detail: DetailPane) -> None:
@@ -30,37 +34,47 @@ class FirstRequest(QObject):
         self._page, self._feed, self._list, self._detail = page, feed, rows, detail
         self.waiting = False
         """Whether the page shows the empty state."""
+        self._oldest: Summary | None = None
+        """Of those that arrived since; a flood may keep it from being loaded."""
         self._unseen: str | None = None
+        feed.arrived.connect(self._note)
         feed.loaded.connect(self._look)
-        feed.relisted.connect(self._forget)
+        feed.relisted.connect(self.forget)
         app = QGuiApplication.instance()
         assert isinstance(app, QGuiApplication)
         app.focusWindowChanged.connect(self._front_changed)
+
+    @Slot()
+    def forget(self) -> None:
+        """Wait for no request until the page is empty again."""
+        self.waiting, self._oldest = False, None
+
+    @Slot(object)
+    def _note(self, arrived: Sequence[Summary]) -> None:
+        if self.waiting:
+            known = (self._oldest,) if self._oldest is not None else ()
+            self._oldest = min((*known, *arrived), key=attrgetter("id"))
 
     @Slot()
     def _look(self) -> None:
         count = self._feed.model.rowCount()
         if not (self.waiting and count) or self._feed.query is not None or self._feed.pager.within is not None:
             return
-        self.waiting = False
+        first = self._oldest or self._feed.model.summary(count - 1)
+        self.forget()
         if not self._page.isVisible() or self._page.window().isMinimized() or self._detail.wanted or _busy():
             return
-        first = self._feed.model.summary(count - 1)
         self._list.keep_one(first)
         seen = self._page.isActiveWindow()
         self._unseen = None if seen else first.id
         self._detail.show_request(first.id, seen=seen)
-
-    @Slot()
-    def _forget(self) -> None:
-        self.waiting = False
 
     @Slot(QObject)
     def _front_changed(self, window: QObject | None) -> None:
         """The window is active again, and the request is still open."""
         if self._unseen is None or not self._page.isActiveWindow():
             return
-        if self._page.isVisible() and self._detail.capture is not None and self._detail.capture.id == self._unseen:
+        if self._page.isVisible() and self._detail.wanted == self._unseen:
             self._detail.mark_seen()
         self._unseen = None
 

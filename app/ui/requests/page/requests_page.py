@@ -247,7 +247,7 @@ class EndpointPage(QWidget):
         if event.hides is not None:
             self._make_way(event.hides)
         elif event.state == "undone":
-            self.first.waiting = False  # what comes back into an empty list did not just arrive
+            self.first.forget()  # what comes back into an empty list did not just arrive
 
     def _make_way(self, hides: Callable[[int, str], bool]) -> None:
         """The user deletes requests: the next one is selected, and the detail of one that goes is emptied. What is open
