@@ -260,8 +260,7 @@ def test_one_that_was_marked_unread_is_unread_when_it_is_back(run: Run, tmp_path
             window.activateWindow()
             page.list.select_row(0)
             await until(lambda: page.detail.capture is not None and page.detail.capture.id == own.detail.capture.id)
-            await settle()
-            assert desk.store.captures.counts(endpoint.id).unread == 1
+            await until(lambda: desk.store.captures.counts(endpoint.id).unread == 1)
             page.list.setFocus()
             QTest.keyClick(page.list, Qt.Key.Key_U)
             await until(lambda: desk.store.captures.counts(endpoint.id).unread == 2)
