@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QApplication,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from app.core.model import Plan, Refusal
@@ -123,6 +131,19 @@ class TestAlone:
         assert window.childAt(toast.geometry().center()) is None
         toast.say("Done.", lambda: None)
         assert window.childAt(toast.button.mapTo(window, toast.button.rect().center())) is toast.button
+
+    def test_it_lies_beside_the_text_that_is_read(self, theme: Theme, qtbot: QtBot, window: QWidget) -> None:
+        code = QPlainTextEdit("\n".join(["a line of some text"] * 100), window)
+        code.setGeometry(window.rect())
+        code.show()
+        qtbot.waitUntil(lambda: bool(code.verticalScrollBar().maximum()))
+        toast = Toast(theme, window)
+        toast.say("Saved a note that reaches far to both sides of the middle.")
+        ends = code.cursorRect(code.cursorForPosition(QPoint(599, 200))).right()
+        assert toast.geometry().left() > ends
+        code.setPlainText("\n".join(["a long line of text" * 9] * 100))
+        toast.say("Done.")
+        assert toast.geometry().bottom() == window.height() - 25
 
     def test_without_a_free_place_it_is_at_the_foot(self, theme: Theme, qtbot: QtBot, window: QWidget) -> None:
         button = QPushButton("All", window)

@@ -37,19 +37,41 @@ Box = tuple[int, int, int, int]
 def free_place(size: QSize, parent: QWidget, without: QWidget) -> QPoint:
     """Where `without`, of this size, covers nothing in use: as low as possible, centred if possible.
 
-    Without such a place, at the bottom.
+    Where there is room, it covers no text of a body either. Without such a place, at the bottom.
     """
     used = [_box(rect) for rect in used_places(parent, without)]
+    texts = [_box(rect) for rect in _text_places(parent)]
     edge, width, height = metrics.SPACE_5, size.width(), size.height()
     lowest = parent.height() - height - edge
     middle, right = (parent.width() - width) // 2, parent.width() - width - edge
     lefts = sorted({middle, edge, right, (middle + edge) // 2, (middle + right) // 2}, key=lambda x: abs(x - middle))
-    for top in range(lowest, 0, -_STEP):
-        row = [box for box in used if box[1] < top + height + _AROUND and box[3] > top - _AROUND]
-        for left in lefts:
-            if not any(box[0] < left + width + _AROUND and box[2] > left - _AROUND for box in row):
-                return QPoint(left, top)
+    for taken in ([*used, *texts], used):
+        for top in range(lowest, 0, -_STEP):
+            row = [box for box in taken if box[1] < top + height + _AROUND and box[3] > top - _AROUND]
+            for left in lefts:
+                if not any(box[0] < left + width + _AROUND and box[2] > left - _AROUND for box in row):
+                    return QPoint(left, top)
     return QPoint(middle, lowest)
+
+
+def _text_places(parent: QWidget) -> Iterator[QRect]:
+    """The rows of text that are seen in the text views in `parent`, in its coordinates."""
+    for view in parent.findChildren(QPlainTextEdit):
+        if not view.isVisible():
+            continue
+        port = view.viewport()
+        seen = port.visibleRegion().boundingRect()
+        block = view.firstVisibleBlock()
+        while block.isValid():
+            rows = view.blockBoundingGeometry(block).translated(view.contentOffset())
+            if rows.top() > seen.bottom():
+                break
+            layout = block.layout()
+            width = max((layout.lineAt(n).naturalTextRect().right() for n in range(layout.lineCount())), default=0.0)
+            text = QRect(0, int(rows.top()), int(width), int(rows.height())).intersected(seen)
+            if width and not text.isEmpty():
+                yield QRect(port.mapTo(parent, text.topLeft()), text.size())
+            block = block.next()
 
 
 def used_places(parent: QWidget, without: QWidget) -> Iterator[QRect]:

@@ -64,6 +64,11 @@ class Toast(QFrame):
         self._timer.start()
         self._look.start()
 
+    def take_back(self, text: str) -> None:
+        """Hide it if it says this, which is no longer so."""
+        if self._text.text() == text:
+            self.hide()
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stay within the parent."""
         if event.type() == QEvent.Type.Resize and self.isVisible():

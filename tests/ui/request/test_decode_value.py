@@ -102,6 +102,22 @@ def test_a_value_is_decoded_below_the_body_by_keyboard(run: Run, tmp_path: Path)
     run(check())
 
 
+def test_what_is_decoded_takes_back_that_there_was_nothing(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, BODY.encode(), "application/json")
+            body = shown.detail.body
+            shown.page.activateWindow()
+            body.code.setFocus()
+            put_cursor(body.code, "plain words")
+            QTest.keyClick(body.code, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+            await until(body._toast.isVisible)
+            await decoded(shown, body.code, INNER[:20])
+            assert not body._toast.isVisible()
+
+    run(check())
+
+
 def test_the_menu_offers_to_decode_what_is_under_it(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:

@@ -20,6 +20,7 @@ from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.toast import Toast
 
 KEY = "Ctrl+E"
+NOTHING = "There is nothing to decode in this value."
 
 
 class ValueDecoder(QObject):
@@ -48,11 +49,13 @@ class ValueDecoder(QObject):
     def show_text(self, value: Value, origin: QWidget) -> None:
         """Show a value in full; closing the panel returns the focus to `origin`."""
         self._from = origin
+        self._toast.take_back(NOTHING)
         self._made().show_text(value)
 
     def show_decoded(self, value: Value, origin: QWidget, *, inner: bool = False) -> None:
         """Show what a value decodes to."""
         self._from = origin
+        self._toast.take_back(NOTHING)
         self._made().show_decoded(value, inner=inner)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -123,7 +126,7 @@ class ValueDecoder(QObject):
 
     @Slot()
     def _tell_plain(self) -> None:
-        self._toast.say("There is nothing to decode in this value.")
+        self._toast.say(NOTHING)
 
     @Slot()
     def _lead_back(self) -> None:
