@@ -90,7 +90,7 @@ def test_parts_with_their_headers_and_contents() -> None:
         "Part 2 · f · file é.bin · 3 B",
         'Content-Disposition: form-data; name="f"; filename="é.bin"',
         "",
-        "  00000000  00 01 02" + " " * 17 + "...",
+        "  00  00 01 02" + " " * 17 + "...",
         "",
         "Part 3 · p · file €.txt · 12 B",
         "Content-Disposition: form-data; name=p; filename*=UTF-8''%e2%82%ac.txt",

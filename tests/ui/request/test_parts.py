@@ -6,6 +6,7 @@ import base64
 import gzip
 import quopri
 import random
+import re
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -48,22 +49,24 @@ BODY = (
 )
 
 
-def test_hex_in_a_part_is_not_wrapped_in_a_window_of_1280(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [1280, 960])
+def test_hex_in_a_part_is_not_wrapped_in_a_narrow_window(run: Run, tmp_path: Path, width: int) -> None:
     async def check() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
-            window.resize(1280, 800)
+            window.resize(width, 540)
             body = part(bytes(range(256)), '; name="f"') + b"--b--\r\n"
             capture = factories.capture(body, endpoint_id=desk.store.endpoints.all()[0].id, content_type=TYPE)
             await desk.store.captures.add(capture, body)
             window.show_endpoint(capture.endpoint_id)
             window.requests.go_to(capture)
             code = window.requests.detail.body.code
-            await until(lambda: "00000030" in code.toPlainText())
+            await until(lambda: " 30 31 32 33 34 35 36 37" in code.toPlainText())
             await until(code.isVisible)
             await settle()
             assert not code.grab().isNull()
             blocks = [code.document().findBlockByNumber(row) for row in range(code.blockCount())]
-            rows = [block for block in blocks if block.text().startswith("  000000")]
+            rows = [block for block in blocks if re.match("  [0-9a-f]+  ([0-9a-f]{2} ){7}", block.text())]
+            assert rows
             assert {block.layout().lineCount() for block in rows} == {1}
 
     run(check())

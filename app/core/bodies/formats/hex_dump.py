@@ -43,8 +43,8 @@ def row_text(row: HexRow) -> str:
 
 
 def short_row_text(row: HexRow) -> str:
-    """The row of eight as one line."""
-    return f"{row.offset}  {' '.join(row.cells):<23}  {row.ascii}"
+    """The row of eight within the first 256 bytes as one line."""
+    return f"{row.offset[-2:]}  {' '.join(row.cells):<23}  {row.ascii}"
 
 
 def fit(media_type: str, head: bytes) -> float:

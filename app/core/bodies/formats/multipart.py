@@ -18,7 +18,7 @@ SHOWN_MAX = 64 * 1024
 """Bytes of a part that are shown; of a larger one the first so many."""
 HEX_MAX = 64
 HEX_ROW = 8
-"""Sixteen would not fit beside the list at 1280 pixels and wrap."""
+"""Sixteen would wrap beside the list in a window of 1280 pixels."""
 """Bytes of a part shown in hex."""
 DEEPEST = 3
 """Multipart within multipart; what is deeper is shown as text."""
