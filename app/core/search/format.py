@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from app.core.model import Record
 from app.core.search.parse import parse
-from app.core.search.query import All, Either, Filter, Not, Query, QueryError, Term, Word
+from app.core.search.query import All, Filter, Not, Query, QueryError, Term, Word
 from app.core.search.tokens import QUOTE
+from app.core.search.walk import walk
 
 
 class Chip(Record, frozen=True):
@@ -36,17 +37,8 @@ def without(query: Query, chip: Chip) -> str:
 
 def words(query: Query) -> tuple[str, ...]:
     """The words a found request may hold, for highlighting; those it must not hold are left out."""
-    found: dict[str, None] = {}
-
-    def walk(terms: tuple[Term, ...]) -> None:
-        for term in terms:
-            if isinstance(term, Word):
-                found[term.text] = None
-            elif isinstance(term, All | Either):
-                walk(term.terms)
-
-    walk(query.terms)
-    return tuple(found)
+    leaves = walk(query.terms)
+    return tuple(dict.fromkeys(leaf.term.text for leaf in leaves if isinstance(leaf.term, Word) and not leaf.negated))
 
 
 def literal(text: str, most: int) -> str:

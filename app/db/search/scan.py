@@ -141,11 +141,11 @@ class Scan(Record, frozen=True):
     def _columns(self) -> str:
         if self.plan.exact:
             return f"{_SUMMARY}, capture.seq FROM {_WITH_MARKS}"
-        told = "".join(f", ({text})" for _, (text, _) in self.plan.leaves)
+        told = "".join(f", ({text})" for _, (text, _) in self.plan.columns)
         return f"{_SUMMARY}, capture.seq, {_DETAILS}{told} FROM {_WITH_BODY}"
 
     def _told_values(self) -> list[Any]:
-        return [value for _, (_, values) in self.plan.leaves for value in values]
+        return [value for _, (_, values) in self.plan.columns for value in values]
 
     def _look(self, database: SqliteDatabase, row: tuple[Any, ...]) -> Summary | None:
         """The request's summary if it is one that is looked for."""
@@ -158,7 +158,7 @@ class Scan(Record, frozen=True):
             source=source,
             headers=headers,
             data=data,
-            told={place: bool(answer) for (place, _), answer in zip(self.plan.leaves, told, strict=True)},
+            told={place: bool(answer) for (place, _), answer in zip(self.plan.columns, told, strict=True)},
             read=partial(_part, database, row[_SEQ]),
             given_up=self.given_up.is_set,
         )

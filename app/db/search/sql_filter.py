@@ -7,6 +7,7 @@ from typing import Any
 
 from app.core.model import MirrorState, Record
 from app.core.search.query import All, Choice, Either, Filter, Network, Not, Query, Range, Term, TimePoint
+from app.core.search.walk import walk
 from app.db.schema import MIRROR_CODE
 
 Values = tuple[Any, ...]
@@ -42,13 +43,13 @@ _RARE_OTHERS = {
 class SqlFilter(Record, frozen=True):
     """`where` is met by every request to be found, and, when `exact`, by no other.
 
-    Otherwise `leaves` are the conditions to be told of each row, by the place of their filter in the search text.
+    Otherwise SQLite answers the conditions `columns` for each row; each has the place of its filter in the search text.
     """
 
     terms: tuple[Term, ...]
     where: Sql
     exact: bool
-    leaves: tuple[tuple[int, Sql], ...]
+    columns: tuple[tuple[int, Sql], ...]
     rare: tuple[str, ...]
     """Together they select the number of every request to be found, and maybe of others; empty: nothing does that."""
     since: int
@@ -61,12 +62,11 @@ def plan(query: Query, now: int) -> SqlFilter:
     """What SQLite can do for a search made at `now`."""
     narrowed = [_narrow(term, now) for term in query.terms]
     exact = all(whole for _, whole in narrowed)
-    leaves = () if exact else tuple(_leaves(query.terms, now))
     return SqlFilter(
         terms=query.terms,
         where=_join(" AND ", [sql for sql, _ in narrowed]),
         exact=exact,
-        leaves=leaves,
+        columns=() if exact else tuple(_columns(query, now)),
         rare=_rare(query.terms),
         since=max([0, *_times(query, "since", now)]),
         before=min([LAST, *_times(query, "before", now)]),
@@ -192,13 +192,8 @@ def _join(operator: str, parts: list[Sql]) -> Sql:
     return operator.join(f"({text})" for text, _ in parts), tuple(value for _, values in parts for value in values)
 
 
-def _leaves(terms: tuple[Term, ...], now: int) -> Iterator[tuple[int, Sql]]:
-    for term in terms:
-        if isinstance(term, Filter):
-            sql = _column(term, now)
-            if sql:
-                yield term.start, sql
-        elif isinstance(term, Not):
-            yield from _leaves((term.term,), now)
-        elif isinstance(term, All | Either):
-            yield from _leaves(term.terms, now)
+def _columns(query: Query, now: int) -> Iterator[tuple[int, Sql]]:
+    for leaf in walk(query.terms):
+        sql = _column(leaf.term, now) if isinstance(leaf.term, Filter) else None
+        if sql:
+            yield leaf.term.start, sql

@@ -12,7 +12,8 @@ from app.core.links import LinkError, RequestLink, link_to_request, parse_link
 from app.core.model import Endpoint
 from app.core.search.format import literal
 from app.core.search.parse import parse
-from app.core.search.query import All, Either, Filter, Not, QueryError, Term
+from app.core.search.query import Filter, QueryError
+from app.core.search.walk import walk
 from app.ui.commands.key_caps import caps_of
 from app.ui.commands.palette_entry import PaletteEntry
 from app.ui.commands.registry import CommandGroup, CommandRegistry, name_of
@@ -132,14 +133,6 @@ def _request_id(text: str) -> str | None:
 def _is_filter(text: str) -> bool:
     """Whether the search language understands it and finds a filter in it; bare words are for commands."""
     try:
-        return any(map(_holds_filter, parse(text).terms))
+        return any(isinstance(leaf.term, Filter) for leaf in walk(parse(text).terms))
     except QueryError:
         return False
-
-
-def _holds_filter(term: Term) -> bool:
-    if isinstance(term, Not):
-        return _holds_filter(term.term)
-    if isinstance(term, All | Either):
-        return any(map(_holds_filter, term.terms))
-    return isinstance(term, Filter)

@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from app.core.search.completion import Completion, completions
 from app.core.search.format import chips, without
 from app.core.search.parse import parse
-from app.core.search.query import All, Either, Filter, Not, Query, QueryError, Term
+from app.core.search.query import Filter, Query, QueryError
+from app.core.search.walk import walk
 from app.ui.requests.filter.chips import ChipRow
 from app.ui.requests.filter.line import FilterLine
 from app.ui.requests.filter.progress import ProgressLine
@@ -115,7 +116,7 @@ class FilterBar(QFrame):
             return False
         self._tell(None)
         self.query = query if query.terms else None
-        self.line.mark(_names(query.terms), None)
+        self.line.mark(_names(query), None)
         terms = chips(query)
         # One plain word needs no chip: the line's own cross takes it away.
         self.chips.show_terms([chip.text for chip in terms] if len(terms) > 1 or (terms and terms[0].name) else [])
@@ -224,14 +225,7 @@ class FilterBar(QFrame):
             self.line.setFocus()
 
 
-def _names(terms: tuple[Term, ...]) -> list[tuple[int, int]]:
+def _names(query: Query) -> list[tuple[int, int]]:
     """Where the names of filters stand, with their colons."""
-    found: list[tuple[int, int]] = []
-    for term in terms:
-        if isinstance(term, Filter):
-            found.append((term.start, term.start + len(term.name) + 1))
-        elif isinstance(term, Not):
-            found += _names((term.term,))
-        elif isinstance(term, All | Either):
-            found += _names(term.terms)
-    return found
+    filters = (leaf.term for leaf in walk(query.terms) if isinstance(leaf.term, Filter))
+    return [(term.start, term.start + len(term.name) + 1) for term in filters]

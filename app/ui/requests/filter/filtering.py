@@ -8,8 +8,9 @@ from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from app.core.model import Capture
 from app.core.search.format import words
-from app.core.search.query import All, Contains, Either, Filter, HeaderTest, Query, Term
+from app.core.search.query import Contains, Filter, HeaderTest, Query
 from app.core.search.spellings import pattern_of
+from app.core.search.walk import walk
 from app.ui.request.request_pane import BODY, DetailPane
 from app.ui.requests.filter.bar import FilterBar
 from app.ui.requests.filter.saved import SavedFilters, ask_name
@@ -131,11 +132,11 @@ class PageFilter(QObject):
 
     def _mark(self, query: Query | None) -> None:
         found = words(query) if query is not None else ()
-        paths = _paths(query.terms) if query is not None else []
+        paths = _paths(query) if query is not None else []
         self._list.request_delegate.marked = pattern_of([*found, *paths], ("form",))
         self._list.viewport().update()
         self._detail.body.find_bar.set_words(found)
-        values = _header_values(query.terms) if query is not None else []
+        values = _header_values(query) if query is not None else []
         self._detail.headers.mark(pattern_of([*found, *values], ("percent", "mail")))
         self._detail.query.mark(pattern_of(found, ("form",)))
 
@@ -167,23 +168,17 @@ class PageFilter(QObject):
             self._saved.save(name, text)
 
 
-def _paths(terms: tuple[Term, ...]) -> list[str]:
+def _paths(query: Query) -> list[str]:
     """What `path:` filters look for; where they stand in the list."""
-    found: list[str] = []
-    for term in terms:
-        if isinstance(term, Filter) and term.name == "path" and isinstance(term.condition, Contains):
-            found.append(term.condition.text)
-        elif isinstance(term, All | Either):
-            found += _paths(term.terms)
-    return found
+    conditions = (term.condition for term in _required_filters(query) if term.name == "path")
+    return [condition.text for condition in conditions if isinstance(condition, Contains)]
 
 
-def _header_values(terms: tuple[Term, ...]) -> list[str]:
+def _header_values(query: Query) -> list[str]:
     """What `header:` filters look for; where it stands among the headers."""
-    found: list[str] = []
-    for term in terms:
-        if isinstance(term, Filter) and isinstance(term.condition, HeaderTest):
-            found.append(term.condition.value or term.condition.name)
-        elif isinstance(term, All | Either):
-            found += _header_values(term.terms)
-    return found
+    conditions = (term.condition for term in _required_filters(query))
+    return [condition.value or condition.name for condition in conditions if isinstance(condition, HeaderTest)]
+
+
+def _required_filters(query: Query) -> list[Filter]:
+    return [leaf.term for leaf in walk(query.terms) if isinstance(leaf.term, Filter) and not leaf.negated]

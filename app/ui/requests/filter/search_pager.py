@@ -12,7 +12,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.core.ids import uuid7_ms
 from app.core.model import PageKey, Summary
 from app.core.repositories import CaptureRepository
-from app.core.search.query import All, Either, Filter, Not, Query, Term, TimePoint
+from app.core.search.query import Filter, Query, TimePoint
+from app.core.search.walk import walk
 from app.ui.requests.filter.search_progress import Reach
 from app.ui.requests.list.model import MAX_ROWS, RequestModel
 from app.ui.requests.list.pager import PAGE, just_above
@@ -223,15 +224,4 @@ def bounds(within: Within | None, since: int | None = None) -> list[Filter]:
 
 def mentions(query: Query, name: str) -> bool:
     """Whether the query has a filter of this name."""
-
-    def within(terms: tuple[Term, ...]) -> bool:
-        return any(
-            term.name == name
-            if isinstance(term, Filter)
-            else within((term.term,))
-            if isinstance(term, Not)
-            else isinstance(term, All | Either) and within(term.terms)
-            for term in terms
-        )
-
-    return within(query.terms)
+    return any(isinstance(leaf.term, Filter) and leaf.term.name == name for leaf in walk(query.terms))
