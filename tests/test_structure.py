@@ -28,7 +28,7 @@ ALLOWED = {
     "db": {"peewee", "filelock", "msgspec"},
     "server": {"aiohttp", "httpx", "msgspec", "certifi"},
     "ui": {"PySide6", "shiboken6", "msgspec"},
-    "cli": {"httpx", "msgspec", "platformdirs"},
+    "cli": {"httpx", "msgspec", "platformdirs", "wcwidth"},
     "system": {"msgspec", "platformdirs"},
     "selftest": {"msgspec", "httpx", "PySide6"},
     "top": {"msgspec"},

@@ -11,7 +11,6 @@ import msgspec
 
 from app.cli.output import BOLD, Output
 from app.cli.text import visible
-from app.cli.text_width import cell_count, cut_to_cells
 
 GAP = "  "
 ROWS_MEASURED = 500
@@ -152,3 +151,26 @@ def _measure(column: Column, cells: Sequence[str]) -> Measured:
 def _line(widths: Sequence[int]) -> int:
     shown = [width for width in widths if width]
     return sum(shown) + len(GAP) * (len(shown) - 1)
+
+
+def cell_count(text: str) -> int:
+    """The cells that a printable text takes on a terminal: a wide character takes two, a combining mark none."""
+    if text.isascii():
+        return len(text)
+    import wcwidth  # start-up time: most tables are plain ASCII
+
+    return wcwidth.width(text, control_codes="ignore")
+
+
+def cut_to_cells(text: str, cells: int) -> str:
+    """`text`, or as much of its beginning as leaves a cell for the `…` that follows it then."""
+    if cell_count(text) <= cells:
+        return text
+    import wcwidth  # as above
+
+    kept = ""
+    for grapheme in wcwidth.iter_graphemes(text):
+        if cell_count(kept + grapheme) >= cells:
+            break
+        kept += grapheme
+    return kept + "…"

@@ -31,6 +31,7 @@ PACKAGES = (
     "qasync",
     "qtawesome",
     "sniffio",
+    "wcwidth",
 )
 """What Hookline asks for itself; what those ask for is found through them."""
 QT = ("PySide6_Essentials", "shiboken6")

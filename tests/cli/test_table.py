@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.cli.output import Output
-from app.cli.table import ROWS_MEASURED, Column, Table
-from app.cli.text_width import cell_count, cut_to_cells
+from app.cli.table import ROWS_MEASURED, Column, Table, cell_count, cut_to_cells
 
 COLUMNS = (
     Column("ID"),
@@ -52,6 +51,9 @@ def lines(
         ("\uff21\uff22", 4),
         ("\U0001f600", 2),
         ("❤\ufe0f", 2),
+        ("👩\u200d👩\u200d👧", 2),
+        ("🇩🇪", 2),
+        ("👍🏽", 2),
         ("한\u1112\u1161\u11ab", 4),
         ("", 0),
     ],
