@@ -14,6 +14,7 @@ from app.cli.parser import build_parser
 
 TEMPLATE = Path(__file__).with_name("hookline.1.in")
 OPTION = re.compile(r"(?<![\w-])--?[a-z][\w-]*")
+EXCLUSIVE = re.compile(r"[\[(]((?:[^\[\]()]|\[[^\[\]]*\])+ \| (?:[^\[\]()]|\[[^\[\]]*\])+)[\])]")
 ROUTINE = ("positional arguments", "options")
 """The titles that argparse gives to groups nobody has named."""
 
@@ -36,29 +37,60 @@ def manual_page(grammar: argparse.ArgumentParser | None = None) -> str:
 
 
 def _leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """The commands that do something, those below a noun such as `endpoint` too."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for shown in _shown(action._choices_actions):
-                child = action.choices[shown.dest]
-                yield from list(_leaves(child)) or [child]
+    """The commands that do something, those below a noun such as `endpoint` too; not those without a description."""
+    for child in _commands(parser):
+        yield from list(_leaves(child)) or [child]
 
 
-def _shown(actions: Iterable[argparse.Action]) -> list[argparse.Action]:
-    return [action for action in actions if action.help != argparse.SUPPRESS]
+def _commands(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    choices = [action.choices for action in _actions(parser) if _chooses_command(action)]
+    return [child for choice in choices if isinstance(choice, dict) for child in choice.values() if child.description]
+
+
+def _chooses_command(action: argparse.Action) -> bool:
+    return isinstance(action.choices, dict) and not action.option_strings
+
+
+def _sections(parser: argparse.ArgumentParser) -> list[tuple[str, list[argparse.Action]]]:
+    """The titles of the parser's groups, as its help has them, each with its options and arguments."""
+    sections: list[tuple[str, list[argparse.Action]]] = []
+
+    class Recorder(argparse.HelpFormatter):
+        def start_section(self, heading: str | None) -> None:
+            sections.append((heading or "", []))
+            super().start_section(heading)
+
+        def add_arguments(self, actions: Iterable[argparse.Action]) -> None:
+            sections[-1][1].extend(action for action in actions if action.help != argparse.SUPPRESS)
+            super().add_arguments(actions)
+
+    usual, parser.formatter_class = parser.formatter_class, Recorder
+    try:
+        parser.format_help()
+    finally:
+        parser.formatter_class = usual
+    return sections
+
+
+def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    return [action for _, actions in _sections(parser) for action in actions]
 
 
 def _options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    return [action for action in _shown(parser._actions) if action.option_strings]
+    return [action for action in _actions(parser) if action.option_strings]
 
 
 def _arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     """What stands without a dash; not the choice of a command."""
-    return [
-        action
-        for action in _shown(parser._actions)
-        if not (action.option_strings or isinstance(action, argparse._SubParsersAction))
-    ]
+    return [action for action in _actions(parser) if not (action.option_strings or _chooses_command(action))]
+
+
+def _exclusive(parser: argparse.ArgumentParser) -> list[list[str]]:
+    """Options that cannot be given together, as the usage shows them: `[--json | --raw]`."""
+    usage = " ".join(parser.format_usage().split())
+    groups = [OPTION.findall(group) for group in EXCLUSIVE.findall(usage)]
+    long = {option: _name(action) for action in _options(parser) for option in action.option_strings}
+    return [[long[option] for option in group] for group in groups]
 
 
 def _name(action: argparse.Action) -> str:
@@ -70,31 +102,33 @@ def _synopsis(parser: argparse.ArgumentParser) -> str:
     """How the command is typed, in one line."""
     words = [_typed(parser.prog)]
     options = _options(parser)
-    words += [f"{_typed(_name(option))} {_value(parser, option)}" for option in options if option.required]
+    words += [f"{_typed(_name(option))} {_value(option)}" for option in options if option.required]
     if any(not option.required for option in options):
         words.append(r"[\fIoption\fP]...")
-    return " ".join([*words, *(_value(parser, argument) for argument in _arguments(parser))])
+    return " ".join([*words, *(_value(argument) for argument in _arguments(parser))])
 
 
 def _typed(text: str) -> str:
     return rf"\fB{_escape(text)}\fP"
 
 
-def _value(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+def _value(action: argparse.Action) -> str:
     """An argument, or what follows an option, as the help shows it; empty for a switch."""
     if action.nargs == 0:
         return ""
-    formatter = parser._get_formatter()
-    default = action.dest.upper() if action.option_strings else action.dest
-    return rf"\fI{_escape(formatter._format_args(action, default))}\fP"
+    name = action.metavar or (action.dest.upper() if action.option_strings else action.dest)
+    if action.choices and not action.metavar:
+        name = f"{{{','.join(map(str, action.choices))}}}"
+    shown = {"?": f"[{name}]", "*": f"[{name} ...]", "+": f"{name} [{name} ...]"}.get(str(action.nargs), str(name))
+    return rf"\fI{_escape(shown)}\fP"
 
 
 def _groups(parser: argparse.ArgumentParser) -> Iterator[str]:
     """All options of the parser, under the titles of their groups."""
-    for group in parser._action_groups:
-        shown = [action for action in group._group_actions if action in _options(parser)]
-        if shown and group.title not in ROUTINE:
-            yield f".SS {_sentence(group.title or '').rstrip('.')}"
+    for title, actions in _sections(parser):
+        shown = [action for action in actions if action.option_strings]
+        if shown and title not in ROUTINE:
+            yield f".SS {_sentence(title).rstrip('.')}"
         for action in shown:
             yield _entry(parser, action)
 
@@ -106,10 +140,8 @@ def _command(parser: argparse.ArgumentParser, known: set[str]) -> Iterator[str]:
     options = _options(parser)
     for action in (*_arguments(parser), *(option for option in options if _name(option) not in known)):
         yield _entry(parser, action)
-    for group in parser._mutually_exclusive_groups:
-        names = [_typed(_name(option)) for option in _shown(group._group_actions)]
-        if len(names) > 1:
-            yield f".PP\nNo more than one of {', '.join(names)}."
+    for names in _exclusive(parser):
+        yield f".PP\nNo more than one of {', '.join(map(_typed, names))}."
     shared = [_typed(_name(option)) for option in options if _name(option) in known - {"--help"}]
     if shared:
         yield f".PP\nAlso: {', '.join(shared)}."
@@ -124,8 +156,9 @@ def _examples(parser: argparse.ArgumentParser) -> Iterator[str]:
 def _entry(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
     """One option or argument with its meaning."""
     names = ", ".join(_typed(name) for name in action.option_strings)
-    tag = " ".join(filter(None, (names, _value(parser, action))))
-    return f".TP\n{tag}\n{_text(parser._get_formatter()._expand_help(action) if action.help else '')}"
+    tag = " ".join(filter(None, (names, _value(action))))
+    text = action.help % {**vars(action), "prog": parser.prog} if action.help else ""
+    return f".TP\n{tag}\n{_text(text)}"
 
 
 def _sentence(text: str) -> str:

@@ -56,7 +56,7 @@ def test_does_not_tell_what_the_grammar_hides() -> None:
     parser.add_argument("--seen", help="told")
     parser.add_argument("--unseen", help=argparse.SUPPRESS)
     commands = parser.add_subparsers()
-    commands.add_parser("open", help="told").add_argument("hidden", help=argparse.SUPPRESS)
+    commands.add_parser("open", description="told").add_argument("hidden", help=argparse.SUPPRESS)
     commands.add_parser("concealed")
     text = manual_page(parser)
     assert "seen" in text
