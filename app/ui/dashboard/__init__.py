@@ -1,1 +1,1 @@
-"""The page that shows all endpoints, the plan, the store and the ledger at a glance."""
+"""The dashboard: all endpoints, the plan, storage and the session's counts on one page."""

@@ -1,4 +1,4 @@
-"""Where the columns of the dashboard's rows stand, for rows and heading alike."""
+"""The column positions of the dashboard, shared by its rows and their header."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Columns:
 
     @classmethod
     def of(cls, width: int, height: int) -> Columns:
-        """The columns of a row this wide; the name takes what the others leave."""
+        """The columns of a row of this width; the name column takes the remaining space."""
         widths = _NARROW if width < _NARROW_BELOW else _ROOMY if width >= _ROOMY_FROM else _WIDE
         right = width - _EDGE - _MENU + 6
         menu = QRect(right, 0, _MENU, height)

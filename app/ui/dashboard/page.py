@@ -1,4 +1,4 @@
-"""The dashboard: figures on top, every endpoint below, and a first step while there is none."""
+"""The dashboard: figures at the top, every endpoint below, and a first step while there are none."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MEASURE_MS = 10_000
 
 
 class DashboardPage(QWidget):
-    """`opened` carries the id of an endpoint to be shown."""
+    """`opened` carries the ID of the endpoint to open."""
 
     opened = Signal(object)
 
@@ -64,7 +64,6 @@ class DashboardPage(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show endpoints, plan and figures as they are now."""
         endpoints = self._services.endpoints.all()
         self.rows.show_endpoints(endpoints)
         self._body.setCurrentIndex(1 if endpoints else 0)
@@ -76,7 +75,6 @@ class DashboardPage(QWidget):
         self._refresh_counts()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up with what happened meanwhile."""
         super().showEvent(event)
         self._clock.start()
         self._refresh_counts()

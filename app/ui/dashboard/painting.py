@@ -1,4 +1,4 @@
-"""Draws the columns of one endpoint on the dashboard."""
+"""Paints the columns of one endpoint on the dashboard."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Facts:
-    """What a row shows. `last` words how long ago the last request came, `use` is that of the endpoint's own limit."""
+    """The contents of a row. `last` is the age of the latest request as text, `use` the endpoint's use of its own
+    storage limit.
+    """
 
     endpoint: Endpoint
     url: str
@@ -40,7 +42,7 @@ class Facts:
 
 
 class UrlLine:
-    """A capture URL measured once: whole where it fits, otherwise without the part that all endpoints share."""
+    """A capture URL, measured once. Where it does not fit, the base URL shared by all endpoints is left out."""
 
     def __init__(self, url: str) -> None:
         mono = QFontMetrics(mono_font())
@@ -49,15 +51,15 @@ class UrlLine:
 
     @staticmethod
     def room(name: QRect) -> QRect:
-        """Where it stands in the name's column."""
+        """The rectangle of the URL in the name column."""
         return QRect(name.left(), 33, name.width() - 30, 18)
 
     def shown(self, width: int) -> str:
-        """What is drawn in `width` pixels."""
+        """The text drawn in `width` pixels."""
         return self._url if self._url_width <= width else self._path
 
     def end(self, room: QRect) -> int:
-        """Where what is drawn in `room` ends."""
+        """The right edge of the text drawn in `room`."""
         used = self._url_width if self._url_width <= room.width() else self._path_width
         return room.left() + min(used, room.width())
 
@@ -73,7 +75,7 @@ def paint_facts(painter: QPainter, facts: Facts, url: UrlLine, columns: Columns,
 
 
 def full_text(use: StorageUse) -> str:
-    """What happens at an endpoint's storage limit, while it is reached."""
+    """What happens at an endpoint's storage limit, once it is reached."""
     if not use.reached:
         return ""
     return "Storage full: not capturing" if use.capturing_stopped else "Storage full: oldest deleted"
@@ -117,13 +119,13 @@ def _paint_requests(painter: QPainter, facts: Facts, room: QRect, tokens: Tokens
 
 
 def unread_text(unread: int, width: int, font: QFont) -> str:
-    """The unread count in full, or shortened where `width` pixels are too few for it."""
+    """The unread count in full, or shortened if it does not fit into `width` pixels."""
     full = f"{unread:,} new"
     return full if QFontMetrics(font).horizontalAdvance(full) <= width else f"{count_text(unread)} new"
 
 
 def _text(painter: QPainter, room: QRect, text: str, colour: str, font: QFont) -> int:
-    """Draw one elided line in `room`; the width it took."""
+    """Draw one elided line in `room` and return its width."""
     if room.width() <= 8:
         return 0
     painter.setFont(font)

@@ -1,4 +1,4 @@
-"""One endpoint on the dashboard: painted, with a real switch, copy button and menu button upon it."""
+"""One endpoint on the dashboard: a painted row with a switch, a copy button and a menu button."""
 
 from __future__ import annotations
 
@@ -47,11 +47,10 @@ class EndpointLine(PaintedButton):
 
     @property
     def facts(self) -> Facts:
-        """What is shown."""
         return self._facts
 
     def show_facts(self, facts: Facts) -> None:
-        """Show other facts, if they are others."""
+        """Repaint if `facts` changed."""
         if facts != self._facts:
             self._show(facts)
 
@@ -70,7 +69,7 @@ class EndpointLine(PaintedButton):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Two lines and air."""
+        """Two lines and padding."""
         return QSize(760, HEIGHT)
 
     def minimumSizeHint(self) -> QSize:
@@ -78,23 +77,21 @@ class EndpointLine(PaintedButton):
         return QSize(560, HEIGHT)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the controls on their columns."""
         super().resizeEvent(event)
         self._place()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Ask for the endpoint's menu."""
         self.menu_wanted.emit(self._facts.endpoint, event.globalPos())
 
     def event(self, event: QEvent) -> bool:
-        """Tooltips by column."""
+        """Each column has its own tooltip."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             QToolTip.showText(event.globalPos(), plain_tooltip(self.tooltip_at(event.pos())), self)
             return True
         return super().event(event)
 
     def tooltip_at(self, place: QPoint) -> str:
-        """What the column under `place` has to add."""
+        """The tooltip of the column at `place`."""
         facts, columns = self._facts, self._columns()
         if columns.mirror.contains(place) and facts.endpoint.forward_url:
             return f"{facts.endpoint.forward_url}\n{OUTCOMES[facts.outcome][2]}"
@@ -109,7 +106,6 @@ class EndpointLine(PaintedButton):
         return ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Ground, columns, hairline and focus ring."""
         tokens, columns = self.theme.tokens, self._columns()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

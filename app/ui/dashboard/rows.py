@@ -1,4 +1,6 @@
-"""All endpoints under one heading. Rows come in small batches, so that two hundred of them hold nothing up."""
+"""All endpoints below one header. Rows are created in small batches, so that two hundred of them do not block the
+window.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,12 @@ from app.ui.widgets.labels import label
 from app.ui.widgets.tab_order import order_tabs
 
 FIRST, BATCH = 12, 6
-"""Rows made at once, and in each later turn of the loop: none may hold it up for long."""
+"""Rows created at once, and in each later turn of the event loop."""
 _HEADING = 36
 
 
 class EndpointRows(Card):
-    """`facts` tells what an endpoint's row shows now."""
+    """`facts` returns the current contents of an endpoint's row."""
 
     accessible_role = QAccessible.Role.List
 
@@ -62,15 +64,14 @@ class EndpointRows(Card):
         self.body.addWidget(self._scroll, 1)
 
     def row(self, endpoint_id: int) -> EndpointLine | None:
-        """An endpoint's row, once it is there."""
+        """An endpoint's row; None until it has been created."""
         return self._rows.get(endpoint_id)
 
     def shown(self) -> int:
-        """How many rows there are."""
         return len(self._rows)
 
     def show_endpoints(self, endpoints: tuple[Endpoint, ...]) -> None:
-        """Show these, in this order."""
+        """Show these endpoints in this order."""
         self._wanted = endpoints
         ids = {endpoint.id for endpoint in endpoints}
         for gone in [row_id for row_id in self._rows if row_id not in ids]:
@@ -83,7 +84,7 @@ class EndpointRows(Card):
         self._fit()
 
     def _put_in_order(self) -> None:
-        """Rows that are there already may have been moved."""
+        """Existing rows may have been moved."""
         present = [row for endpoint in self._wanted if (row := self._rows.get(endpoint.id)) is not None]
         if [self._list.indexOf(row) for row in present] != list(range(len(present))):
             for place, row in enumerate(present):
@@ -92,7 +93,7 @@ class EndpointRows(Card):
 
     @Slot()
     def refresh(self) -> None:
-        """Bring every row up to date; rows whose facts are the same do nothing."""
+        """Update every row; rows whose facts have not changed are not repainted."""
         for endpoint in self._wanted:
             row = self._rows.get(endpoint.id)
             if row is not None:
@@ -100,7 +101,7 @@ class EndpointRows(Card):
 
     @Slot(str)
     def set_filter(self, text: str) -> None:
-        """Show only endpoints whose name, description or URL holds `text`."""
+        """Show only endpoints whose name, description or URL contains `text`."""
         self._filter = text.strip().casefold()
         for row in self._rows.values():
             row.setVisible(self._fits(row))
@@ -109,7 +110,7 @@ class EndpointRows(Card):
         self._fit()
 
     def _fit(self) -> None:
-        """The card ends where its rows end."""
+        """The card ends below its last row."""
         rows = sum(self._fits(row) for row in self._rows.values()) if self._filter else len(self._wanted)
         self.setMaximumHeight(_HEADING + max(1, rows) * HEIGHT + 4)
 
@@ -151,7 +152,7 @@ class EndpointRows(Card):
 
 
 class Heading(QWidget):
-    """The columns' names, above the columns of `rows`."""
+    """The column titles above `rows`."""
 
     def __init__(self, rows: QWidget, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -160,11 +161,9 @@ class Heading(QWidget):
         theme.changed.connect(self._repaint)
 
     def sizeHint(self) -> QSize:
-        """One line."""
         return QSize(400, _HEADING)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the names and the hairline."""
         tokens = self._theme.tokens
         columns = Columns.of(self._rows.width(), _HEADING)
         painter = QPainter(self)

@@ -1,4 +1,4 @@
-"""The strip of figures: the ledger since start, the plan's use and the store's size."""
+"""The row of figures: the session's counts, the endpoints used of the plan, and the size of the store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CELLS = (
 
 
 class Stats(QWidget):
-    """`show_*` bring one part each up to date."""
+    """Each `show_*` method updates one part."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -50,7 +50,7 @@ class Stats(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_ledger(self, ledger: SessionStats) -> None:
-        """The five counts; failures and refusals take their colour once there are any."""
+        """The five counts; failures and refusals are coloured once there are any."""
         for key, _, _, _ in _CELLS:
             number: int = getattr(ledger, key)
             cell = self._values[key]
@@ -61,7 +61,7 @@ class Stats(QWidget):
                 restyle(cell)
 
     def show_plan(self, held: int, plan: Plan) -> None:
-        """How many endpoints the plan still allows."""
+        """Show how many endpoints the plan still allows."""
         free = plan is Plan.FREE
         self._plan.setText(f"{held} of {FREE_ENDPOINTS}" if free else f"{held}")
         left = FREE_ENDPOINTS - held
@@ -71,7 +71,7 @@ class Stats(QWidget):
         self._meter.setVisible(free)
 
     def show_kept(self, kept: int, use: StorageUse) -> None:
-        """How many requests are stored, and how much of the limit they take."""
+        """Show how many requests are stored, and how much of the storage limit they use."""
         limit = "" if use.limit is None else f"of {exact_size(use.limit)} · "
         figure = use_text(use.used, use.limit).partition(" of ")[0]
         self._size.setText(figure)
@@ -87,7 +87,7 @@ class Stats(QWidget):
             restyle(self._size)
 
     def show_size(self, size: StorageSize, *, waiting: bool) -> None:
-        """The size of the files, and what retention will free."""
+        """Show the size of the files, and what retention will delete."""
         then = "kept until the clock is trusted" if waiting else "deleted with the next run"
         expired = (
             f"{count_of(size.expired, 'request')} past their days, {then}"
