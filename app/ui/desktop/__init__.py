@@ -1,1 +1,1 @@
-"""Hookline in the desktop: its tray icon, the count of unread requests, and notifications."""
+"""Desktop integration: the tray icon, the unread badge and notifications."""

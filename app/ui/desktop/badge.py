@@ -1,4 +1,4 @@
-"""The tray's icon: Hookline's mark with the number of unread requests on it, and two bars while paused."""
+"""The tray icon: Hookline's mark with the number of unread requests, and two bars while paused."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ DIGITS: dict[int, tuple[badge_digits.Glyphs, int]] = {
     48: (badge_digits.LARGE, 2),
     64: (badge_digits.SMALL, 4),
 }
-"""Each size in pixels that trays ask for, on screens of scale 1 and 2: its digits, and how much they are enlarged."""
+"""Each size in pixels that trays ask for, on screens of scale 1 and 2: its digits and their magnification."""
 MOST = 99
 _RING = 1
-"""Pixels left open around badge and bars, so that they stand off the mark on any tray."""
+"""Transparent pixels around badge and bars, which separate them from the mark on any tray."""
 _PAUSED_OPACITY = 0.55
 
 
@@ -35,7 +35,7 @@ def count_text(unread: int) -> str:
 
 
 def tray_icon(unread: int, *, paused: bool, mask: bool = False) -> QIcon:
-    """The icon in all sizes. As a `mask` only its shape counts and the system colours it, as on macOS."""
+    """The icon in all sizes. As a `mask` only its shape counts, and the system colours it, as on macOS."""
     icon = QIcon()
     for size in DIGITS:
         icon.addPixmap(picture(size, count_text(unread), paused=paused, mask=mask))
@@ -44,7 +44,7 @@ def tray_icon(unread: int, *, paused: bool, mask: bool = False) -> QIcon:
 
 
 def picture(size: int, text: str, *, paused: bool, mask: bool = False) -> QPixmap:
-    """One size of it, on a transparent ground."""
+    """The icon in one size, on a transparent background."""
     result = QPixmap(size, size)
     result.fill(Qt.GlobalColor.transparent)
     painter = QPainter(result)
@@ -61,7 +61,7 @@ def picture(size: int, text: str, *, paused: bool, mask: bool = False) -> QPixma
 
 @cache
 def _mark(size: int, mask: bool) -> QImage:
-    """Drawn once: reading the drawing takes longer than all the rest."""
+    """Cached: parsing the SVG takes longer than all other steps together."""
     name = "symbolic" if mask else "small"
     return QIcon(str(resource(f"icons/hookline-{name}.svg"))).pixmap(QSize(size, size), 1.0).toImage()
 

@@ -36,17 +36,17 @@ LARGE: Glyphs = {
 
 
 def width(text: str, glyphs: Glyphs) -> int:
-    """Pixels that `text` takes, one of them between two digits."""
+    """The width of `text` in pixels, with one pixel between two digits."""
     return sum(len(glyphs[one][0]) for one in text) + len(text) - 1
 
 
 def height(glyphs: Glyphs) -> int:
-    """Pixels that each digit is high."""
+    """The height of each digit in pixels."""
     return len(glyphs["0"])
 
 
 def draw(painter: QPainter, place: QPoint, text: str, *, glyphs: Glyphs, scale: int, colour: QColor) -> None:
-    """Draw `text` with its top left at `place`, each of its pixels `scale` wide and high."""
+    """Draw `text` with its top left corner at `place`; each pixel of a digit is `scale` pixels wide and high."""
     left = place.x()
     for one in text:
         for line, row in enumerate(glyphs[one]):

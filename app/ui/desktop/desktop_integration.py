@@ -1,4 +1,4 @@
-"""Hookline's presence in the desktop: holds tray, badge, title and notifications together for one window."""
+"""Hookline's integration into the desktop: tray, badge, title and notifications of one window."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ from app.ui.tasks import Tasks
 
 WATCH_MS = 3_000
 MISSES = 2
-"""So often in a row there must be no tray before the window comes back: desktops restart theirs in a moment."""
+"""The window is shown again after this many checks without a tray in a row: desktops restart their tray within a
+moment.
+"""
 BADGE_MOST = 99_999
 NO_TRAY = "There is no tray, so closing quits."
 STAYS = Notice(
@@ -38,9 +40,9 @@ TRYING = Notice(key="trial", title="Hookline", text="This is what a notification
 
 
 class Desktop(QObject):
-    """`wished` carries what a click in tray or notification asks of the window, a `LaunchAction` or a link.
+    """`wished` carries what a click in tray or notification requests: a `LaunchAction` or a link.
 
-    Where there is no tray all of this does nothing but count in the title: nothing is reached through the tray alone.
+    Without a tray, only the count in the title is shown. Nothing is available in the tray alone.
     """
 
     wished = Signal(object)
@@ -82,18 +84,18 @@ class Desktop(QObject):
         self.refresh()
 
     def why_no_tray(self) -> str | None:
-        """Why closing cannot keep Hookline in the tray; None when it can."""
+        """Why closing cannot keep Hookline in the tray; None if it can."""
         return None if self._has_tray else NO_TRAY
 
     def start_minimized(self) -> None:
-        """Show the window as an icon, or not at all if closing it would keep Hookline in the tray."""
+        """Show the window minimized, or not at all if closing it would keep Hookline in the tray."""
         wants_tray = self._services.settings().on_close == "tray"
         if not (wants_tray and self._has_tray):
             self._window.showMinimized()
             self._waits = wants_tray
 
     def take_close(self) -> bool:
-        """The window is being closed: hide it if Hookline is to go on in the tray, and say so the first time."""
+        """The window is being closed: hide it if Hookline keeps running in the tray, and say so the first time."""
         self.look_for_tray()
         if self._services.settings().on_close != "tray" or not self._has_tray or self._misses:
             return False
@@ -104,7 +106,7 @@ class Desktop(QObject):
         return True
 
     def stop(self) -> None:
-        """Leave the desktop as it was."""
+        """Remove tray icon, badge and notifications."""
         self._timer.stop()
         self._has_tray = False
         self.notices.stop()
@@ -113,12 +115,12 @@ class Desktop(QObject):
 
     @Slot()
     def try_notification(self) -> None:
-        """Show one, whatever was chosen."""
+        """Show a notification whatever the settings are."""
         self.notifier.show(TRYING)
 
     @Slot()
     def look_for_tray(self) -> None:
-        """Follow a tray that came or went. Asking costs nothing: Qt watches for it."""
+        """React to a tray that appeared or disappeared. The check is cheap: Qt watches for the tray."""
         there = self._tray.available()
         self._misses = 0 if there else self._misses + 1
         if there and not self._has_tray:
@@ -153,7 +155,7 @@ class Desktop(QObject):
             self._tray.show(self._icon, tooltip(unread, self._services.listening(), paused=paused))
 
     def _hide_late(self) -> None:
-        """At sign-in the tray may come after Hookline: a window nobody has touched since goes there now."""
+        """At sign-in the tray may start after Hookline: a minimized window that nobody has used is hidden now."""
         if self._waits and self._window.isMinimized():
             self._window.hide()
         self._waits = False
@@ -210,8 +212,9 @@ class Desktop(QObject):
 
 
 def set_badge(number: int) -> None:
-    """Show it at the program's icon: in the Dock on macOS, in the task bar on Windows, and on Linux in docks that know
-    Unity's launcher protocol (those of Ubuntu and KDE). 0 takes it away."""
+    """Show the number at the program's icon: in the Dock on macOS, in the taskbar on Windows, and on Linux in docks
+    that support Unity's launcher protocol (those of Ubuntu and KDE). 0 removes it.
+    """
     app = QGuiApplication.instance()
     if isinstance(app, QGuiApplication):
         app.setBadgeNumber(number)

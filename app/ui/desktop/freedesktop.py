@@ -1,7 +1,7 @@
-"""Notifications by the service that Linux desktops share, `org.freedesktop.Notifications`, over D-Bus.
+"""Notifications through the service that Linux desktops share, `org.freedesktop.Notifications`, over D-Bus.
 
-What Qt for Python sends as a number is signed, and the service takes unsigned ones. A proxy that has read the service's
-own description converts them, but it waits for answers: so each call runs on a thread, and no longer than `TIMEOUT_MS`.
+Qt for Python sends numbers as signed, and the service takes unsigned ones. A proxy that has read the service's own
+description converts them, but its calls block: so each runs on a thread, for at most `TIMEOUT_MS`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ log = logging.getLogger(__name__)
 NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
 TIMEOUT_MS = 2_000
 DISMISSED = 2
-"""The service's word for a notification that the user swept away."""
+"""The service's reason code for a notification that the user dismissed."""
 DEFAULT = "default"
 """The action of a click on the notification itself."""
 
 
 class Freedesktop(QObject):
-    """`clicked` and `dismissed` carry the notice. The service has a number for the latest notification of each key."""
+    """`clicked` and `dismissed` carry the notice. The service's ID of the latest notification is kept for each key."""
 
     clicked = Signal(object)
     dismissed = Signal(object)
@@ -46,16 +46,16 @@ class Freedesktop(QObject):
             ("NotificationClosed", "_closed(uint,uint)"),
             ("ActivationToken", "_may_activate(uint,QString)"),
         ):
-            # Bytes, as its type has it, are refused.
+            # The service refuses bytes, which its type would suggest.
             bus.connect(NAME, PATH, NAME, signal, self, SLOT(slot))  # type: ignore[call-overload]
 
     async def look(self) -> bool:
-        """Ask the service what it can do; False when none answers."""
+        """Ask the service for its capabilities; False if none answers."""
         async with self._turn:
             return await self._look()
 
     async def show(self, notice: Notice) -> bool:
-        """Show it, in place of the last one of its key; False when no service answers."""
+        """Show the notice, replacing the last one with its key; False if no service answers."""
         async with self._turn:
             if self._can is None and not await self._look():
                 return False
@@ -72,7 +72,7 @@ class Freedesktop(QObject):
         return self._can is not None
 
     def _worded(self, notice: Notice) -> tuple[str, str, list[str]]:
-        """Title, text and actions as this service takes them. Where it reads markup, the text is made to hold none."""
+        """Title, text and actions for this service. If it renders markup, the text is escaped."""
         can = self._can or frozenset()
         actions = [DEFAULT, "Open"] if "actions" in can else []
         if "body" not in can:
@@ -96,18 +96,18 @@ class Freedesktop(QObject):
 
     @Slot("uint", str)
     def _may_activate(self, number: int, token: str) -> None:
-        """Wayland lets a window come to the front only with the token of the click; Qt takes it from there, once."""
+        """On Wayland a window can come to the front only with the token of the click; Qt uses it once."""
         if self._notice(number) is not None and QGuiApplication.platformName() == "wayland":
             os.environ["XDG_ACTIVATION_TOKEN"] = token
 
 
 def session_bus() -> QDBusConnection:
-    """The user's."""
+    """The user's session bus."""
     return QDBusConnection.sessionBus()
 
 
 def capabilities(bus: QDBusConnection) -> frozenset[str] | None:
-    """What the service can do, None when none answers. Waits for it; for a thread."""
+    """The service's capabilities, None if no service answers. Blocks: call it on a thread."""
     message = QDBusMessage.createMethodCall(NAME, PATH, NAME, "GetCapabilities")
     reply = bus.call(message, timeout=TIMEOUT_MS)
     if reply.type() is not QDBusMessage.MessageType.ReplyMessage or not reply.arguments():
@@ -121,7 +121,7 @@ def capabilities(bus: QDBusConnection) -> frozenset[str] | None:
 
 
 def notify(bus: QDBusConnection, replaces: int, title: str, text: str, actions: list[str]) -> int | None:
-    """Show a notification; its number, None when the service refuses. Waits for it; for a thread."""
+    """Show a notification; its ID, or None if the service refuses. Blocks: call it on a thread."""
     service = QDBusInterface(NAME, PATH, NAME, bus)
     service.setTimeout(TIMEOUT_MS)
     hints: dict[str, Any] = {"desktop-entry": "hookline"}

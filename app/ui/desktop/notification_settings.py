@@ -1,7 +1,7 @@
-"""Which endpoints notify, kept by slug in `window.ini` in the data folder, and the menu that chooses.
+"""Which endpoints notify, and the menu that sets it. Stored by slug in `window.ini` in the data folder.
 
-A new endpoint does not: one that gets a request every few seconds, which nobody expects of a new one, would be a
-nuisance from its first minute, and there is the unread count. Who waits for a request says so in its endpoint's menu.
+A new endpoint does not notify: one that gets a request every few seconds would be a nuisance from its first minute, and
+there is the unread count.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from app.core.model import Endpoint
 
 
 class When(StrEnum):
-    """When requests of an endpoint are notified."""
+    """When requests to an endpoint are notified."""
 
     OFF = "off"
     BEHIND = "behind"
-    """While no window of Hookline is in front."""
+    """While no window of Hookline is active."""
     ON = "on"
-    """Also while one is, unless it shows the endpoint's list."""
+    """Also while one is active, unless it shows the endpoint's list."""
 
 
 TEXTS = {When.OFF: "Off", When.BEHIND: "While Hookline is not in front", When.ON: "On"}
 
 
 class NotifyChoices(QObject):
-    """The choices by slug. `why_not` says why the system shows none; None while it does, or while nobody knows."""
+    """The settings by slug. `why_not` says why the system shows no notifications; None if it does, or if that is
+    unknown.
+    """
 
     changed = Signal()
 
@@ -47,15 +49,14 @@ class NotifyChoices(QObject):
         self._file.endGroup()
 
     def any(self) -> bool:
-        """Whether an endpoint notifies at all."""
+        """Whether the endpoint notifies at all."""
         return bool(self._kept)
 
     def of(self, slug: str) -> When:
-        """When this endpoint notifies."""
         return self._kept.get(slug, When.OFF)
 
     def set(self, slug: str, when: When) -> None:
-        """Keep it; what is off is not kept."""
+        """Store the setting; OFF is the default and is not stored."""
         if when is self.of(slug):
             return
         if when is When.OFF:
@@ -69,12 +70,12 @@ class NotifyChoices(QObject):
 
     @Slot(object)
     def forget(self, endpoint: Endpoint) -> None:
-        """The endpoint is gone."""
+        """The endpoint was deleted."""
         self.set(endpoint.slug, When.OFF)
 
 
 class NotifyMenu(QMenu):
-    """Off, while Hookline is not in front, or on. Where the system shows no notifications the menu says so."""
+    """The endpoint's notification setting as a menu, which says so if the system shows no notifications."""
 
     def __init__(self, choices: NotifyChoices, parent: QMenu, slug: str = "") -> None:
         super().__init__("Notify", parent)

@@ -1,4 +1,4 @@
-"""Makes notifications of captured requests: which, when, and how many at once."""
+"""Turns captured requests into notifications: which, when, and how many at once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from app.ui.services import Services
 
 
 class NotificationPace(Record, frozen=True):
-    """Milliseconds: how long a first request waits for the rest of its burst, then the least and the most between two
-    notifications of an endpoint. It is twice as much each time, for as long as requests keep coming."""
+    """Milliseconds: how long the first request waits for the rest of its burst, then the shortest and longest pause
+    between two notifications of an endpoint. The pause doubles as long as requests keep arriving.
+    """
 
     gather_ms: int = 300
     quiet_ms: int = 5_000
@@ -26,10 +27,10 @@ class NotificationPace(Record, frozen=True):
 
 
 class Notifications(QObject):
-    """`wanted` carries each `Notice` that is to be shown.
+    """`wanted` carries each `Notice` to show.
 
-    None is made while paused, of a request from before the start, or of one that the user sees in the list. The count
-    of a notification goes on from the last one's until the user comes to Hookline or sweeps the notification away.
+    There is none while paused, for a request received before the start, or for one that the user sees in the list. Each
+    notification continues the count of the previous one until the user returns to Hookline or dismisses it.
     """
 
     wanted = Signal(object)
@@ -48,13 +49,13 @@ class Notifications(QObject):
 
     @Slot()
     def forget(self) -> None:
-        """The user has seen, or does not want to see, what was counted so far."""
+        """The user has seen, or does not want to see, the requests counted so far."""
         for stream in self._streams.values():
             stream.clear()
 
     @Slot(object)
     def dismissed(self, notice: Notice) -> None:
-        """The user swept this one away."""
+        """The user dismissed this notification."""
         endpoint = self._services.endpoints.by_slug(notice.key)
         if endpoint is not None and endpoint.id in self._streams:
             self._streams[endpoint.id].clear()
@@ -101,7 +102,7 @@ class Notifications(QObject):
 
 
 class Stream(QObject):
-    """One endpoint's requests that wait to be told of. `due` carries the stream itself."""
+    """The requests of one endpoint that have not been notified yet. `due` carries the stream itself."""
 
     due = Signal(object)
 
@@ -118,14 +119,13 @@ class Stream(QObject):
         self._timer.timeout.connect(self._over)
 
     def add(self, summary: Summary) -> None:
-        """One more."""
         self.newest, self._fresh = summary, True
         self.count += 1
         if not self._timer.isActive():
             self._timer.start(self._pace.gather_ms)
 
     def clear(self) -> None:
-        """Count from nothing. The next one is told of as if it was the first, with no more than the least wait."""
+        """Restart the count. The next request is notified like the first one, after at most the shortest pause."""
         self.newest, self._fresh, self._told = None, False, False
         self.count, self.wait_ms = 0, self._pace.quiet_ms
         if self._timer.remainingTime() > self.wait_ms:

@@ -1,4 +1,4 @@
-"""Shows notifications by whichever way this system has: its notification service, or the tray's messages."""
+"""Shows notifications through the system's notification service, or as messages of the tray icon."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NONE_ON_LINUX = "This desktop shows no notifications: no service for them answer
 
 
 class NotificationService(Protocol):
-    """A notification service. Both calls answer False when there is none."""
+    """A notification service. Both calls return False if it is not available."""
 
     @property
     def clicked(self) -> SignalInstance: ...
@@ -28,7 +28,7 @@ class NotificationService(Protocol):
 
 
 class Notifier(QObject):
-    """`clicked` and `dismissed` carry the notice; `looked` follows when it is known anew whether any can be shown."""
+    """`clicked` and `dismissed` carry the notice; `looked` follows each check whether notifications can be shown."""
 
     clicked = Signal(object)
     dismissed = Signal(object)
@@ -44,19 +44,19 @@ class Notifier(QObject):
             service.dismissed.connect(self.dismissed)
 
     def why_not(self) -> str | None:
-        """Why nothing would be shown; None when it would, and while that is not yet known."""
+        """Why no notification would be shown; None if it would, or if that is not known yet."""
         if self._answers is not False or self._tray.can_tell():
             return None
         return NONE_ON_LINUX if self._service else NONE_HERE
 
     @Slot(object)
     def show(self, notice: Notice) -> None:
-        """Show it, in place of an earlier one of the same key where the system can do that."""
+        """Show the notice, replacing an earlier one with the same key if the system can do that."""
         self._tasks.start(self._show(notice), "show a notification")
 
     @Slot()
     def look(self) -> None:
-        """Find out what can be shown."""
+        """Check whether notifications can be shown."""
         if self._service is None:
             self.looked.emit()
         else:
@@ -81,9 +81,10 @@ class Notifier(QObject):
 
 
 def system_service(parent: QObject) -> NotificationService | None:
-    """The desktop's own service, on Linux with a display; elsewhere the tray's messages are the system's own."""
+    """The desktop's notification service, on Linux with a display. Elsewhere the tray's messages are."""
     if not sys.platform.startswith("linux") or QGuiApplication.platformName() not in ("xcb", "wayland"):
         return None
-    from app.ui.desktop.freedesktop import Freedesktop, session_bus  # Qt's D-Bus is left out of other systems' packages
+    # Qt's D-Bus module is not part of the packages for other systems.
+    from app.ui.desktop.freedesktop import Freedesktop, session_bus
 
     return Freedesktop(session_bus(), parent)

@@ -1,4 +1,4 @@
-"""What tray, title bar and notifications say. A sender's text comes out plain, escaped and short."""
+"""The texts of tray, title bar and notifications. What senders wrote is shown plain, escaped and shortened."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from app.core.text import count_of, sender_line
 from app.ui.desktop.badge import count_text
 
 NAME_MAX, METHOD_MAX, PATH_MAX, SENDER_MAX = 60, 20, 80, 60
-"""Characters of a notification's parts: servers cut what is longer, each in its own way."""
+"""Maximum characters of a notification's parts: servers cut longer texts, each in its own way."""
 TOOLTIP_MAX = 127
-"""Characters that Windows shows of a tray icon's tooltip."""
+"""Maximum characters that Windows shows of a tray icon's tooltip."""
 
 
 class Notice(Record, frozen=True):
-    """A notification: `key` names what it is about, and a later one of the same key takes its place.
+    """A notification; a later one with the same `key` replaces it.
 
-    `capture_id` is the one request it tells of; None when it tells of several, or of no request at all.
+    `capture_id` is the request it is about; None if it is about several, or about none.
     """
 
     key: str
@@ -53,7 +53,7 @@ def tooltip(unread: int, listening: str | None, *, paused: bool) -> str:
 
 
 def window_title(unread: int) -> str:
-    """`(12) Hookline`: what task bars and window lists show where there is neither tray nor badge."""
+    """`(12) Hookline`: for taskbars and window lists where there is neither a tray nor a badge."""
     return f"({count_text(unread)}) Hookline" if unread else "Hookline"
 
 
@@ -63,5 +63,5 @@ def shortened(text: str, most: int) -> str:
 
 
 def menu_text(text: str) -> str:
-    """`text` for a menu, where one `&` would underline the letter after it."""
+    """`text` for a menu, in which a single `&` would underline the next letter."""
     return text.replace("&", "&&")

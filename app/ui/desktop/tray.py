@@ -1,4 +1,4 @@
-"""The system's tray, behind a `Protocol`: many desktops have none, and one may come or go while Hookline runs."""
+"""The system tray behind a `Protocol`: many desktops have none, and it may appear or disappear while Hookline runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLICKS = (QSystemTrayIcon.ActivationReason.Trigger, QSystemTrayIcon.ActivationR
 
 
 class Tray(Protocol):
-    """Where the icon stands. `tell` shows a message beside it where `can_tell` says so.
+    """A tray icon. `tell` shows a message beside it if `can_tell`.
 
     `clicked` and `message_clicked` are called for a click on the icon and on the newest message.
     """
@@ -29,7 +29,7 @@ class Tray(Protocol):
 
 
 class SystemTray(QObject):
-    """Qt's own. On macOS a click opens the menu and does nothing else, as all do there."""
+    """Qt's tray icon. On macOS a click only opens the menu, as is usual there."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -39,18 +39,17 @@ class SystemTray(QObject):
         self._message_clicked: Callable[[], None] = _nothing
 
     def available(self) -> bool:
-        """Whether there is a tray now."""
         return QSystemTrayIcon.isSystemTrayAvailable()
 
     def open(self, menu: QMenu, clicked: Callable[[], None], message_clicked: Callable[[], None]) -> None:
-        """Take these from now on."""
+        """Set the menu and the callbacks."""
         self._menu, self._clicked, self._message_clicked = menu, clicked, message_clicked
 
     def show(self, icon: QIcon, tooltip: str) -> None:
-        """Show the icon, or change it."""
+        """Show the icon, or update it."""
         tray = self._icon
         if tray is None:
-            # Made only now: Qt looks once, when it is made, for the kind of tray there is.
+            # Created late: Qt detects the kind of tray only once, on creation.
             tray = self._icon = QSystemTrayIcon(self)
             if self._menu is not None:
                 tray.setContextMenu(self._menu)
@@ -63,18 +62,18 @@ class SystemTray(QObject):
             tray.show()
 
     def hide(self) -> None:
-        """Take the icon away; a tray that comes back is another one."""
+        """Remove the icon; a tray that returns needs a new one."""
         if self._icon is not None:
             self._icon.hide()
             self._icon.deleteLater()
             self._icon = None
 
     def can_tell(self) -> bool:
-        """Whether messages would be shown now."""
+        """Whether messages can be shown now."""
         return self._icon is not None and QSystemTrayIcon.supportsMessages()
 
     def tell(self, title: str, text: str) -> None:
-        """Show a message for as long as the system likes, without a sound of ours."""
+        """Show a message for as long as the system likes, without a sound."""
         if self._icon is not None:
             self._icon.showMessage(title, text, self._icon.icon())
 
@@ -89,4 +88,4 @@ class SystemTray(QObject):
 
 
 def _nothing() -> None:
-    """Until there is somebody to tell."""
+    """Placeholder until a callback is set."""

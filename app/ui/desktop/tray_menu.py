@@ -1,4 +1,4 @@
-"""The tray icon's menu: the window, what is unread, the pause, a new endpoint, and the end."""
+"""The tray icon's menu: show the window, unread requests, pause, new endpoint, quit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.ui.desktop.unread_count import Unread
 from app.ui.pause import Pause
 
 ENDPOINTS = 5
-"""Endpoints with unread requests that the menu names: the newest. Each leads to its list."""
+"""Maximum number of endpoints with unread requests in the menu, newest first. Each entry opens the endpoint's list."""
 
 
 class TrayMenu(QMenu):
@@ -44,7 +44,6 @@ class TrayMenu(QMenu):
 
     @Slot()
     def refresh(self) -> None:
-        """Say what is so now."""
         self._hold.setText("Resume" if self._pause.on else "Pause")
         found = self._unread.newest(ENDPOINTS)
         self._above.setVisible(bool(found))

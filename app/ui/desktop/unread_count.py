@@ -1,4 +1,4 @@
-"""How many requests are unread, in all and by endpoint, told in batches."""
+"""The number of unread requests, in total and by endpoint, updated in batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.ui.qt_events import QtEvents
 
 
 class Unread(QObject):
-    """`changed` follows each batch of news. The counts are kept in memory by the store: asking costs nothing."""
+    """`changed` follows each batch of events. The store keeps the counts in memory, so reading them is cheap."""
 
     changed = Signal()
 
@@ -26,7 +26,7 @@ class Unread(QObject):
         self._count()
 
     def newest(self, most: int) -> list[tuple[Endpoint, int]]:
-        """The endpoints with something unread and how much it is, the one that last received a request first."""
+        """The endpoints with unread requests and their counts, the one with the newest request first."""
         ordered = sorted(self._by_endpoint, key=lambda one: one[0], reverse=True)
         return [(endpoint, unread) for _, endpoint, unread in ordered[:most]]
 

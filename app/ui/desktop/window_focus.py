@@ -1,4 +1,4 @@
-"""What the user has before their eyes: whether Hookline is in front, and whose requests it lists there."""
+"""What the user is looking at: whether Hookline is active, and which endpoint's requests it lists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Listing(Protocol):
 
 
 class WindowFocus(QObject):
-    """`came` follows when one of Hookline's windows becomes the active one after another program's was."""
+    """`came` follows when one of Hookline's windows becomes active after another program's."""
 
     came = Signal()
 
@@ -29,13 +29,13 @@ class WindowFocus(QObject):
         app.applicationStateChanged.connect(self._changed)
 
     def in_front(self) -> bool:
-        """Whether a window of Hookline is the active one, be it a dialog."""
+        """Whether a window of Hookline is active, including dialogs."""
         active = QApplication.activeWindow()
-        # Hidden at the moment it is activated, a window stays the active one.
+        # A window that is hidden while it is being activated stays the active one.
         return active is not None and active.isVisible()
 
     def shows(self, endpoint_id: int) -> bool:
-        """Whether the window is in front and lists this endpoint's requests."""
+        """Whether the window is active and lists this endpoint's requests."""
         listed = self._page.isVisible() and not self._window.isMinimized()
         return self.in_front() and listed and self._page.endpoint_id in (None, endpoint_id)
 
