@@ -26,11 +26,11 @@ class BodyTextStyle(QObject):
 
     @property
     def line_height(self) -> int:
-        """Pixels from line to line."""
+        """The distance between lines in pixels."""
         return round(self.size * _LINE)
 
     def keep_in(self, folder: Path) -> None:
-        """Load the stored choice, and store changes from now on."""
+        """Load the stored values, and store changes from now on."""
         self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
         try:
             size = int(str(self._file.value(SIZE_KEY, BASE)))
@@ -40,26 +40,23 @@ class BodyTextStyle(QObject):
 
     @Slot()
     def zoom_in(self) -> None:
-        """One pixel larger."""
         self._set(self.size + 1, self.wrap)
 
     @Slot()
     def zoom_out(self) -> None:
-        """One pixel smaller."""
         self._set(self.size - 1, self.wrap)
 
     @Slot()
     def reset_zoom(self) -> None:
-        """The default size."""
         self._set(BASE, self.wrap)
 
     @Slot()
     def toggle_wrap(self) -> None:
-        """Wrap long lines, or let them run on."""
+        """Toggle line wrapping."""
         self._set(self.size, not self.wrap)
 
     def zoom_by_wheel(self, degrees: int) -> None:
-        """By a wheel turned with Ctrl held, in eighths of a degree."""
+        """Zoom with the wheel while Ctrl is held; `degrees` is in eighths of a degree."""
         if degrees:
             self._set(self.size + (1 if degrees > 0 else -1), self.wrap)
 

@@ -1,4 +1,4 @@
-"""The fonts, asked for by families that systems already have; none is bundled."""
+"""The fonts, chosen from families that systems already have; none is bundled."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ SMALL, BASE, LARGE, TITLE, DISPLAY = 12, 13, 15, 18, 22
 """Sizes in pixels."""
 
 GENERIC = {"Monospace", "Sans Serif", "Serif"}
-"""Names that Qt lists on Linux whether or not there is a font behind them."""
+"""Names that Qt lists on Linux even if no font is installed."""
 
 MOST_BROUGHT = 32
-"""More fonts than the icons have; Qt numbers those that a program brings from 0."""
+"""More fonts than the icons have; Qt numbers the application's own fonts from 0."""
 
 
 def ui_font(size: int = BASE, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
@@ -23,7 +23,7 @@ def ui_font(size: int = BASE, weight: QFont.Weight = QFont.Weight.Normal) -> QFo
 
 
 def mono_font(size: int = SMALL, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """The font of URLs, headers and bodies; without ligatures, so that each character is seen as it is."""
+    """The font of URLs, headers and bodies; without ligatures, so that each character is visible as it is."""
     font = _font(MONO_FAMILIES, size, weight)
     font.setStyleHint(QFont.StyleHint.Monospace)
     font.setFixedPitch(True)
@@ -33,7 +33,7 @@ def mono_font(size: int = SMALL, weight: QFont.Weight = QFont.Weight.Normal) -> 
 
 
 def can_write() -> bool:
-    """Whether the system has any font. Those of the icons, which Hookline brings, are not for reading."""
+    """Whether the system has any text font, apart from Hookline's icon fonts."""
     brought = {family for number in range(MOST_BROUGHT) for family in QFontDatabase.applicationFontFamilies(number)}
     return not (brought | GENERIC).issuperset(QFontDatabase.families())
 

@@ -1,7 +1,7 @@
-"""Draws icons from the characters of the Phosphor font, which the package qtawesome brings.
+"""Draws icons from the characters of the Phosphor font in the package qtawesome.
 
-The package itself is not imported: it stands on a layer over all of Qt (qtpy) that takes longer to load than Hookline's
-whole window, and nothing of it is needed for one font.
+The package itself is not imported: it depends on qtpy, a layer over all of Qt that takes longer to load than Hookline's
+whole window, and only the font file is needed.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QIconEngine, QPai
 
 PACKAGE, FONT = "qtawesome", "phosphor-"
 SCALE = 0.875 * 1.14
-"""The size of the character, as a part of the icon's height: a glyph has some air around it."""
+"""The size of the character relative to the icon's height: a glyph has some padding."""
 
 
 class GlyphEngine(QIconEngine):
-    """One character, in one colour for each state."""
+    """One character, with one colour for each state."""
 
     def __init__(self, glyph: str, plain: QColor, lit: QColor, disabled: QColor) -> None:
         super().__init__()
         self._glyph, self._plain, self._lit, self._disabled = glyph, plain, lit, disabled
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
-        """Centred in `rect`."""
+        """Paint the glyph centred in `rect`."""
         painter.save()
         font = QFont(family())
         font.setPixelSize(max(1, round(rect.height() * SCALE)))
@@ -37,7 +37,7 @@ class GlyphEngine(QIconEngine):
         painter.restore()
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        """The same on nothing; none for a button that has no room for its icon while a page is laid out."""
+        """The glyph on a transparent background; empty for a button that has no space for its icon during layout."""
         if size.isEmpty():
             return QPixmap()
         result = QPixmap(size)
@@ -55,7 +55,7 @@ class GlyphEngine(QIconEngine):
 
 @cache
 def family() -> str:
-    """The font's name, once it is loaded; needs the QApplication."""
+    """The font's family name, once it is loaded; needs the QApplication."""
     number = QFontDatabase.addApplicationFont(str(_file(".ttf")))
     return QFontDatabase.applicationFontFamilies(number)[0]
 

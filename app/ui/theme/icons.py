@@ -1,4 +1,4 @@
-"""The icons by what they mean; one family (Phosphor), coloured from the tokens."""
+"""The icons by their meaning; one family (Phosphor), coloured from the tokens."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ NAMES = {
     "fold": "arrows-in-line-vertical",
     "unfold": "arrows-out-line-vertical",
 }
-"""Meaning to glyph of the font; widgets use the meanings only."""
+"""Maps meanings to glyphs of the font; widgets use the meanings only."""
 
 WINDOW_SIZES = (16, 24, 32, 48, 64, 128, 256)
 SMALL = 32
 """Pixels up to which the drawing for small sizes is used; it has no margin."""
 MARGIN = 12
-"""Of the other drawing, in its 128 units."""
+"""The margin of the large drawing, in its 128 units."""
 
 
 def themed_icon(name: str, tokens: Tokens, colour: str = "text_muted", active: str | None = None) -> QIcon:
@@ -99,7 +99,7 @@ def mark(size: int) -> QPixmap:
 def app_icon() -> QIcon:
     """Hookline's mark for windows, which show it in many sizes."""
     icon = QIcon()
-    # An icon holds one SVG only, so the two drawings go in as pictures.
+    # An icon holds only one SVG, so the two drawings are added as pixmaps.
     for size in WINDOW_SIZES:
         icon.addPixmap(_drawing(size).pixmap(QSize(size, size), 1.0))
     return icon

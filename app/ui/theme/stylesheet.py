@@ -1,4 +1,4 @@
-"""The application's one style sheet, made from tokens. Widgets name their look by the dynamic properties used here."""
+"""The application's style sheet, made from tokens. Widgets select their style by the dynamic properties used here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.ui.theme.tokens import Tokens
 
 
 def style_sheet(tokens: Tokens) -> str:
-    """Everything Qt draws, dressed in `tokens`."""
+    """The style sheet for `tokens`."""
     colours = {field.name: getattr(tokens, field.name) for field in fields(tokens)}
     return Template(VIEWS + CONTROLS + FRAME).substitute(
         colours,

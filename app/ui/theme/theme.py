@@ -1,4 +1,4 @@
-"""The theme in force: it dresses the application and tells widgets that paint themselves when it changed."""
+"""The current theme: styles the application and notifies widgets that paint themselves when it changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ Choice = Literal["system", "light", "dark"]
 
 
 class Theme(QObject):
-    """Light or dark, chosen or as the system is. `changed` carries the new `Tokens`; `body_text` is how bodies look."""
+    """Light or dark, as set by the user or as the system is. `changed` carries the new `Tokens`; `body_text` is the
+    style of bodies.
+    """
 
     changed = Signal(object)
 
@@ -33,21 +35,21 @@ class Theme(QObject):
 
     @property
     def tokens(self) -> Tokens:
-        """The colours in force."""
+        """The current colours."""
         return self._tokens
 
     @property
     def choice(self) -> Choice:
-        """What the user chose."""
+        """The user's setting."""
         return self._choice
 
     @property
     def is_dark(self) -> bool:
-        """Whether the colours in force are the dark ones."""
+        """Whether the current colours are the dark ones."""
         return self._tokens is DARK
 
     def apply(self, app: QApplication) -> None:
-        """Dress `app`, and keep following the system while the choice is 'system'."""
+        """Style `app`, and follow the system while the setting is 'system'."""
         self._app = app
         style = QStyleFactory.create("Fusion")
         app.setStyle(style)
@@ -57,19 +59,19 @@ class Theme(QObject):
         self._dress()
 
     def set_choice(self, choice: Choice) -> None:
-        """Choose; takes effect at once."""
+        """Change the setting; takes effect at once."""
         self._choice = choice
         self._refresh()
 
     def icon(self, name: str, colour: str = "text_muted", active: str | None = None) -> QIcon:
-        """The icon `name` (see `icons.NAMES`) in the token `colour`; ask again after `changed`."""
+        """The icon `name` (see `icons.NAMES`) in the token `colour`; request it again after `changed`."""
         return themed_icon(name, self._tokens, colour, active)
 
     @contextmanager
     def undressed(self) -> Iterator[None]:
-        """Put a window together within this, before anything is shown: its widgets are dressed once, at the end.
+        """Build a window within this context, before anything is shown: its widgets are styled once, at the end.
 
-        With a style sheet Qt restyles a widget and everything in it whenever it gets another parent.
+        With a style sheet Qt restyles a widget and all its children whenever its parent changes.
         """
         if self._app is not None:
             self._app.setStyleSheet("")
@@ -102,7 +104,7 @@ class Theme(QObject):
 
 
 def palette(tokens: Tokens) -> QPalette:
-    """The palette for whatever the style sheet does not reach."""
+    """The palette for everything that the style sheet does not cover."""
     roles = {
         QPalette.ColorRole.Window: tokens.bg,
         QPalette.ColorRole.WindowText: tokens.text,

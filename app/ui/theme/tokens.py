@@ -1,4 +1,4 @@
-"""Every colour of the window, named by its use, once for light and once for dark."""
+"""Every colour of the window, named by its use, for light and for dark."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class Tokens:
-    """The colours of one theme as `#rrggbb`. A `_soft` colour is the ground on which its namesake is legible text.
+    """The colours of one theme as `#rrggbb`. A `_soft` colour is the background on which the colour of the same name is
+    legible text.
 
-    `accent` fills (with `on_accent` upon it); `accent_text` is the accent as text on bg, surface and accent_soft.
-    `text_faint` is the weakest text, still legible on every ground; only what cannot be chosen now is weaker, in
-    `text_disabled`; `border*` are never text.
+    `accent` is a fill (with `on_accent` on top); `accent_text` is the accent as text on bg, surface and accent_soft.
+    `text_faint` is the weakest text that is still legible on every background; only disabled text is weaker
+    (`text_disabled`); `border*` are never text.
     """
 
     name: str
@@ -60,7 +61,7 @@ class Tokens:
     methods: Mapping[str, str]
 
     def method(self, method: str) -> str:
-        """The colour of a method's label; other methods are muted."""
+        """The colour of a method's label; unlisted methods are muted."""
         return self.methods.get(method, self.text_muted)
 
 
@@ -176,7 +177,7 @@ DARK = Tokens(
 
 
 def mix(over: str, under: str, share: float) -> str:
-    """`over` laid on `under` with opacity `share`, as `#rrggbb`."""
+    """`over` blended over `under` with opacity `share`, as `#rrggbb`."""
     pairs = zip(_channels(over), _channels(under), strict=True)
     return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in pairs)
 
