@@ -1,4 +1,4 @@
-"""The About dialog: what this is, where its data are, what it stands on, and the text for a bug report."""
+"""The About dialog: what Hookline is, where its data is stored, what it is built on, and diagnostics to copy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class AboutDialog(Dialog):
         super().__init__("About Hookline", theme, parent)
         self._services, self._tasks = services, tasks
         self._collecting = False
-        self.title.hide()  # the name beside the mark says it
+        self.title.hide()  # The name beside the mark already says it.
         self.folder = FolderField(services.data_folder, theme, self)
         self.base_url = CopyField(services.about.base_url, theme, self, what="URL")
         self.runs = ElidedLabel(services.about.runs, "", self, Qt.TextElideMode.ElideMiddle)
@@ -54,24 +54,23 @@ class AboutDialog(Dialog):
         self.setFixedWidth(WIDTH)
 
     def sizeHint(self) -> QSize:
-        """As high as its wrapped lines need; the layout's own hint is of a width where a long path fits."""
+        """As high as the wrapped lines need; the layout's own hint assumes a width at which a long path fits."""
         return self.sized_for(WIDTH)
 
     def event(self, event: QEvent) -> bool:
-        """Follow what appears in it."""
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
             self.resize(self.sizeHint())
         return done
 
     def is_idle(self) -> bool:
-        """Always: it shows only."""
+        """Always: it only shows information."""
         return True
 
     @Slot()
     def copy_diagnostics(self) -> None:
-        """Put the text for a bug report on the clipboard."""
-        # Disabled meanwhile, the button would lose the keyboard.
+        """Copy the diagnostics to the clipboard."""
+        # If disabled meanwhile, the button would lose the keyboard focus.
         if not self._collecting:
             self._collecting = True
             self._say("")
@@ -79,7 +78,7 @@ class AboutDialog(Dialog):
 
     @Slot()
     def show_licences(self) -> None:
-        """Open the list of the software inside."""
+        """Open the list of included software."""
         LicencesDialog(self._services.about, self.theme, self._tasks, self).open()
 
     async def _copy_diagnostics(self) -> None:

@@ -1,4 +1,4 @@
-"""What only the window knows of itself, for the About dialog and a bug report."""
+"""Facts that only the window knows, for the About dialog and a bug report."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from app.ui.theme.fonts import ui_font
 
 
 def versions() -> list[Fact]:
-    """Of what draws the window."""
+    """The versions of Qt and PySide6."""
     return [("Qt", qVersion()), ("PySide6", PySide6.__version__)]
 
 
 def window_facts() -> list[Fact]:
-    """Versions, the way to the screen, and what can make a window look odd. Call it on the GUI thread."""
+    """The screens, the platform plugin and whatever else can make a window look odd. Call it on the GUI thread."""
     screens = "; ".join(map(_screen, QGuiApplication.screens()))
     return [
         *versions(),

@@ -1,4 +1,4 @@
-"""The software inside Hookline: a list to search, and beside it the licence of what is chosen."""
+"""The software included in Hookline: a searchable list, and the licence of the selected component beside it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMPONENT = Qt.ItemDataRole.UserRole
 
 
 class LicencesDialog(Dialog):
-    """The list fills once the licences are read."""
+    """The list is filled once the licences are read."""
 
     def __init__(self, about: AboutService, theme: Theme, tasks: Tasks, parent: QWidget | None) -> None:
         super().__init__("Licences", theme, parent)
@@ -51,7 +51,7 @@ class LicencesDialog(Dialog):
         self.text.setProperty("frameless", True)
         self.text.setTabChangesFocus(True)
         self.close_button = Button("Close", theme, self)
-        self.close_button.setAutoDefault(False)  # Enter after a search is not meant to close
+        self.close_button.setAutoDefault(False)  # Enter after a search must not close the dialog.
         self._lay_out()
         self._connect()
         self.search.setFocus()
@@ -59,11 +59,10 @@ class LicencesDialog(Dialog):
         tasks.start(self._fill(), "read the licences")
 
     def sizeHint(self) -> QSize:
-        """Never larger than the screen."""
         return bounded(self, QSize(WIDTH, HEIGHT))
 
     def is_idle(self) -> bool:
-        """Always: it shows only."""
+        """Always: it only shows information."""
         return True
 
     async def _fill(self) -> None:
@@ -72,7 +71,7 @@ class LicencesDialog(Dialog):
             self.show_components(found)
 
     def show_components(self, components: Sequence[Component]) -> None:
-        """List them, with the first one open."""
+        """List the components and select the first one."""
         self.list.clear()
         for component in components:
             item = QListWidgetItem(f"{component.name} {component.version}".strip())
@@ -92,7 +91,7 @@ class LicencesDialog(Dialog):
 
     @Slot(str)
     def _filter(self, wanted: str) -> None:
-        """Hide what neither name nor licence matches, and keep something open as long as something is there."""
+        """Hide components whose name and licence do not match, and keep one of the visible ones selected."""
         first = -1
         for row in range(self.list.count()):
             item = self.list.item(row)
@@ -139,14 +138,13 @@ class LicencesDialog(Dialog):
 
 
 class _Search(QLineEdit):
-    """Leaves the keys that go up and down to the list it searches."""
+    """A search field that passes the up and down keys to its list."""
 
     def __init__(self, rows: QListWidget, parent: QWidget) -> None:
         super().__init__(parent)
         self._rows = rows
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Type, or move in the list."""
         if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
             QCoreApplication.sendEvent(self._rows, event)
         else:

@@ -1,4 +1,4 @@
-"""Opens the About dialog over the window, once, and gives it its place in the system's menus."""
+"""Opens the About dialog over the window, once, and adds it to the system's menus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.ui.theme.theme import Theme
 
 
 class AboutOpener(QObject):
-    """`action` opens the dialog; macOS takes it into the application's menu by its role."""
+    """`action` opens the dialog; macOS moves it to the application's menu because of its role."""
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
         super().__init__(window)
@@ -25,7 +25,7 @@ class AboutOpener(QObject):
 
     @Slot()
     def open(self) -> None:
-        """Open it, once."""
+        """Open it, unless it is open already."""
         if self._dialog is None:
             self._dialog = AboutDialog(self._services, self._theme, self._tasks, self._window)
             self._dialog.finished.connect(self._closed)
