@@ -1,4 +1,6 @@
-"""The dialog around the form: checks while typing, creates or saves, and loses nothing when that fails."""
+"""The dialog around the form: validates while the user types, creates or saves the endpoint, and keeps the input if
+that fails.
+"""
 
 from __future__ import annotations
 
@@ -65,16 +67,16 @@ class EndpointDialog(EditDialog):
         self.form.name.setFocus()
 
     def sizeHint(self) -> QSize:
-        """Tall enough for the form, as far as there is room."""
+        """Tall enough for the form, within the screen."""
         around = 188 if self._endpoint is not None else 136
         return bounded(self, QSize(WIDTH, self.form.sizeHint().height() + around))
 
     def has_changes(self) -> bool:
-        """Whether the fields say something else than when it was opened, right or wrong."""
+        """Whether the fields differ from their initial values, valid or not."""
         return not self._busy and (self.form.draft() != self._loaded or bool(self.form.own_errors()))
 
     def errors(self) -> list[FieldError]:
-        """All that keeps the draft from being saved now, touched or not."""
+        """Everything that prevents the draft from being saved now, in edited fields and others."""
         draft = self._draft()
         errors = self.form.own_errors()
         errors += [
@@ -88,7 +90,7 @@ class EndpointDialog(EditDialog):
 
     @Slot()
     def submit(self) -> None:
-        """Save if that would succeed; otherwise show every error and go to the first."""
+        """Save if the draft is valid; otherwise show every error and scroll to the first."""
         if self._busy:
             return
         errors = self.errors()
@@ -102,7 +104,7 @@ class EndpointDialog(EditDialog):
 
     @Slot()
     def _fit(self) -> None:
-        """Grow with the form, and shrink with it."""
+        """Resize with the form."""
         self.resize(self.sizeHint())
         fit(self)
 
@@ -219,7 +221,7 @@ class EndpointDialog(EditDialog):
 
 
 def _preview(draft: EndpointDraft, slug: str) -> Endpoint:
-    """The endpoint that `draft` would become, to show its URL."""
+    """The endpoint that `draft` describes, to show its URL."""
     return Endpoint(
         id=0,
         slug=slug,

@@ -1,4 +1,4 @@
-"""An endpoint's fields, the usual ones first and the rarer ones under More, as an `EndpointDraft`."""
+"""An endpoint's fields, the usual ones first and the others below More, as an `EndpointDraft`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class EndpointForm(QWidget):
         self.more_button.setCheckable(True)
         self.more_button.accessible_role = QAccessible.Role.Button
         self.more_button.toggled.connect(self.show_more)
-        # Made after the button, for Tab goes by the order in which widgets are made.
+        # Created after the button: the Tab order is the order of creation.
         self.storage = StorageLimitField(self)
         self.reply, self.mirror, self.security = ReplySection(self), MirrorSection(self), SecuritySection(self)
         self.slug = SlugSection(self) if with_slug else None
@@ -68,7 +68,7 @@ class EndpointForm(QWidget):
         self._connect()
 
     def draft(self, active: bool = True) -> EndpointDraft:
-        """What is shown, trimmed; empty optional fields are left out."""
+        """The values of the fields, trimmed; empty optional fields are left out."""
         return EndpointDraft(
             name=self.name.text().strip(),
             description=self.description.toPlainText().strip(),
@@ -84,7 +84,7 @@ class EndpointForm(QWidget):
         )
 
     def load(self, draft: EndpointDraft) -> None:
-        """Show `draft` (all but its slug, which is fixed)."""
+        """Show `draft` (all but its slug, which cannot be changed)."""
         self.name.setText(draft.name)
         self.description.setPlainText(draft.description)
         self.retention.set_value(draft.retention_days)
@@ -95,7 +95,9 @@ class EndpointForm(QWidget):
         self.security.load(draft.auth)
 
     def own_errors(self) -> list[FieldError]:
-        """What no draft can carry: numbers and sizes that are none, or out of range, and lines that are not headers."""
+        """Errors that a draft cannot represent: invalid numbers and sizes, values out of range, and malformed header
+        lines.
+        """
         problems = {
             "retention_days": self.retention.problem(),
             "storage_limit": self.storage.limit.problem(),
@@ -106,20 +108,20 @@ class EndpointForm(QWidget):
 
     @Slot(bool)
     def show_more(self, shown: bool) -> None:
-        """Open or close the rarer settings."""
+        """Expand or collapse the other settings."""
         self.more_button.setChecked(shown)
         self.more_button.set_icon_name("collapse" if shown else "expand")
         self._more.setVisible(shown)
 
     def reveal(self, path: str) -> None:
-        """Bring a field into sight and put the focus there."""
+        """Scroll to a field and focus it."""
         field = self.fields.get(path)
         if field is not None:
             if self._more.isAncestorOf(field):
                 self.show_more(True)
             field.control.setFocus()
             self._revealed = field
-            QTimer.singleShot(0, self._scroll_to_revealed)  # once what was opened is laid out
+            QTimer.singleShot(0, self._scroll_to_revealed)  # After the expanded section has been laid out.
 
     @Slot()
     def _scroll_to_revealed(self) -> None:

@@ -1,4 +1,4 @@
-"""Reply headers as a user writes them, one `Name: value` a line, to pairs and back."""
+"""Converts between response headers and the lines a user edits, one `Name: value` per line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from app.core.model import Headers
 
 
 def parse_lines(text: str) -> tuple[Headers, str | None]:
-    """The headers, and what is wrong with the first line that is none; empty lines are skipped."""
+    """The headers, and an error about the first malformed line; empty lines are skipped."""
     headers: list[tuple[str, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -19,5 +19,4 @@ def parse_lines(text: str) -> tuple[Headers, str | None]:
 
 
 def to_lines(headers: Headers) -> str:
-    """One line per header."""
     return "\n".join(f"{name}: {value}" for name, value in headers)

@@ -1,4 +1,4 @@
-"""The form's rarer settings: reply, mirror, security and slug."""
+"""The form's sections below More: response, forwarding, security and slug."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Section(QWidget):
 
 
 def mono_edit(parent: QWidget, height: int, placeholder: str = "") -> QPlainTextEdit:
-    """A small text area in the mono font; Tab leaves it."""
+    """A small text area in the mono font; Tab moves the focus on."""
     edit = QPlainTextEdit(parent)
     edit.setFont(mono_font())
     edit.setTabChangesFocus(True)
@@ -66,7 +66,7 @@ def mono_edit(parent: QWidget, height: int, placeholder: str = "") -> QPlainText
 
 
 class ReplySection(Section):
-    """What senders are answered."""
+    """The response to senders."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Reply", parent)
@@ -99,7 +99,6 @@ class ReplySection(Section):
         self.default_body.toggled.connect(self._body_changed)
 
     def load(self, reply: Reply) -> None:
-        """Show `reply`."""
         self.status.set_value(reply.status)
         self.delay.set_value(reply.delay_ms)
         self.headers.setPlainText(to_lines(reply.headers))
@@ -108,7 +107,7 @@ class ReplySection(Section):
         self.body.setVisible(reply.body is not None)
 
     def value(self) -> Reply:
-        """What is shown; lines that are no headers are left out (`problems` names them)."""
+        """The values of the fields; malformed header lines are left out (`problems` reports them)."""
         return Reply(
             status=self.status.value(),
             headers=parse_lines(self.headers.toPlainText())[0],
@@ -117,7 +116,7 @@ class ReplySection(Section):
         )
 
     def problems(self) -> dict[str, str | None]:
-        """By field, what no `Reply` can carry."""
+        """Errors by field that a `Reply` cannot represent."""
         return {
             "reply.status": self.status.problem(),
             "reply.delay_ms": self.delay.problem(),
@@ -143,7 +142,7 @@ class ReplySection(Section):
 
 
 class MirrorSection(Section):
-    """How long a mirror target may take."""
+    """The timeout of a delivery."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Mirror", parent)
@@ -155,11 +154,9 @@ class MirrorSection(Section):
         self.timeout.changed.connect(self._changed)
 
     def load(self, forward: Forward) -> None:
-        """Show `forward`."""
         self.timeout.set_value(forward.timeout_ms)
 
     def value(self) -> Forward:
-        """What is shown."""
         return Forward(timeout_ms=self.timeout.value())
 
     @Slot()
@@ -168,7 +165,7 @@ class MirrorSection(Section):
 
 
 class SecuritySection(Section):
-    """What senders must show to be let in."""
+    """The credentials senders must provide."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Security", parent)
@@ -190,14 +187,13 @@ class SecuritySection(Section):
         self.secret.textEdited.connect(self._secret_changed)
 
     def load(self, auth: Auth) -> None:
-        """Show `auth`."""
         self.kind.setCurrentIndex(_KINDS.index(auth.kind))
         self.name.setText(auth.name)
         self.secret.setText(auth.secret)
         self._fit()
 
     def value(self) -> Auth:
-        """What is shown; what the kind does not use is left empty."""
+        """The values of the fields; those that the kind does not use are empty."""
         kind = _KINDS[self.kind.currentIndex()]
         name = self.name.text() if kind in ("basic", "header") else ""
         return Auth(kind=kind, name=name, secret=self.secret.text() if kind != "none" else "")
@@ -225,7 +221,7 @@ class SecuritySection(Section):
 
 
 class SlugSection(Section):
-    """The last part of the URL, settable at creation alone."""
+    """The last part of the URL, which can be set only at creation."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("URL", parent)
@@ -238,7 +234,7 @@ class SlugSection(Section):
         self.slug.textEdited.connect(self._changed)
 
     def value(self) -> str | None:
-        """What is shown; None lets Hookline make one."""
+        """The slug; None to generate one."""
         return self.slug.text().strip() or None
 
     @Slot()

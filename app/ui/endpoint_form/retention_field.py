@@ -1,4 +1,4 @@
-"""Days of retention, by slider or number."""
+"""The retention in days, set with a slider or as a number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.ui.widgets.number_field import NumberField
 
 
 class RetentionControl(QWidget):
-    """A number to type, and a slider that follows it while it is in range."""
+    """A number field, and a slider that follows it while the number is in range."""
 
     changed = Signal()
 
@@ -39,11 +39,10 @@ class RetentionControl(QWidget):
         return self.days.value()
 
     def problem(self) -> str | None:
-        """Why what is typed cannot be saved."""
+        """Why the number cannot be saved; None if it can."""
         return self.days.problem()
 
     def set_value(self, days: int) -> None:
-        """Show `days`."""
         self.days.set_value(days)
 
     @Slot(int)
@@ -56,14 +55,14 @@ class RetentionControl(QWidget):
         days = self.days.value()
         self.days.set_unit("day" if days == 1 else "days")
         if self.days.problem() is None:
-            self.slider.blockSignals(True)  # it follows: nothing is to come back from it
+            self.slider.blockSignals(True)  # The slider only follows here: it must not change the number in return.
             self.slider.setValue(days)
             self.slider.blockSignals(False)
         self.changed.emit()
 
 
 class _Slider(QSlider):
-    """Horizontal; the wheel scrolls the form instead."""
+    """A horizontal slider; the wheel scrolls the form instead."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)

@@ -1,4 +1,4 @@
-"""The form's storage limit: the most an endpoint may store, and what happens then."""
+"""The form's storage limit: the maximum an endpoint may store, and what happens when it is reached."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEXTS = ("Delete its oldest requests", "Stop capturing: senders get 503")
 
 
 class StorageLimitField(Section):
-    """A size to type, and a choice that means something once there is one."""
+    """A size, and a choice that is enabled once a size is set."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Storage", parent)
@@ -39,12 +39,11 @@ class StorageLimitField(Section):
         self.when_full.currentIndexChanged.connect(self._when_full_changed)
 
     def load(self, draft: EndpointDraft) -> None:
-        """Show the limit of `draft`."""
         self.limit.set_value(draft.storage_limit)
         self.when_full.setCurrentIndex(_WHEN_FULL.index(draft.when_full))
 
     def when_full_value(self) -> WhenFull:
-        """What is chosen."""
+        """The selected policy."""
         return _WHEN_FULL[self.when_full.currentIndex()]
 
     def _fit(self) -> None:
