@@ -1,1 +1,1 @@
-"""Small widgets used all over the window. Each is handed the theme; what senders wrote is always plain text."""
+"""Small widgets used throughout the window. Each is given the theme; what senders wrote is always plain text."""

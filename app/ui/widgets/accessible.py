@@ -11,12 +11,12 @@ _CHOSEN_OF_MANY = (Role.ListItem, Role.PageTab)
 
 
 def install() -> None:
-    """Give widgets whose class has an `accessible_role` that role from now on."""
+    """From now on, give widgets whose class has an `accessible_role` that role."""
     QAccessible.installFactory(_interface)
 
 
 def name_clear_button(field: QLineEdit) -> None:
-    """Name the clear button of a field; Qt gives it none."""
+    """Set the accessible name of a field's clear button; Qt gives it none."""
     for button in field.findChildren(QToolButton):
         button.setAccessibleName("Clear")
 
@@ -27,7 +27,7 @@ def _interface(key: str, thing: QObject | None) -> QAccessibleWidget | None:
 
 
 class _Accessible(QAccessibleWidget):
-    """A widget with a role of its own. A button can be pressed whatever its role."""
+    """A widget with its own role. A button can be pressed whatever its role."""
 
     def text(self, which: QAccessible.Text) -> str:
         """A button without an accessible name is named by its text."""
@@ -38,7 +38,7 @@ class _Accessible(QAccessibleWidget):
         return found
 
     def state(self) -> QAccessible.State:
-        """Adds the meaning of a checked button in this role."""
+        """Adds the states that belong to a checked button in this role."""
         state = super().state()
         button = self.object()
         if not isinstance(button, QAbstractButton) or not button.isCheckable():
@@ -52,12 +52,10 @@ class _Accessible(QAccessibleWidget):
         return state
 
     def actionNames(self) -> list[str]:
-        """Buttons can be pressed."""
         names = list(super().actionNames())
         return [QAccessibleActionInterface.pressAction(), *names] if self._is_button() else names
 
     def doAction(self, name: str) -> None:
-        """Press it, or what else Qt can do."""
         button = self.object()
         if isinstance(button, QAbstractButton) and name == QAccessibleActionInterface.pressAction():
             button.click()

@@ -1,4 +1,4 @@
-"""A button that is a command's face: the same words, icon, key and state, wherever it stands."""
+"""A button for a command: it shows the command's label, icon, shortcut and state."""
 
 from __future__ import annotations
 

@@ -17,19 +17,18 @@ from app.ui.widgets.labels import restyle
 Tone = Literal["neutral", "accent", "success", "warning", "danger"]
 _SHORT = {"OPTIONS": "OPT", "DELETE": "DEL"}
 METHOD_SIZE = QSize(52, 20)
-"""Room for the longest short method name in a badge."""
+"""Wide enough for the longest short method name in a badge."""
 
 
 @cache
 def method_font() -> QFont:
-    """The font of method badges."""
     return mono_font(11, QFont.Weight.DemiBold)
 
 
 def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, ground: str | None = None) -> None:
-    """A method's badge filling `rect`: its name in its colour softly on `ground` (default surface).
+    """Paint a method's badge filling `rect`: its name in its colour, on a soft shade over `ground` (default: surface).
 
-    Nearly all webhooks are POST, so that one stays back and the others stand out.
+    Nearly all webhooks are POST, so POST is muted and the other methods stand out.
     """
     usual = method == "POST"
     colour = tokens.text_muted if usual else tokens.method(method)
@@ -47,12 +46,12 @@ def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, g
 
 
 def pill_width(text: str) -> int:
-    """Pixels a painted pill with `text` needs."""
+    """The width in pixels of a painted pill with `text`."""
     return QFontMetrics(ui_font(11, QFont.Weight.DemiBold)).horizontalAdvance(text) + 14
 
 
 def paint_pill(painter: QPainter, rect: QRectF, text: str, tokens: Tokens, tone: Tone = "neutral") -> None:
-    """A state pill filling `rect`."""
+    """Paint a state pill filling `rect`."""
     ground, colour = pill_colours(tokens, tone)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -66,7 +65,7 @@ def paint_pill(painter: QPainter, rect: QRectF, text: str, tokens: Tokens, tone:
 
 
 def pill_colours(tokens: Tokens, tone: Tone) -> tuple[str, str]:
-    """Ground and text colour of a pill."""
+    """The background and text colours of a pill."""
     if tone == "neutral":
         return tokens.pressed, tokens.text_muted
     if tone == "accent":
@@ -84,8 +83,6 @@ def count_text(count: int) -> str:
 
 
 class MethodBadge(QWidget):
-    """The badge of one method."""
-
     accessible_role = QAccessible.Role.StaticText
 
     def __init__(self, method: str, theme: Theme, parent: QWidget | None = None) -> None:
@@ -96,7 +93,6 @@ class MethodBadge(QWidget):
         theme.changed.connect(self._repaint)
 
     def set_method(self, method: str) -> None:
-        """Show another method."""
         self._method = method
         self.setAccessibleName(method)
         self.update()
@@ -106,7 +102,6 @@ class MethodBadge(QWidget):
         return METHOD_SIZE
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the badge."""
         paint_method(QPainter(self), QRectF(self.rect()), self._method, self._theme.tokens)
 
     @Slot()
@@ -115,7 +110,7 @@ class MethodBadge(QWidget):
 
 
 class Pill(QLabel):
-    """A short state in a tone; the words tell it, the colour underlines it."""
+    """A short state; its colour follows the tone."""
 
     def __init__(self, text: str = "", tone: Tone = "neutral", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -126,7 +121,6 @@ class Pill(QLabel):
         self.setText(text)
 
     def show_state(self, text: str, tone: Tone) -> None:
-        """Show another state."""
         self.setText(text)
         if self.property("tone") != tone:
             self.setProperty("tone", tone)

@@ -17,10 +17,10 @@ _ICON_COLOURS = {"primary": "on_accent", "danger": "on_danger", "link": "accent_
 
 
 class Button(QPushButton):
-    """A button with words; `icon` is a name of `theme.icons.NAMES`."""
+    """A button with a label; `icon` is a name of `theme.icons.NAMES`."""
 
     accessible_role: QAccessible.Role | None = None
-    """Set where Qt takes it for another: a checkable button, for a check box."""
+    """Set where Qt would report another role: a check box for a checkable button."""
 
     def __init__(
         self,
@@ -41,12 +41,10 @@ class Button(QPushButton):
         self._recolour()
 
     def set_icon_name(self, name: str | None) -> None:
-        """Show another icon."""
         self._icon_name = name
         self._recolour()
 
     def set_kind(self, kind: Kind) -> None:
-        """Become a button of another kind."""
         self._kind = kind
         self.setProperty("kind", kind)
         restyle(self)
@@ -65,7 +63,7 @@ class Button(QPushButton):
 
 
 class IconButton(QToolButton):
-    """A button with an icon alone; `name` is its tooltip and accessible name."""
+    """A button with only an icon; `name` is its tooltip and accessible name."""
 
     def __init__(self, icon: str, name: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -78,7 +76,7 @@ class IconButton(QToolButton):
         self._recolour()
 
     def set_name(self, name: str) -> None:
-        """Tooltip and accessible name."""
+        """Set the tooltip and accessible name."""
         self.setToolTip(plain_tooltip(name))
         self.setAccessibleName(name)
 

@@ -9,7 +9,7 @@ from app.ui.theme import metrics
 
 
 class Card(QFrame):
-    """A raised surface; add to `body`."""
+    """A raised surface; add content to `body`."""
 
     def __init__(self, parent: QWidget | None = None, *, padding: int = metrics.SPACE_4) -> None:
         super().__init__(parent)
@@ -21,7 +21,6 @@ class Card(QFrame):
 
 
 def line(parent: QWidget | None = None, *, vertical: bool = False) -> QFrame:
-    """A hairline."""
     result = QFrame(parent)
     result.setProperty("part", "line")
     if vertical:

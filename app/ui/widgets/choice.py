@@ -1,4 +1,4 @@
-"""Asks which of several ways to go on, when there may be no window yet to ask in."""
+"""A dialog with several options for start-up problems, when there may be no window yet."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from app.ui.widgets.question import result_of
 
 @dataclass(frozen=True)
 class Way:
-    """One way to go on: the button's words, and how it looks."""
+    """One option: the button's label and kind."""
 
     text: str
     kind: Kind = "secondary"
 
 
 class ChoiceDialog(Dialog):
-    """Says what is wrong and offers ways to go on; the last one has the focus, Esc is none of them."""
+    """Says what is wrong and offers options; the last one has the focus, and Esc selects none."""
 
     def __init__(self, title: str, text: str, ways: tuple[Way, ...], theme: Theme, parent: QWidget | None) -> None:
         super().__init__(title, theme, parent)
@@ -45,6 +45,6 @@ class ChoiceDialog(Dialog):
 async def choose(
     title: str, text: str, ways: tuple[Way, ...], theme: Theme, parent: QWidget | None = None
 ) -> Way | None:
-    """The way the user chose; None when the dialog was closed without choosing."""
+    """The option the user chose; None when the dialog was closed without a choice."""
     number = await result_of(ChoiceDialog(title, text, ways, theme, parent))
     return ways[number - 1] if number else None

@@ -1,4 +1,4 @@
-"""A URL to be copied: shown in the mono font, one click takes it."""
+"""A URL in the mono font that one click copies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COPIED_MS = 1400
 
 
 class CopyButton(IconButton):
-    """Copies `text` and says so for a moment."""
+    """Copies `text` and shows confirmation for a moment."""
 
     def __init__(self, text: str, what: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__("copy", f"Copy {what}", theme, parent)
@@ -30,7 +30,7 @@ class CopyButton(IconButton):
 
     @Slot()
     def copy(self) -> None:
-        """Put the text on the clipboard."""
+        """Copy the text to the clipboard."""
         QGuiApplication.clipboard().setText(self.text_to_copy)
         self.set_icon_name("check", "success")
         self.set_name("Copied")
@@ -43,7 +43,7 @@ class CopyButton(IconButton):
 
 
 class CopyField(QFrame):
-    """A framed line of mono text with a copy button; long text is elided in the middle, the copy is whole."""
+    """A framed line of mono text with a copy button; long text is elided in the middle, but copied in full."""
 
     def __init__(
         self, text: str, theme: Theme, parent: QWidget | None = None, *, what: str = "URL", framed: bool = True
@@ -70,7 +70,7 @@ class CopyField(QFrame):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def text(self) -> str:
-        """The whole text."""
+        """The full text."""
         return self._label.text()
 
     def set_text(self, text: str) -> None:
@@ -81,7 +81,7 @@ class CopyField(QFrame):
 
     @Slot()
     def copy(self) -> None:
-        """As if the button were pressed."""
+        """Copy as if the button were pressed."""
         self._button.click()
 
     @Slot()

@@ -1,5 +1,6 @@
-"""The frame of all dialogs: title, content that scrolls where the screen is too small, and a footer with the buttons.
-Opened, never executed."""
+"""The frame of all dialogs: title, content that scrolls if the screen is too small, and a footer with the buttons.
+Dialogs are opened, never executed.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from app.ui.widgets.labels import label
 from app.ui.widgets.scrolling import Scrolling
 
 LEAST_HEIGHT = 72
-"""Of the content, on the smallest screen."""
+"""Minimum height of the content, on the smallest screen."""
 _PAGES = {
     Qt.Key.Key_PageUp: QAbstractSlider.SliderAction.SliderPageStepSub,
     Qt.Key.Key_PageDown: QAbstractSlider.SliderAction.SliderPageStepAdd,
@@ -31,7 +32,7 @@ _PAGES = {
 
 
 class Dialog(QDialog):
-    """Add content to `body` and buttons to `footer` (a stretch keeps the later ones right). Esc rejects."""
+    """Add content to `body` and buttons to `footer` (a stretch keeps the later ones on the right). Esc rejects."""
 
     def __init__(self, title: str, theme: Theme, parent: QWidget | None) -> None:
         super().__init__(parent)
@@ -62,7 +63,7 @@ class Dialog(QDialog):
         column.addWidget(foot)
 
     def fill_columns(self, left: QLayout, right: QLayout) -> None:
-        """A list and, beyond a line, what is chosen in it; both fill the dialog from a line below its title."""
+        """Fill the dialog with a list and the details of its selected item, separated by a line."""
         columns = QHBoxLayout()
         columns.setSpacing(0)
         columns.addLayout(left)
@@ -74,22 +75,22 @@ class Dialog(QDialog):
         self.body.addLayout(columns, 1)
 
     def is_idle(self) -> bool:
-        """Whether it only shows something, so that closing it unasked loses nothing."""
+        """Whether the dialog only shows something, so that closing it unasked loses nothing."""
         return False
 
     def sized_for(self, width: int) -> QSize:
-        """As high as everything in it needs at this width, as far as the screen has room."""
+        """As high as the content needs at this width, within the screen."""
         layout = self.layout()
         return bounded(self, QSize(width, layout.totalHeightForWidth(width) if layout is not None else 0))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Lie on the screen, unless it only comes back from being minimized."""
+        """Move the dialog onto the screen, unless it is only restored after being minimized."""
         if not event.spontaneous():
             fit(self)
         super().showEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Page Up and Page Down scroll what does not fit."""
+        """Page Up and Page Down scroll the content."""
         page = _PAGES.get(Qt.Key(event.key()))
         if page is not None and self.content_area.verticalScrollBar().maximum():
             self.content_area.verticalScrollBar().triggerAction(page)

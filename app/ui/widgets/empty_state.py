@@ -1,4 +1,4 @@
-"""What a page shows while it has nothing to show: why, and what to do."""
+"""The empty state of a page: why there is nothing to show, and what to do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.ui.widgets.scrolling import Scrolling
 TEXT_WIDTH = 440
 SCROLL_BAR = 14
 LEAST = QSize(160, 80)
-"""Pixels that it needs; beyond that it scrolls."""
+"""The minimum height in pixels; if there is less, the content scrolls."""
 
 
 class EmptyState(QWidget):
@@ -76,19 +76,18 @@ class EmptyState(QWidget):
         self._recolour()
 
     def set_text_width(self, most: int) -> None:
-        """Wrap the text at this width, or earlier where the page is narrower."""
+        """Wrap the text at this width, or earlier if the page is narrower."""
         self._text_width = most
         self.text.setFixedWidth(max(LEAST.width(), min(most, self.text_room())))
 
     def text_room(self) -> int:
-        """Pixels between the margins, beside a scroll bar; before it is laid out, as many as may be wished for."""
+        """The width in pixels between the margins and beside a scroll bar; before layout, unlimited."""
         if not self.testAttribute(Qt.WidgetAttribute.WA_Resized):
             return TEXT_WIDTH
         margins = self.body.contentsMargins()
         return self.width() - margins.left() - margins.right() - SCROLL_BAR
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The text follows."""
         super().resizeEvent(event)
         self.set_text_width(self._text_width)
 
@@ -101,7 +100,7 @@ class EmptyState(QWidget):
 
 
 def _centred(widget: QWidget) -> QHBoxLayout:
-    """An alignment flag would give a wrapped label one line's height; stretches do not."""
+    """An alignment flag would give a wrapped label the height of one line; stretches do not."""
     row = QHBoxLayout()
     row.addStretch(1)
     row.addWidget(widget)

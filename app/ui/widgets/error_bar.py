@@ -1,4 +1,4 @@
-"""The one bar at the top of the window that draws messages, one at a time."""
+"""The bar at the top of the window that shows messages, one at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ICONS = {"danger": ("failed", "danger"), "warning": ("warning", "warning"), "in
 
 
 class ErrorBar(QFrame):
-    """Shows the first waiting message and how many wait behind it; hidden while none does."""
+    """Shows the first waiting message and how many follow; hidden while there are none."""
 
     def __init__(self, messages: Messages, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,7 +44,7 @@ class ErrorBar(QFrame):
 
     @Slot()
     def dismiss(self) -> None:
-        """Take the shown message away; the next one follows."""
+        """Remove the message shown; the next one follows."""
         if self._shown is not None:
             self._messages.withdraw(self._shown.key)
 
@@ -98,13 +98,13 @@ class ErrorBar(QFrame):
             self._icon.setPixmap(self._theme.icon(icon, colour).pixmap(18, 18))
 
     def act(self, action: MessageAction) -> None:
-        """Run `action` and take its message away."""
+        """Run `action` and remove its message."""
         self.dismiss()
         action.run()
 
 
 class _ActionButton(Button):
-    """One message's button; remembers its action, so that no closure outlives it."""
+    """A message's button; it stores its action, so that no closure outlives the button."""
 
     def __init__(self, action: MessageAction, theme: Theme, bar: ErrorBar) -> None:
         super().__init__(action.label, theme, bar)

@@ -1,4 +1,4 @@
-"""Parts of forms: a labelled field with its error beside it, and a choice that the wheel leaves alone."""
+"""Parts of forms: a labelled field with its error, and a choice that ignores the wheel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.ui.widgets.labels import label, restyle
 
 
 class LabeledField(QWidget):
-    """A label, the control, and below it help or, while there is one, the error."""
+    """A label, the control, and below it the help text or, if there is one, the error."""
 
     def __init__(
         self,
@@ -50,27 +50,27 @@ class LabeledField(QWidget):
         self._describe()
 
     def set_help(self, text: str) -> None:
-        """Say something else below the control."""
+        """Replace the help text."""
         self._help_text = text
         self._help.setText(text)
         self._help.setVisible(bool(text) and not self.error())
         self._describe()
 
     def help_text(self) -> str:
-        """What is said below the control while nothing is wrong."""
+        """The help text, shown while there is no error."""
         return self._help_text
 
     def set_title(self, title: str) -> None:
-        """Call the field something else."""
+        """Replace the label."""
         self.title.setText(title)
         self.control.setAccessibleName(title)
 
     def error(self) -> str:
-        """The error now shown, empty when none is."""
+        """The error shown, or an empty string."""
         return self._error.text()
 
     def set_error(self, message: str | None) -> None:
-        """Show `message` beside the control and to screen readers; None takes it away."""
+        """Show `message` beside the control and to screen readers; None clears it."""
         if (message or "") == self._error.text():
             return
         self._error.setText(message or "")
@@ -82,12 +82,12 @@ class LabeledField(QWidget):
         restyle(typed_into)
 
     def _describe(self) -> None:
-        """Let a screen reader say below the control's name what is seen below the control."""
+        """Let screen readers read the help text or error after the control's name."""
         (self.control.focusProxy() or self.control).setAccessibleDescription(self.error() or self._help_text)
 
 
 class ChoiceField(QComboBox):
-    """One of several; the wheel leaves it alone, so that scrolling a form changes nothing."""
+    """A choice that ignores the wheel, so that scrolling a form changes nothing."""
 
     def __init__(self, texts: Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)

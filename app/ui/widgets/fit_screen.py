@@ -15,7 +15,7 @@ _LOW_WINDOW = 640
 
 
 def room(window: QWidget) -> QSize:
-    """The largest size that `window` may have without its frame."""
+    """The largest size that `window` may have, without its frame."""
     return _screen(window).availableGeometry().marginsRemoved(_frame(window)).size()
 
 
@@ -23,7 +23,7 @@ def bounded(dialog: QWidget, wanted: QSize) -> QSize:
     """`wanted`, limited by the screen and by the window of the dialog."""
     below = dialog.parentWidget()
     while below is not None and (beyond := below.parentWidget()) is not None:
-        below = beyond  # the dialog it was opened from may be smaller than the window
+        below = beyond  # The dialog it was opened from may be smaller than the window.
     height = wanted.height()
     if below is not None:
         height = min(height, max(below.height() - _LEFT_OF_WINDOW, _LOW_WINDOW))
@@ -47,7 +47,7 @@ def fit(window: QWidget) -> None:
         window.resize(size)
     handle = window.windowHandle()
     if not (window.testAttribute(Qt.WidgetAttribute.WA_Moved) or (handle is not None and handle.isExposed())):
-        return  # the system places it, unless it was moved before
+        return  # The system places it, unless it was moved before.
     place = _moved_into(QRect(window.pos(), window.size().grownBy(frame)), available)
     if place != window.pos():
         window.move(place)
@@ -60,7 +60,7 @@ def _frame(window: QWidget) -> QMargins:
 
 
 def _screen(window: QWidget) -> QScreen:
-    """The screen with most of the window; for a dialog not shown yet, that of its window."""
+    """The screen with most of the window; for a dialog not shown yet, its window's screen."""
     of = window
     while not of.isVisible() and (below := of.parentWidget()) is not None:
         of = below.window()

@@ -1,4 +1,4 @@
-"""A line that says the same in fewer words where there is less room."""
+"""A label that switches to a shorter text if there is not enough space."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from app.ui.widgets.labels import ElidedLabel
 
 
 class FittingLabel(ElidedLabel):
-    """`set_wordings` takes them from the longest to the shortest; the first, or `meaning`, is the tooltip and the
-    accessible name."""
+    """`set_wordings` takes the texts from longest to shortest; the first one, or `meaning`, is the tooltip and the
+    accessible name.
+    """
 
     def __init__(self, kind: str, parent: QWidget) -> None:
         super().__init__("", kind, parent)
         self._wordings: tuple[str, ...] = ("",)
 
     def set_wordings(self, wordings: Sequence[str], meaning: str = "") -> None:
-        """Say the first of these that fits, or the last."""
+        """Show the first text that fits, or else the last."""
         self._wordings = tuple(wordings)
         self.set_meaning(meaning or self._wordings[0])
         self._choose()
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        """Room for the longest, whichever is shown."""
+        """Wide enough for the longest text, whichever is shown."""
         return QSize(self.fontMetrics().horizontalAdvance(self._wordings[0]) + 2, super().sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Another wording may fit now."""
         super().resizeEvent(event)
         self._choose()
 

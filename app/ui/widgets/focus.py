@@ -1,4 +1,4 @@
-"""Where the keyboard goes. Focus rings are for those who use it."""
+"""Puts the keyboard into a page. Focus rings are shown only after the keyboard was used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KEYS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.Fo
 
 
 def by_keyboard(event: QFocusEvent) -> bool:
-    """Whether the focus came by a key, not by a click or with the window."""
+    """Whether the focus was given by a key, not by a click or with the window."""
     return event.reason() in _KEYS
 
 

@@ -1,4 +1,4 @@
-"""The path of a folder: to be copied, and to be opened in the system's file manager."""
+"""The path of a folder, which can be copied or opened in the system's file manager."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOT_OPENED = "No program was found that opens folders. Copy the path instead."
 
 
 class FolderField(QWidget):
-    """Says below when the system has no program to open it with."""
+    """Shows an error below if the system has no program to open the folder."""
 
     def __init__(self, folder: Path, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -42,7 +42,7 @@ class FolderField(QWidget):
 
     @Slot()
     def open(self) -> None:
-        """Show the folder in the file manager."""
+        """Open the folder in the file manager."""
         opened = QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
         self.problem.setText("" if opened else NOT_OPENED)
         self.problem.setVisible(not opened)

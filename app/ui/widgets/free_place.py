@@ -1,4 +1,4 @@
-"""Finds where something can lie over a window without covering controls, bars, selections or inputs."""
+"""Finds where something can float over a window without covering controls, bars, selections or inputs."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _BARS = frozenset({"footer", "bar", "selection", "popup", "toast"})
 """Values of `part` of frames that must not be covered at all."""
 _STEP = 4
 _AROUND = 2
-"""Pixels to keep from a control."""
+"""The distance in pixels to keep from a control."""
 
 Box = tuple[int, int, int, int]
 """Left, top, right, bottom; the last two are exclusive."""
 
 
 def free_place(size: QSize, parent: QWidget, without: QWidget) -> QPoint:
-    """Where `without`, of this size, covers nothing in use: as low as possible, centred if possible.
+    """A position where `without`, of this size, covers nothing in use: as low as possible, centred if possible.
 
-    Where there is room, it covers no text of a body either. Without such a place, at the bottom.
+    Where there is room, it covers no text of a body either. If there is none, at the bottom.
     """
     used = [_box(rect) for rect in used_places(parent, without)]
     texts = [_box(rect) for rect in _text_places(parent)]
@@ -80,7 +80,7 @@ def used_places(parent: QWidget, without: QWidget) -> Iterator[QRect]:
 
 
 def _used(holder: QWidget, origin: QPoint, clip: QRect, without: QWidget) -> Iterator[QRect]:
-    """`holder` begins at `origin` and is visible within `clip`; anything scrolled out of it is skipped."""
+    """`holder` begins at `origin` and is visible within `clip`; what is scrolled out of it is skipped."""
     for child in holder.children():
         if not isinstance(child, QWidget) or child is without or child.isHidden() or child.isWindow():
             continue

@@ -24,11 +24,11 @@ def label(text: str = "", kind: str = "", parent: QWidget | None = None, *, wrap
 
 
 def plain_tooltip(text: str) -> str:
-    """`text` for `setToolTip`, shown literally: Qt would guess markup in it otherwise.
+    """`text` for `setToolTip`, shown literally: Qt would otherwise guess that it is markup.
 
-    It stays plain text, because screen readers are given a tooltip as it is: a word joiner, which is not seen, keeps
-    `<` and `&lt;` from beginning a tag. Long lines are broken, and of a very long text the middle is left out, so that
-    no tooltip covers the screen.
+    It stays plain text, because screen readers read a tooltip as it is: an invisible word joiner keeps `<` and `&lt;`
+    from starting a tag. Long lines are broken, and the middle of a very long text is left out, so that no tooltip
+    covers the screen.
     """
     if not text:
         return ""
@@ -46,14 +46,14 @@ def _broken(line: str) -> list[str]:
 
 
 def restyle(widget: QWidget) -> None:
-    """Let the style sheet see a dynamic property that changed."""
+    """Apply the style sheet again after a dynamic property changed."""
     widget.style().unpolish(widget)
     widget.style().polish(widget)
     widget.update()
 
 
 class ElidedLabel(QLabel):
-    """One line that ends in "…" where room ends; the tooltip then tells all, and Copy in its menu copies all."""
+    """A line that is elided with "…"; the tooltip then has the full text, and Copy in the context menu copies it."""
 
     def __init__(
         self,
@@ -71,17 +71,17 @@ class ElidedLabel(QLabel):
             self.setProperty("kind", kind)
 
     def set_meaning(self, sentence: str) -> None:
-        """What the text stands for in full: the tooltip and the accessible name, however much room there is."""
+        """Set the tooltip and the accessible name, whether or not the text fits."""
         self._meaning = sentence
         self.setAccessibleName(sentence)
 
     def shown_text(self) -> str:
-        """What fits now."""
+        """The text that fits."""
         line = self.text().replace("\r", " ").replace("\n", " ")
         return self.fontMetrics().elidedText(line, self._elide, self.contentsRect().width())
 
     def sizeHint(self) -> QSize:
-        """The full text's size, so that it is elided only where room is short."""
+        """The full text's size, so that it is elided only if space is short."""
         margins = self.contentsMargins()
         metrics = self.fontMetrics()
         line = self.text().replace("\n", " ")
@@ -93,7 +93,7 @@ class ElidedLabel(QLabel):
         return QSize(min(self.sizeHint().width(), 24), self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw what fits; the tooltip holds the rest only when there is a rest."""
+        """Draw what fits; the tooltip is set only if something was cut."""
         shown = self.shown_text()
         tooltip = plain_tooltip(self._meaning or (self.text() if shown != self.text() else ""))
         if tooltip != self.toolTip():
@@ -103,7 +103,7 @@ class ElidedLabel(QLabel):
         painter.drawText(self.contentsRect(), int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), shown)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer the full text."""
+        """Offer to copy the full text."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Copy").triggered.connect(self._copy)

@@ -1,4 +1,4 @@
-"""How much of a limit is used."""
+"""Shows how much of a limit is used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.ui.theme.theme import Theme
 
 
 class Meter(QWidget):
-    """A thin bar, filled as far as used; amber when full. No limit shows it empty. `name` says what is used."""
+    """A thin bar, filled in proportion to use; amber when full, empty without a limit. `name` says what is used."""
 
     accessible_role = QAccessible.Role.ProgressBar
 
@@ -22,18 +22,16 @@ class Meter(QWidget):
         theme.changed.connect(self._repaint)
 
     def set_use(self, used: int, limit: int) -> None:
-        """`limit` 0 stands for none."""
+        """A `limit` of 0 means no limit."""
         self._used, self._limit = used, limit
         share = f"{used * 100 // limit} % used" if limit else "no limit"
         self.setAccessibleName(f"{self._name}: {share}")
         self.update()
 
     def sizeHint(self) -> QSize:
-        """A hairline's big brother."""
         return QSize(80, 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw track and fill."""
         tokens = self._theme.tokens
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -1,4 +1,4 @@
-"""What rows that are buttons and paint themselves share: hover, Enter, and a focus ring for the keyboard alone."""
+"""The base of rows that are buttons and paint themselves: hover, Enter, and a focus ring for keyboard focus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.ui.widgets.focus import by_keyboard
 
 
 class PaintedButton(QAbstractButton):
-    """Repaints on hover and when the theme changes. `ringed` tells whether to draw the focus ring."""
+    """Repaints on hover and when the theme changes. `ringed` says whether to draw the focus ring."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -22,7 +22,7 @@ class PaintedButton(QAbstractButton):
 
     @property
     def ringed(self) -> bool:
-        """Whether the focus is here and came by a key, not by a click or with the window."""
+        """Whether the button has the focus and got it by a key, not by a click or with the window."""
         return self.hasFocus() and self._by_keyboard
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -35,17 +35,15 @@ class PaintedButton(QAbstractButton):
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Remember how the focus came."""
+        """Remember how the focus was given."""
         self._by_keyboard = by_keyboard(event)
         super().focusInEvent(event)
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Show the hover colour."""
         super().enterEvent(event)
         self.update()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Drop the hover colour."""
         super().leaveEvent(event)
         self.update()
 

@@ -1,4 +1,4 @@
-"""Asks before something is done that cannot be undone."""
+"""Asks for confirmation before something that cannot be undone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.ui.widgets.labels import label
 
 
 class QuestionText(NamedTuple):
-    """A question's words, and whether there is anything to confirm."""
+    """A question's texts, and whether there is anything to confirm."""
 
     title: str
     text: str
@@ -24,7 +24,7 @@ class QuestionText(NamedTuple):
 
 
 class Question(Dialog):
-    """A title that names the act, what goes with it, and two buttons named by what they do."""
+    """A title that names the action, what is deleted with it, and two buttons that say what they do."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Question(Dialog):
         self.confirm = Button(confirm, theme, self, kind=kind)
         self.option: QCheckBox | None = None
         self.taken = False
-        """Whether the choice offered is taken. A bool, because the box is gone once the question is answered."""
+        """Whether the option is checked. A bool, because the box no longer exists once the question is answered."""
         self._without = self._with = QuestionText(title, text, confirm)
         self.footer.addStretch(1)
         self.footer.addWidget(self.cancel)
@@ -57,7 +57,7 @@ class Question(Dialog):
         self.setFixedWidth(440)
 
     def offer(self, option: str, asked: QuestionText) -> None:
-        """Add a choice, taken unless the user decides otherwise; this is what is asked then."""
+        """Add an option, checked by default; these are the texts while it is checked."""
         self._with = asked
         self.option = QCheckBox(option, self)
         self.option.setChecked(True)
@@ -76,12 +76,12 @@ class Question(Dialog):
         self.confirm.setEnabled(asked.possible)
 
     async def answer(self) -> bool:
-        """Open, and tell whether the user confirmed."""
+        """Open the dialog and return whether the user confirmed."""
         return await result_of(self) == QDialog.DialogCode.Accepted
 
 
 async def ask(parent: QWidget, theme: Theme, title: str, text: str, confirm: str, *, kind: Kind = "danger") -> bool:
-    """Ask over `parent`; the question closes with whoever waits for it."""
+    """Ask over `parent`; the question closes if the waiting task is cancelled."""
     return await Question(title, text, confirm, theme, parent, kind=kind).answer()
 
 
@@ -98,7 +98,7 @@ async def result_of(dialog: QDialog) -> int:
 
 
 class _Waiter:
-    """Carries a dialog's result into a future."""
+    """Passes a dialog's result to a future."""
 
     def __init__(self) -> None:
         self.future: asyncio.Future[int] = asyncio.get_running_loop().create_future()

@@ -22,21 +22,17 @@ class Scrolling(QScrollArea):
         self.setWidget(content)
 
     def event(self, event: QEvent) -> bool:
-        """Follows the content."""
         if event.type() == QEvent.Type.LayoutRequest:
             self.updateGeometry()
         return super().event(event)
 
     def hasHeightForWidth(self) -> bool:
-        """As the content."""
         return self._content.hasHeightForWidth()
 
     def heightForWidth(self, width: int) -> int:
-        """Of the content."""
         return self._content.heightForWidth(width)
 
     def sizeHint(self) -> QSize:
-        """Of the content."""
         return self._content.sizeHint()
 
     def minimumSizeHint(self) -> QSize:

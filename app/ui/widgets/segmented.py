@@ -1,4 +1,4 @@
-"""A row of choices of which one is taken."""
+"""A row of options, one of which is selected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QFrame, QHBoxLayout
 
 
 class Segmented(QFrame):
-    """`chosen` carries the key that the user took. Tab comes to the one taken, the arrows to its neighbours."""
+    """`chosen` carries the key that the user selected. Tab goes to the selected option, the arrow keys to its
+    neighbours.
+    """
 
     chosen = Signal(str)
 
@@ -37,39 +39,39 @@ class Segmented(QFrame):
         self._group.buttonToggled.connect(self._lead_tab)
 
     def take(self, key: str) -> None:
-        """Show `key` as the one taken, without `chosen`."""
+        """Select `key` without emitting `chosen`."""
         self._buttons[key].setChecked(True)
 
     def taken(self) -> str | None:
-        """The key of the one taken."""
+        """The selected key."""
         return next((key for key, button in self._buttons.items() if button.isChecked()), None)
 
     def set_enabled(self, key: str, enabled: bool) -> None:
-        """Whether `key` can be taken."""
+        """Whether `key` can be selected."""
         self._buttons[key].setEnabled(enabled)
 
     def set_shown(self, key: str, shown: bool) -> None:
-        """Whether `key` is there at all."""
+        """Whether `key` is shown at all."""
         self._buttons[key].setVisible(shown)
 
     def set_title(self, key: str, title: str) -> None:
-        """Call `key` otherwise."""
+        """Replace the label of `key`."""
         self._buttons[key].setText(title)
 
     def explain(self, key: str, text: str) -> None:
-        """Say in full what the short `key` stands for, to a hovering pointer and to a screen reader."""
+        """Set the full text for the short label of `key`, as tooltip and for screen readers."""
         self._buttons[key].setToolTip(text)
         self._buttons[key].setAccessibleName(text)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """The arrows lead to the others while the keyboard is here; Tab comes back to the one taken."""
+        """The arrow keys move between options; Tab returns to the selected one."""
         if event.type() == QEvent.Type.FocusOut:
             self._lead_tab()
         return super().eventFilter(watched, event)
 
     @Slot()
     def _lead_tab(self) -> None:
-        """Tab goes to the one taken, and past the others."""
+        """Tab goes to the selected option and skips the others."""
         taken = self._group.checkedButton()
         for button in self._buttons.values():
             there = taken is None or button is taken
@@ -81,6 +83,6 @@ class Segmented(QFrame):
 
 
 class _Choice(QToolButton):
-    """One of the row."""
+    """One option of the row."""
 
     accessible_role = QAccessible.Role.RadioButton

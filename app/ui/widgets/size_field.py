@@ -1,4 +1,4 @@
-"""A size as a person types it: 500 MB, 2 GiB, or nothing."""
+"""A size as a user types it: 500 MB, 2 GiB, or nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from app.core.sizes import exact_size, parse_size
 
 
 class SizeField(QLineEdit):
-    """`title` names the field in what it says is wrong. Empty stands for no limit."""
+    """`title` names the field in error messages. Empty stands for no limit."""
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -16,15 +16,15 @@ class SizeField(QLineEdit):
         self.setPlaceholderText("No limit")
 
     def value(self) -> int | None:
-        """Bytes; None where nothing is typed, or nothing that is a size (`problem` says so)."""
+        """Bytes; None if the field is empty or not a size (then `problem` says so)."""
         return parse_size(self.text().strip())
 
     def set_value(self, size: int | None) -> None:
-        """Show a size, so that it reads back the same."""
+        """Show a size so that it parses back to the same number of bytes."""
         self.setText("" if size is None else exact_size(size))
 
     def problem(self) -> str | None:
-        """What is wrong with a text that is no size."""
+        """Why the text cannot be saved; None if it can."""
         text = self.text().strip()
         if not text or parse_size(text) is not None:
             return None

@@ -1,4 +1,4 @@
-"""A small line of activity: bars, oldest left."""
+"""A small bar chart of activity, oldest on the left."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.ui.theme.tokens import Tokens
 
 
 def paint_sparkline(painter: QPainter, rect: QRectF, values: Sequence[float], tokens: Tokens) -> None:
-    """Bars of `values` filling `rect`, the highest at full height; nothing at all is a faint base line."""
+    """Paint `values` as bars filling `rect`, the highest at full height; without any, a faint baseline."""
     if not values or rect.width() < len(values):
         return
     painter.save()

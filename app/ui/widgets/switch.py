@@ -1,4 +1,4 @@
-"""A switch: on or off at a glance, by click, Space or Enter."""
+"""A switch that is toggled by click, Space or Enter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MARGIN = 3
 
 
 class Switch(QCheckBox):
-    """A check box drawn as a switch, so that screen readers know it; `clicked` tells of the user's changes alone."""
+    """A check box drawn as a switch, so that screen readers know it; `clicked` is emitted only for user changes."""
 
     def __init__(self, name: str, theme: Theme, parent: QWidget | None = None, *, mini: bool = False) -> None:
         super().__init__(parent)
@@ -40,24 +40,24 @@ class Switch(QCheckBox):
         self.update()
 
     place = Property(float, _get_place, _set_place)
-    """Where the knob is: 0 off, 1 on."""
+    """The knob's position: 0 off, 1 on."""
 
     def set_now(self, on: bool) -> None:
-        """Show `on` without the animation and without `clicked`."""
+        """Set the state without animation and without emitting `clicked`."""
         self.setChecked(on)
         self._glide.stop()
         self._set_place(float(on))
 
     def sizeHint(self) -> QSize:
-        """The track and room for the focus ring."""
+        """The size of the track and the focus ring."""
         return self._track + QSize(2 * _MARGIN, 2 * _MARGIN)
 
     def minimumSizeHint(self) -> QSize:
-        """The same; a switch does not shrink."""
+        """A switch does not shrink."""
         return self.sizeHint()
 
     def hitButton(self, pos: QPoint) -> bool:
-        """All of it can be clicked."""
+        """The whole widget can be clicked."""
         return self.rect().contains(pos)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -68,22 +68,20 @@ class Switch(QCheckBox):
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """The ring is for the keyboard."""
+        """Show the focus ring only for keyboard focus."""
         self._by_keyboard = by_keyboard(event)
         super().focusInEvent(event)
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Show the hover colour."""
         super().enterEvent(event)
         self.update()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Drop the hover colour."""
         super().leaveEvent(event)
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Track, knob and, with the keyboard's focus, a ring."""
+        """Paint track, knob and, with keyboard focus, a ring."""
         tokens = self._theme.tokens
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -1,4 +1,4 @@
-"""Tab goes through a window as one reads it: as the layouts lay it out, not as it was made."""
+"""Sets the Tab order of a window to its reading order: that of the layouts, not that of creation."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from PySide6.QtWidgets import QLayout, QSplitter, QWidget
 
 
 def order_tabs(root: QWidget) -> None:
-    """Let Tab go through what takes the keyboard in `root`, in order; again after something was put in between."""
+    """Set the Tab order of the widgets in `root`; call it again after inserting a widget."""
     stops = [widget for widget in _read(root) if widget.focusPolicy() != Qt.FocusPolicy.NoFocus]
     for before, after in pairwise(stops):
         QWidget.setTabOrder(before, after)
 
 
 def _read(widget: QWidget) -> Iterator[QWidget]:
-    """A widget and all that it holds."""
+    """A widget and all its descendants."""
     yield widget
     if isinstance(widget, QSplitter):
         inside = [part for place in range(widget.count()) if (part := widget.widget(place)) is not None]

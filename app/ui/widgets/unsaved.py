@@ -1,4 +1,4 @@
-"""Asks before input in a dialog is discarded: by Esc, by its buttons, or by quitting."""
+"""Asks before the input in a dialog is discarded: by Esc, by its buttons, or on quitting."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ TITLE, DISCARD, KEEP = "Discard changes?", "Discard", "Keep editing"
 
 
 class EditDialog(Dialog):
-    """`unsaved` is the question's text. Without changes it closes without asking."""
+    """`unsaved` is the question's text. Without changes the dialog closes without asking."""
 
     unsaved = "Your changes have not been saved."
     _question: Question | None = None
     _then: Callable[[], None] | None = None
 
     def has_changes(self) -> bool:
-        """Whether there are changes that are not being saved."""
+        """Whether there are unsaved changes that are not being saved now."""
         raise NotImplementedError
 
     def reject(self) -> None:
-        """Close if there are no changes, or the user discards them."""
+        """Close if there are no changes, or after the user discards them."""
         if self.has_changes():
             self.ask_to_discard()
         else:
@@ -35,7 +35,7 @@ class EditDialog(Dialog):
         """Take back what took effect before it was saved, as the user discards the changes."""
 
     def ask_to_discard(self, then: Callable[[], None] | None = None) -> None:
-        """Ask, once; `then` follows when the user discards."""
+        """Ask, at most once at a time; `then` is called if the user discards the changes."""
         self._then = then
         if self._question is not None:
             self._question.raise_()
@@ -55,7 +55,7 @@ class EditDialog(Dialog):
 
 
 def may_leave(window: QWidget, then: Callable[[], None]) -> bool:
-    """True if no dialog over `window` has unsaved changes. Otherwise asks there, and calls `then` after Discard."""
+    """True if no dialog over `window` has unsaved changes. Otherwise asks, and calls `then` after Discard."""
     for dialog in window.findChildren(EditDialog):
         if not dialog.isHidden() and dialog.has_changes():
             dialog.ask_to_discard(then)
