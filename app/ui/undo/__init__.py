@@ -1,1 +1,1 @@
-"""Deleting with ten seconds to undo it: what waits to be deleted is hidden from the window, then removed."""
+"""Deletion with ten seconds to undo it: pending items are hidden from the window, then deleted."""

@@ -1,4 +1,4 @@
-"""Pending deletions: of requests by id, of all requests of an endpoint, or of an endpoint with its requests."""
+"""Pending deletions: of requests by ID, of all requests of an endpoint, or of an endpoint with its requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class WaitingDelete:
     """`left_ms` is the time left, None until everything is hidden. `text` tells the user what is deleted."""
 
     span: Clearing | None = None
-    """The range it hides, if it does not list ids."""
+    """The range it hides, if it does not list IDs."""
 
     def __init__(self) -> None:
         self.number = next(_numbers)
@@ -48,7 +48,7 @@ class WaitingDelete:
         raise NotImplementedError
 
     async def finish(self, services: Services) -> None:
-        """On a HooklineError from the store, what is not deleted yet stays as it was."""
+        """Delete from the store. After a HooklineError, what has not been deleted yet is kept."""
         raise NotImplementedError
 
     def hides_endpoint(self, endpoint_id: int) -> bool:
@@ -74,7 +74,7 @@ class WaitingDelete:
 
 
 class WaitingRequests(WaitingDelete):
-    """Requests by id: hidden at once, then counted as they are found in the store."""
+    """Requests by ID: hidden at once, then counted as they are found in the store."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,11 +93,11 @@ class WaitingRequests(WaitingDelete):
         return frozenset(self._counts)
 
     def hide(self, ids: Collection[str]) -> None:
-        """Whether they are stored or not."""
+        """Hide these requests, whether they are stored or not."""
         self._ids.update(ids)
 
     def add(self, endpoint_id: int, ids: Collection[str], unread: int) -> None:
-        """These are stored; `unread` of them are unread."""
+        """Count these requests, which are stored; `unread` of them are unread."""
         self._ordered += ids
         total, before = self._counts.get(endpoint_id, (0, 0))
         self._counts[endpoint_id] = (total + len(ids), before + unread)
@@ -106,11 +106,11 @@ class WaitingRequests(WaitingDelete):
         return capture_id in self._ids
 
     def hidden(self, endpoint_id: int) -> tuple[int, int]:
-        """Those that are not deleted yet."""
+        """The requests that are not deleted yet."""
         return self._counts.get(endpoint_id, (0, 0))
 
     def removed(self, event: RequestsRemoved) -> None:
-        """Stop counting what is gone."""
+        """Stop counting requests that were deleted."""
         total, unread = self._counts.get(event.endpoint_id, (0, 0))
         if event.ids is None:
             self._counts.update({event.endpoint_id: (0, 0)} if total else {})
@@ -155,12 +155,12 @@ class WaitingClearing(WaitingDelete):
         self.clearing.unread += not summary.read
 
     def removed(self, event: RequestsRemoved) -> None:
-        """Stop counting what others deleted."""
+        """Stop counting requests that were deleted elsewhere."""
         if event.endpoint_id == self.clearing.endpoint_id and event.ids is not None:
             self._lost += sum(self.clearing.has(event.endpoint_id, name) for name in event.ids)
 
     def ends_with(self, event: RequestsRemoved) -> bool:
-        """Events have no number of the deletion: compare how far it went."""
+        """Events do not identify the deletion, so compare its progress."""
         return (event.endpoint_id, event.upto) == (self.clearing.endpoint_id, self.clearing.upto)
 
     async def finish(self, services: Services) -> None:
@@ -172,8 +172,8 @@ class WaitingClearing(WaitingDelete):
 
 
 class WaitingEndpoint(WaitingDelete):
-    """An endpoint with all its requests. It is switched off meanwhile, so that no request is accepted only to be
-    deleted. If Hookline is killed now, it starts with the endpoint switched off and complete.
+    """An endpoint with all its requests. It is disabled meanwhile, so that no request is accepted only to be deleted.
+    If Hookline is killed during that time, the endpoint is complete but disabled at the next start.
     """
 
     def __init__(self, endpoint: Endpoint, requests: int) -> None:
@@ -184,7 +184,7 @@ class WaitingEndpoint(WaitingDelete):
 
     @property
     def text(self) -> str:
-        """Its name, and how many requests go with it."""
+        """Its name, and how many requests are deleted with it."""
         with_them = f" with {count_of(self._requests, 'request')}" if self._requests else ""
         return f"“{self.endpoint.name}” deleted{with_them}."
 
@@ -203,15 +203,15 @@ class WaitingEndpoint(WaitingDelete):
             await services.endpoints.update(self.endpoint.id, replace(self.endpoint.draft(), active=False))
 
     async def finish(self, services: Services) -> None:
-        """If a script switched the endpoint on again it may have captured more: then it is kept."""
+        """If a script enabled the endpoint again, it may have captured more requests: then it is kept."""
         current = services.endpoints.by_id(self.endpoint.id)
         if current is not None and current.active:
             raise HooklineError(f"“{current.name}” was switched on again meanwhile, so it is not deleted.")
-        with contextlib.suppress(NotFoundError):  # a script deleted it first
+        with contextlib.suppress(NotFoundError):  # A script deleted it first.
             await services.endpoints.delete(self.endpoint.id)
 
     async def give_up(self, services: Services) -> None:
-        """Switch it on again if it was on, keeping what a script changed meanwhile."""
+        """Enable it again if it was enabled, keeping what a script changed meanwhile."""
         current = services.endpoints.by_id(self.endpoint.id)
         if current is not None and self.endpoint.active and not current.active:
             await services.endpoints.update(current.id, replace(current.draft(), active=True))

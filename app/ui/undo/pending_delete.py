@@ -1,4 +1,4 @@
-"""Deletes that can still be undone: hidden from the window at once, deleted from the store after ten seconds."""
+"""Deletions that can still be undone: hidden from the window at once, deleted from the store after ten seconds."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ CLOSE_S = 1.0
 
 
 class DeleteChanged(Event, frozen=True):
-    """A deletion begins, hides requests, is undone or is done, with or without effect. Published on the
-    window's bus only: `begins` before anything is hidden, `hides` before lists are updated,
-    `undone` after everything is back.
+    """A deletion begins, hides requests, is undone or is done, with or without effect. Published on the window's bus
+    only: `begins` before anything is hidden, `hides` before lists are updated, `undone` after everything is restored.
     """
 
     number: int
@@ -56,9 +55,9 @@ class PendingDelete(QObject):
     """
 
     changed = Signal()
-    """The newest deletion is another one, or none is left."""
+    """The newest deletion changed, or none is left."""
     endpoint_back = Signal(object)
-    """The delete of this endpoint was undone."""
+    """The deletion of this endpoint was undone."""
 
     def __init__(self, services: Services, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
@@ -82,17 +81,17 @@ class PendingDelete(QObject):
 
     @property
     def waiting(self) -> tuple[WaitingDelete, ...]:
-        """Everything that hides something, oldest first."""
+        """All pending deletions, oldest first."""
         return self._waiting
 
     @property
     def newest(self) -> WaitingDelete | None:
-        """The one that `undo` reverts."""
+        """The deletion that `undo` reverts."""
         return next((one for one in reversed(self._waiting) if one.left_ms is not None and not one.finishing), None)
 
     @property
     def seconds_left(self) -> int:
-        """For the newest deletion."""
+        """The time left for the newest deletion."""
         newest = self.newest
         return 0 if newest is None or newest.left_ms is None else max(0, math.ceil(newest.left_ms / 1000))
 
@@ -118,7 +117,7 @@ class PendingDelete(QObject):
         if newest is not None:
             self._tasks.start(self._undo(newest), "undo a delete")
 
-    # -- what the window deletes ----------------------------------------------------------------------------------
+    # -- deletions from the window --------------------------------------------------------------------------------
 
     async def delete(self, ids: Sequence[str]) -> None:
         """Hide these requests, then delete them."""
@@ -153,7 +152,7 @@ class PendingDelete(QObject):
         self._let_wait(one)
 
     async def delete_endpoint(self, endpoint_id: int) -> None:
-        """Switch the endpoint off and hide it, then delete it."""
+        """Disable the endpoint and hide it, then delete it."""
         endpoint = self.services.endpoints.by_id(endpoint_id)
         if endpoint is None:
             raise NotFoundError("This endpoint no longer exists.")
@@ -169,8 +168,9 @@ class PendingDelete(QObject):
         self._let_wait(one)
 
     async def finish_endpoints(self, is_in_the_way: Callable[[Endpoint], bool], most: int | None = None) -> bool:
-        """Delete waiting endpoints that are in the way, at most `most` of them, oldest deletion first; False if none
-        is."""
+        """Delete pending endpoints that block a change, at most `most` of them, oldest deletion first; False if there
+        are none.
+        """
         waiting = (one for one in self._waiting if isinstance(one, WaitingEndpoint))
         chosen = [one for one in waiting if one.left_ms is not None and not one.undone and is_in_the_way(one.endpoint)]
         for one in chosen[:most]:
@@ -178,7 +178,7 @@ class PendingDelete(QObject):
         return bool(chosen)
 
     async def close(self) -> None:
-        """The program is ending: delete what waits. What cannot be deleted in time stays stored."""
+        """The program is ending: delete everything pending. What cannot be deleted in time stays stored."""
         self._timer.stop()
         ends = {self._finish_soon(one): one for one in self._waiting if one.left_ms is not None and not one.undone}
         if ends:

@@ -47,7 +47,7 @@ class UndoBar(QFrame):
         row.addWidget(self.button)
         self.action = command("Undo delete", "undo", pending.undo, self, UNDO_KEY)
         self.action.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
-        parent.addAction(self.action)  # a shortcut of the bar itself would not work while it is hidden
+        parent.addAction(self.action)  # A shortcut of the bar itself would not work while the bar is hidden.
         pending.changed.connect(self._follow)
         app = QApplication.instance()
         if isinstance(app, QApplication):
@@ -55,7 +55,7 @@ class UndoBar(QFrame):
         self._follow()
 
     def event(self, event: QEvent) -> bool:
-        """The pointer entered or left, or the window was hidden, as by closing it to the tray."""
+        """The pointer entered or left, or the window was hidden, for example by closing it to the tray."""
         if event.type() in (QEvent.Type.Enter, QEvent.Type.Leave, QEvent.Type.Hide):
             self._under_mouse = event.type() == QEvent.Type.Enter
             self._look()

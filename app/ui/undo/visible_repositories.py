@@ -1,4 +1,4 @@
-"""The store and the bus as the window sees them: without what waits to be deleted."""
+"""The store and the bus as the window sees them: without what is about to be deleted."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class VisibleCaptures:
         await self._stored.mark_read(ids, read)
 
     async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None:
-        """Hidden requests stay unread: undo brings them back as they were."""
+        """Hidden requests stay unread: undo restores them as they were."""
         await self._stored.mark_all_read(endpoint_id, hidden=hidden or self._deleting.hidden)
 
     @property
@@ -91,7 +91,7 @@ class VisibleCaptures:
         return self._stored.search(query, endpoint_id, before=before, limit=limit, searched=searched, hidden=hidden)
 
     async def get(self, capture_id: str) -> Capture | None:
-        """None for one that is hidden."""
+        """None if the request is hidden."""
         found = await self._stored.get(capture_id)
         hidden = self._deleting.hidden
         return None if found is not None and hidden is not None and hidden.has(found.endpoint_id, found.id) else found
@@ -101,11 +101,13 @@ class VisibleCaptures:
         await self._deleting.delete(ids)
 
     async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None:
-        """Hide what the endpoint holds now, then delete it."""
+        """Hide the endpoint's present requests, then delete them."""
         await self._deleting.clear(endpoint_id, keep)
 
     def counts(self, endpoint_id: int) -> Counts:
-        """Without hidden requests; but `last_received_at` is that of the store while any request is left."""
+        """The counts without hidden requests, except that `last_received_at` is the store's as long as any request is
+        left.
+        """
         counts = self._stored.counts(endpoint_id)
         for one in self._deleting.waiting:
             total, unread = one.hidden(endpoint_id)
@@ -128,16 +130,18 @@ class VisibleEndpoints:
         return tuple(one for one in self._stored.all() if not self._deleting.hides_endpoint(one.id))
 
     def by_id(self, endpoint_id: int) -> Endpoint | None:
-        """None for one that is hidden."""
+        """None if the endpoint is hidden."""
         return None if self._deleting.hides_endpoint(endpoint_id) else self._stored.by_id(endpoint_id)
 
     def by_slug(self, slug: str) -> Endpoint | None:
-        """None for one that is hidden."""
+        """None if the endpoint is hidden."""
         found = self._stored.by_slug(slug)
         return None if found is None or self._deleting.hides_endpoint(found.id) else found
 
     async def create(self, draft: EndpointDraft) -> Endpoint:
-        """One waiting to be deleted still counts towards the plan and holds its slug: if in the way, it goes now."""
+        """A pending endpoint still counts towards the plan and occupies its slug: if it blocks this one, it is deleted
+        now.
+        """
         while True:
             try:
                 return await self._stored.create(draft)
@@ -191,7 +195,7 @@ class VisibleAccount:
         return self._stored.plan
 
     async def set_plan(self, plan: Plan) -> None:
-        """Endpoints waiting to be deleted still count: if in the way, they are deleted now."""
+        """Endpoints pending deletion still count: if they exceed the plan's limit, they are deleted now."""
         try:
             await self._stored.set_plan(plan)
         except PlanLimitError:
