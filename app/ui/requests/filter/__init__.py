@@ -1,1 +1,1 @@
-"""The filter above the request list: a field that completes, marks what is wrong, and remembers filters by name."""
+"""The filter above the request list: a field with completion and error marking, and filters saved by name."""

@@ -1,4 +1,4 @@
-"""The filter above the list: the line with its suggestions, its terms as chips, what is wrong, and how far it is."""
+"""The filter above the list: the text field with its suggestions, its terms as chips, the error, and the progress."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from app.ui.widgets.labels import label
 from app.ui.widgets.tab_order import order_tabs
 
 STORED = ("event", "provider")
-"""Filters whose values are those that are stored."""
+"""Filters whose values come from the store."""
 PAUSE_MS = 150
-"""A search begins when nothing was typed for so long."""
+"""A search begins after a pause in typing of this length."""
 
 
 class FilterBar(QFrame):
-    """`changed` carries the query in force, None for no filter. A wrong one changes nothing but says what is wrong."""
+    """`changed` carries the current query, None for no filter. An invalid one changes nothing but shows its error."""
 
     changed = Signal(object)
     entered = Signal()
-    """Enter: a search that was stopped goes on."""
+    """Enter: a stopped search continues."""
     led_on = Signal()
-    """The keyboard is to go to the results."""
+    """The results should get the keyboard focus."""
     left = Signal()
-    """The keyboard is to go where it came from."""
+    """The focus should return to where it was before."""
 
     def __init__(self, saved: SavedFilters, stored: StoredValues, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -51,7 +51,7 @@ class FilterBar(QFrame):
         self._stored = stored
         self._suggested_for = ("", 0)
         self.query: Query | None = None
-        """What is in force: the last that was right."""
+        """The last valid query."""
         self._wrong: QueryError | None = None
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
@@ -72,14 +72,14 @@ class FilterBar(QFrame):
         stored.came.connect(self._suggest_again)
 
     def start(self) -> None:
-        """Put the keyboard into the line, with what it holds selected; an empty one shows what there is."""
+        """Focus the field with its text selected; if it is empty, the suggestions open."""
         self.line.setFocus()
         self.line.selectAll()
         if not self.line.text():
             self._suggest()
 
     def put(self, text: str) -> Query | None:
-        """Hold this text, and tell nobody; the query it stands for, None if it is empty or wrong."""
+        """Set the text without emitting `changed`; the query it stands for, None if it is empty or invalid."""
         self.line.setText(text)
         self._pause.stop()
         self.query = None
@@ -88,29 +88,28 @@ class FilterBar(QFrame):
 
     @Slot(str)
     def set_text(self, text: str) -> None:
-        """Filter by this at once."""
+        """Apply this filter at once."""
         self.line.setText(text)
         self.apply()
 
     @Slot()
     def clear(self) -> None:
-        """No filter."""
         self.set_text("")
 
     @Slot()
     def apply(self) -> None:
-        """Take what is typed now; while it is wrong the last right one stays in force."""
+        """Apply the current text; while it is invalid the last valid filter stays in force."""
         self._pause.stop()
         before = self.query
         if self._read() and (self.query and self.query.terms) != (before and before.terms):
             self.changed.emit(self.query)
 
     def _read(self) -> bool:
-        """Whether the text is right; says what is wrong with it."""
+        """Whether the text is valid; shows its error otherwise."""
         try:
             query = parse(self.line.text())
         except QueryError as error:
-            # While the rest is being offered it is not wrong yet.
+            # Incomplete text is not an error while completions are offered.
             if not self.line.suggestions.isVisible():
                 self._tell(error)
             return False
@@ -118,10 +117,10 @@ class FilterBar(QFrame):
         self.query = query if query.terms else None
         self.line.mark(_names(query), None)
         terms = chips(query)
-        # One plain word needs no chip: the line's own cross takes it away.
+        # One plain word needs no chip: the field's clear button removes it.
         self.chips.show_terms([chip.text for chip in terms] if len(terms) > 1 or (terms and terms[0].name) else [])
         self.saved.in_force = query.text.strip()
-        order_tabs(self)  # the chips are new
+        order_tabs(self)  # The chips are new widgets.
         return True
 
     def _tell(self, error: QueryError | None) -> None:
@@ -133,7 +132,7 @@ class FilterBar(QFrame):
         if error is not None:
             if error.suggestion:
                 self.fix.setText(f"Use {error.suggestion}")
-            # A place without width is the one where something is missing.
+            # An empty range is where something is missing.
             self.line.mark((), (min(error.start, max(0, error.end - 1)), error.end))
 
     def _build_layout(self) -> None:
@@ -165,7 +164,7 @@ class FilterBar(QFrame):
 
     @Slot()
     def _suggest_for_typed(self) -> None:
-        """Between two terms nothing is offered unasked: Enter and Down lead to the results there."""
+        """Between two terms nothing is suggested automatically: Enter and Down move to the results there."""
         before = self.line.text()[: self.line.place()]
         if before and not before[-1].isspace():
             self._suggest()
@@ -181,13 +180,13 @@ class FilterBar(QFrame):
 
     @Slot()
     def _suggest_again(self) -> None:
-        """More is known now than when it was typed."""
+        """More values are known now than when the text was typed."""
         if self.line.hasFocus() and self._suggested_for == (self.line.text(), self.line.place()):
             self._suggest()
 
     @Slot(object)
     def _complete(self, chosen: Completion) -> None:
-        """A filter's name asks for its value next; a value ends its term."""
+        """A completed filter name is followed by its value; a completed value ends its term."""
         whole = not chosen.insert.endswith(":")
         last = chosen.end == len(self.line.text())
         self.line.replace(chosen.start, chosen.end, chosen.insert + (" " if whole and last else ""))
@@ -198,14 +197,14 @@ class FilterBar(QFrame):
 
     @Slot()
     def _enter(self) -> None:
-        """Take what is typed. The keyboard stays: more may be typed, and in the list letters are commands."""
+        """Apply the text. The focus stays: the user may type more, and in the list letters are commands."""
         self.apply()
         if self._wrong is None:
             self.entered.emit()
 
     @Slot()
     def _lead_on(self) -> None:
-        """Take what is typed, and go to the results unless it is wrong."""
+        """Apply the text, and move to the results if it is valid."""
         self.apply()
         if self._wrong is None:
             self.led_on.emit()
@@ -218,7 +217,7 @@ class FilterBar(QFrame):
 
     @Slot()
     def _mend(self) -> None:
-        """Put what was suggested in the place of what is wrong."""
+        """Replace the error with the suggestion."""
         if self._wrong is not None and self._wrong.suggestion:
             self.line.replace(self._wrong.start, self._wrong.end, self._wrong.suggestion)
             self.apply()

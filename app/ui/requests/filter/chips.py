@@ -1,4 +1,4 @@
-"""A filter's terms as small buttons that take their term away."""
+"""A filter's terms as small buttons that remove their term."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from app.ui.widgets.painted import PaintedButton
 
 CHIPS_MAX = 12
 TEXT_MAX = 200
-"""Pixels of a term that a chip shows at most."""
+"""Maximum width in pixels of the text of a chip."""
 HEIGHT, GAP, CROSS = 22, 6, 8
 
 
 class ChipButton(PaintedButton):
-    """One term; a click, Enter, Delete or Backspace takes it away."""
+    """One term; a click, Enter, Delete or Backspace removes it."""
 
     def __init__(self, term: str, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, parent)
@@ -34,18 +34,16 @@ class ChipButton(PaintedButton):
         self.setToolTip(plain_tooltip(f"Remove {escape(term)}"))
 
     def sizeHint(self) -> QSize:
-        """Text and cross."""
         return self._size
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Delete and Backspace do what the button does."""
+        """Delete and Backspace remove the term, too."""
         if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
             self.click()
         else:
             super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """A pill with a cross."""
         tokens, rect = self.theme.tokens, self.rect()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -63,7 +61,7 @@ class ChipButton(PaintedButton):
 
 
 class ChipRow(QWidget):
-    """Chips one beside the other, in as many lines as they need. `removed` carries the number of the term."""
+    """Chips side by side, on as many lines as they need. `removed` carries the index of the term."""
 
     removed = Signal(int)
 
@@ -76,7 +74,7 @@ class ChipRow(QWidget):
         self.hide()
 
     def show_terms(self, terms: Sequence[str]) -> None:
-        """Show these; none hides."""
+        """Show these terms; an empty list hides the row."""
         if list(terms) == self._terms:
             return
         self._terms = list(terms)
@@ -96,7 +94,7 @@ class ChipRow(QWidget):
         self.setVisible(bool(terms))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Break the lines anew."""
+        """Lay out the lines again."""
         super().resizeEvent(event)
         self._place()
 

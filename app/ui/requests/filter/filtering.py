@@ -1,4 +1,4 @@
-"""Ties the filter above the list to the rows below it, to what stands out in them, and to the body shown."""
+"""Connects the filter above the list with the list, the highlights in it, and the body shown."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ NOTHING_WIDTH = 280
 
 
 class PageFilter(QObject):
-    """`bar` and `nothing` are for the page to lay out. Each endpoint, and the list of all, has a filter of its own."""
+    """`bar` and `nothing` are for the page to lay out. Each endpoint, and the list of all, has its own filter."""
 
     changed = Signal()
-    """There is another filter, or more is known of what it finds."""
+    """The filter changed, or more results are known."""
 
     def __init__(
         self,
@@ -65,21 +65,22 @@ class PageFilter(QObject):
         self._feed.loaded.connect(rows.selection.keep_open)
         for keys, slot in (("/", self.start), ("F3", self.next_mark), ("Shift+F3", self.previous_mark)):
             shortcut = QShortcut(QKeySequence(keys), parent)
-            shortcut.setContext(Qt.ShortcutContext.WindowShortcut)  # from the sidebar too, while the page is seen
+            shortcut.setContext(
+                Qt.ShortcutContext.WindowShortcut
+            )  # Works from the sidebar too, while the page is visible.
             shortcut.activated.connect(slot)
 
     @property
     def active(self) -> bool:
-        """Whether the list is filtered."""
         return self._feed.query is not None
 
     @property
     def found_nothing(self) -> bool:
-        """Whether all was searched in vain."""
+        """Whether the search is complete and found nothing."""
         return self.active and self._feed.search.done and not self._feed.model.rowCount()
 
     def show_endpoint(self, endpoint_id: int | None) -> None:
-        """List an endpoint's requests, or those of all, by the filter that this list had last."""
+        """List the requests of an endpoint, or of all, with the filter last used in that list."""
         self._texts[self._feed.endpoint_id] = self.bar.line.text()
         query = self.bar.put(self._texts.get(endpoint_id, ""))
         self._stored.show_endpoint(endpoint_id)
@@ -87,13 +88,13 @@ class PageFilter(QObject):
         self._feed.show(endpoint_id, query)
 
     def make_room(self, capture: Capture) -> None:
-        """Give the filter up if it leaves this request out."""
+        """Clear the filter if it excludes this request."""
         if self.active and self._feed.model.row_of(capture.id) is None:
             self._mark(self.bar.put(""))
             self._feed.filter_by(None)
 
     def count(self, total: int, footer: QLabel, stack: QStackedWidget) -> None:
-        """Where there are `total` requests: the line, and while it filters the footer and what the stack shows."""
+        """Update the filter bar for a list of `total` requests, and while it filters the footer and the empty state."""
         used = bool(self.bar.line.text()) or self.bar.isAncestorOf(self.bar.window().focusWidget())
         self.bar.setVisible(bool(total) or self.active or used)
         if self.active and total:
@@ -105,19 +106,19 @@ class PageFilter(QObject):
 
     @Slot()
     def start(self) -> None:
-        """Put the keyboard into the line."""
+        """Focus the filter."""
         if self.bar.isVisible():
             self.bar.start()
 
     @Slot()
     def next_mark(self) -> None:
-        """To the next place in the body."""
+        """Go to the next match in the body."""
         self._detail.tabs.setCurrentIndex(BODY)
         self._detail.body.find_bar.go_on()
 
     @Slot()
     def previous_mark(self) -> None:
-        """To the place before in the body."""
+        """Go to the previous match in the body."""
         self._detail.tabs.setCurrentIndex(BODY)
         self._detail.body.find_bar.go_back()
 

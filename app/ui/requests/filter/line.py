@@ -1,4 +1,6 @@
-"""The one line a filter is typed into: filter names in colour, a wrong place underlined, keys that lead on."""
+"""The text field of the filter: filter names are coloured, an error is underlined, and keys lead to suggestions and
+results.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +22,20 @@ Span = tuple[int, int]
 
 
 class FilterLine(QLineEdit):
-    """Offers `suggestions` while they are open; otherwise Down leaves it for what is below, Esc clears."""
+    """Shows `suggestions` while they are open; otherwise Down moves to the results, and Esc clears the text."""
 
     taken = Signal(object)
-    """A suggestion was chosen."""
+    """A suggestion was selected."""
     entered = Signal()
-    """Enter: what is typed is to be searched now."""
+    """Enter: search for the text now."""
     led_on = Signal()
-    """Down: the reader wants the results."""
+    """Down: the user wants to go to the results."""
     left = Signal()
-    """Esc on the empty line."""
+    """Esc in the empty field."""
     stop_asked = Signal()
-    """Esc while a search goes on for long."""
+    """Esc during a long search."""
     asked = Signal()
-    """Suggestions are wanted now, whatever is typed."""
+    """Suggestions were requested for the current text."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -55,7 +57,7 @@ class FilterLine(QLineEdit):
         self._dress()
 
     def mark(self, keys: Sequence[Span], wrong: Span | None) -> None:
-        """Colour these stretches as names of filters, and underline the one that is wrong."""
+        """Colour these ranges as names of filters, and underline the invalid one."""
         self._keys, self._wrong = keys, wrong
         formats = [(span, self._key_format()) for span in keys]
         if wrong is not None:
@@ -67,11 +69,11 @@ class FilterLine(QLineEdit):
             place = first - self.cursorPosition()
             kind = QInputMethodEvent.AttributeType.TextFormat
             attributes.append(QInputMethodEvent.Attribute(kind, place, last - first, style))
-        # A line edit takes formats from input methods alone; no text goes with them.
+        # A line edit accepts formats only through input method events; these carry no text.
         QApplication.sendEvent(self, QInputMethodEvent("", attributes))
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """Put `text` in place of these characters, so that Undo brings them back; the cursor comes after it."""
+        """Replace these characters with `text`, as one step that can be undone; the cursor moves behind it."""
         at = _qt_positions(self.text())
         self.setSelection(at[start], at[end] - at[start])
         if text:
@@ -80,11 +82,11 @@ class FilterLine(QLineEdit):
             self.del_()
 
     def place(self) -> int:
-        """The cursor's place in characters."""
+        """The cursor position in characters."""
         return len(self.text().encode("utf-16-le")[: 2 * self.cursorPosition()].decode("utf-16-le", "replace"))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Up and Down choose a suggestion, Enter takes it; Esc closes, stops, clears, leaves."""
+        """Up and Down select a suggestion, Enter accepts it; Esc closes, stops, clears or leaves."""
         key, plain = Qt.Key(event.key()), not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if key == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
             self.asked.emit()
@@ -92,19 +94,19 @@ class FilterLine(QLineEdit):
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, onward: bool) -> bool:
-        """Tab takes the suggestion at hand, or the first."""
+        """Tab accepts the selected suggestion, or the first."""
         if onward and self.suggestions.isVisible():
             self.suggestions.take_first()
             return True
         return super().focusNextPrevChild(onward)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Nobody types: nothing is suggested."""
+        """Close the suggestions when the user leaves the field."""
         super().focusOutEvent(event)
         self.suggestions.hide()
 
     def _led(self, key: Qt.Key) -> bool:
-        """Whether the key leads somewhere."""
+        """Whether the key does something here."""
         offered = self.suggestions.isVisible()
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down) and offered:
             self.suggestions.move_by(1 if key == Qt.Key.Key_Down else -1)
@@ -144,7 +146,7 @@ class FilterLine(QLineEdit):
 
 
 def _qt_positions(text: str) -> list[int]:
-    """For each character and the end, where Qt has it: it counts UTF-16 units."""
+    """Qt's position of each character and of the end: Qt counts UTF-16 units."""
     at = [0]
     for character in text:
         at.append(at[-1] + (2 if character > "\uffff" else 1))

@@ -1,4 +1,4 @@
-"""Where the words of a filter stand in a text, and how a painted line shows that."""
+"""Finds a filter's matches in a text, and highlights them in a painted line."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ def elide_around(
     width: int,
     mode: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle,
 ) -> str:
-    """What of `text` fits into `width` pixels: its ends (or as `mode` says), or the stretch around the first match if
-    that were lost."""
+    """The part of `text` that fits into `width` pixels: its ends (or as `mode` says), or the part around the first
+    match if that would be cut off.
+    """
     shown = fm.elidedText(text, mode, width)
     match = pattern.search(text) if pattern is not None else None
     if match is None or pattern is None or shown == text or pattern.search(shown):
@@ -32,7 +33,7 @@ def elide_around(
 
 
 def take_up_ground(painter: QPainter, tokens: Tokens) -> None:
-    """Paint from now on the soft ground of what a filter found, until the painter is restored."""
+    """Use the soft background of matches for painting, until the painter is restored."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
@@ -42,7 +43,7 @@ def take_up_ground(painter: QPainter, tokens: Tokens) -> None:
 
 
 def paint_marks(painter: QPainter, rect: QRect, text: str, pattern: re.Pattern[str], tokens: Tokens) -> None:
-    """A soft ground behind each place of `text`, which is about to be drawn from the left of `rect`."""
+    """Paint a soft background behind each match of `text`, which is about to be drawn from the left of `rect`."""
     fm = painter.fontMetrics()
     take_up_ground(painter, tokens)
     for match in pattern.finditer(text):

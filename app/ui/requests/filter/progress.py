@@ -1,4 +1,4 @@
-"""A hairline that moves while a search runs, or grows with what was searched once that is known."""
+"""A hairline that moves while a search runs, or grows with the share searched once that is known."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from app.ui.theme.theme import Theme
 
 HEIGHT = 2
 PATIENCE_MS = 120
-"""A search that is quicker shows nothing, so that nothing flickers while one types."""
+"""A faster search shows nothing, so that nothing flickers while the user types."""
 FRAME_MS = 33
 STEP, PART = 0.02, 0.3
-"""How far it moves with each frame, and how long it is, of the whole width."""
+"""Movement per frame and length, as shares of the width."""
 
 
 class ProgressLine(QWidget):
-    """Takes its room always."""
+    """Occupies its space even while nothing is shown."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -36,7 +36,7 @@ class ProgressLine(QWidget):
         self.setFixedHeight(HEIGHT)
 
     def set_running(self, running: bool) -> None:
-        """Begin to move soon, or end."""
+        """Start after a moment, or end."""
         if running == self._running:
             return
         self._running = running
@@ -49,17 +49,17 @@ class ProgressLine(QWidget):
             self.update()
 
     def set_share(self, share: float | None) -> None:
-        """So much has been searched, 0 to 1; None when that is not known."""
+        """The share searched, 0 to 1; None if unknown."""
         if share != self._share:
             self._share = share
             self.update()
 
     def seen(self) -> bool:
-        """Whether there is anything to see."""
+        """Whether anything is visible."""
         return self._frames.isActive()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """A part of the line, further on with each frame, or the share that is done."""
+        """Paint the moving part, or the share that is done."""
         if not self.seen():
             return
         if self._share is None:

@@ -1,4 +1,4 @@
-"""Which marks bring a request into a filtered list that was not in it before."""
+"""Decides which changes of marks can add existing requests to a filtered list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters kept by name in `window.ini` in the data folder, and the menu that offers them."""
+"""Filters saved by name in `window.ini` in the data folder, and the menu that lists them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ SAVED_MAX = 100
 
 
 class SavedFilter(msgspec.Struct, frozen=True):
-    """A filter's text under a name of the user's."""
+    """A filter's text and the name the user gave it."""
 
     name: str
     text: str
 
 
 class SavedFilters:
-    """All of them, by name; of one name there is one. What is not understood in the file counts as none."""
+    """All saved filters; names are unique. Invalid entries in the file are ignored."""
 
     def __init__(self, folder: Path) -> None:
         self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
 
     def all(self) -> list[SavedFilter]:
-        """In the order of their names."""
+        """Sorted by name."""
         text = self._file.value(KEY, "", type=str)
         try:
             found = msgspec.json.decode(str(text) or "[]", type=list[SavedFilter])
@@ -44,11 +44,11 @@ class SavedFilters:
         return sorted(found, key=lambda one: one.name.casefold())
 
     def save(self, name: str, text: str) -> None:
-        """Keep `text` under `name`, in place of what had that name."""
+        """Save `text` as `name`, replacing a filter of that name."""
         self._write([*(one for one in self.all() if one.name != name), SavedFilter(name, text)])
 
     def delete(self, name: str) -> None:
-        """Forget the one of that name."""
+        """Delete the filter of that name."""
         self._write([one for one in self.all() if one.name != name])
 
     def _write(self, filters: list[SavedFilter]) -> None:
@@ -67,11 +67,11 @@ class SavedButton(IconButton):
         super().__init__("saved", "Saved filters", theme, parent)
         self.filters = saved
         self.in_force = ""
-        """The filter in force, which Save this filter… would keep; empty when there is none."""
+        """The current filter, which Save this filter… would save; empty if there is none."""
         self.clicked.connect(self.open_menu)
 
     def menu_now(self) -> QMenu:
-        """The menu as it is now."""
+        """The menu's current contents."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         filters = self.filters.all()
@@ -96,7 +96,6 @@ class SavedButton(IconButton):
 
     @Slot()
     def open_menu(self) -> None:
-        """Open it below the button."""
         menu = self.menu_now()
         place = self.mapToGlobal(self.rect().bottomRight())
         place.setX(place.x() - menu.sizeHint().width())
@@ -120,7 +119,7 @@ class SavedButton(IconButton):
 
 
 class NameDialog(Dialog):
-    """Asks what to call a filter."""
+    """Asks for the name of a filter."""
 
     def __init__(self, text: str, taken: set[str], theme: Theme, parent: QWidget) -> None:
         super().__init__("Save this filter", theme, parent)
@@ -157,7 +156,7 @@ class NameDialog(Dialog):
 
 
 async def ask_name(text: str, taken: set[str], theme: Theme, over: QWidget) -> str | None:
-    """The name the user gave; None when they changed their mind."""
+    """The name the user entered; None if they cancelled."""
     dialog = NameDialog(text, taken, theme, over)
     await result_of(dialog)
     return dialog.given

@@ -1,4 +1,4 @@
-"""Reads the requests that a filter finds into the model, newest first, as they are found; and the new ones that do."""
+"""Reads the requests that match a filter into the model, newest first, as they are found; adds new ones that match."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ from app.ui.requests.list.time_range import Within
 from app.ui.tasks import Tasks
 
 STALE_MS = 500
-"""Rows of the filter before stay for so long while nothing is found; sooner they would flicker."""
+"""Rows of the previous filter stay for this time while nothing is found; otherwise they would flicker."""
 
 
 class SearchPager(QObject):
-    """As `Pager`, of what `query` finds. A newer search ends the one in hand; its rows stay until there are others."""
+    """Like `Pager`, for the requests that `query` matches. A newer search ends the current one; its rows stay until
+    there are others.
+    """
 
     loaded = Signal()
-    """What was asked for is in the model."""
+    """The requested rows are in the model."""
     progressed = Signal()
-    """More was found or searched, or the search ended."""
+    """There are more results or more was searched, or the search ended."""
     arrived = Signal(object)
-    """Newer requests that match, newest first; none when nothing new does."""
+    """Newer requests that match, newest first; empty if nothing new does."""
 
     def __init__(
         self, model: RequestModel, captures: CaptureRepository, tasks: Tasks, parent: QObject | None = None
@@ -41,7 +43,7 @@ class SearchPager(QObject):
         self.endpoint_id: int | None = None
         self.query: Query | None = None
         self.within: Within | None = None
-        """The stretch of time that is searched; None for all."""
+        """The time range that is searched; None for all."""
         self.reach = Reach(self)
         self.reach.changed.connect(self.progressed)
         self.jumping = False
@@ -50,25 +52,24 @@ class SearchPager(QObject):
         self.stale.setSingleShot(True)
         self.stale.setInterval(STALE_MS)
         self.stale.timeout.connect(self._forget)
-        """Active while the rows are still those of the filter before."""
+        """Active while the rows are still those of the previous filter."""
         self._generation = 0
         self._running: asyncio.Task[Any] | None = None
         self._looking = False
         self._unseen: str | None = None
-        """The oldest of those noted: from there on all is searched again."""
+        """The oldest of the requests passed to `note`: everything newer is searched again."""
 
     @property
     def done(self) -> bool:
-        """Whether all that matches is in the model."""
+        """Whether all matches are in the model."""
         return not self.jumping and self._model.at_tail
 
     @property
     def busy(self) -> bool:
-        """Whether it is searching."""
         return self._running is not None
 
     def give_up(self) -> None:
-        """End the search in hand."""
+        """End the current search."""
         self._generation += 1
         self.jumping, self._unseen = False, None
         self.stale.stop()
@@ -78,7 +79,7 @@ class SearchPager(QObject):
             self.progressed.emit()
 
     def stop(self) -> None:
-        """End the search in hand, as the reader asks: nothing older is searched while `reach.stopped` is so."""
+        """Stop the current search at the user's request: nothing older is searched while `reach.stopped`."""
         if self._running is None:
             return
         if self.stale.isActive():
@@ -87,7 +88,7 @@ class SearchPager(QObject):
         self.give_up()
 
     def head(self) -> None:
-        """Search from the newest on."""
+        """Search from the newest request on."""
         self.give_up()
         self.reach.begin()
         self.jumping = True
@@ -96,16 +97,16 @@ class SearchPager(QObject):
         self.progressed.emit()
 
     def around(self, key: PageKey) -> None:
-        """The same: what is found is read from its top alone."""
+        """The same as `head`: results are read from the newest on only."""
         self.head()
 
     def tail(self) -> None:
-        """The end of what is found so far; more is read from there."""
+        """The results so far end here; reading continues from there."""
         self.loaded.emit()
         self.older()
 
     def older(self) -> None:
-        """Search on below the last row, unless that is being done or the reader stopped it."""
+        """Continue the search below the last row, unless it is running or the user stopped it."""
         key = self._model.oldest_key()
         room = self._model.rowCount() <= MAX_ROWS - PAGE
         wanted = self._running is None and not self._model.at_tail and not self.reach.stopped
@@ -114,26 +115,26 @@ class SearchPager(QObject):
             self.progressed.emit()
 
     def newer(self) -> None:
-        """There is never anything above the first row that is not known of."""
+        """There is never anything unknown above the first row."""
 
     def check(self) -> None:
-        """Drop rows that are not found any more."""
+        """Drop rows of requests that no longer exist or match."""
         newest, oldest = self._model.newest_key(), self._model.oldest_key()
         if newest is not None and oldest is not None and not self.jumping:
             self._tasks.start(self._drop_lost(newest, oldest, self._generation), "search: what retention left")
 
     def note(self, ids: Iterable[str]) -> None:
-        """These are new or changed: `look` will ask whether they match."""
+        """These requests are new or changed: `look` checks whether they match."""
         self._unseen = min([*ids, *([self._unseen] if self._unseen else [])], default=None)
 
     def look(self) -> None:
-        """Search what was noted, and tell by `arrived`."""
+        """Search the requests passed to `note`, and report them with `arrived`."""
         if self._unseen is not None and not self._looking and not self.jumping:
             unseen, self._unseen, self._looking = self._unseen, None, True
             self._tasks.start(self._look(unseen, self._generation), "search: new requests")
 
     async def _run(self, work: Callable[[], Coroutine[Any, Any, None]], generation: int) -> None:
-        """Whatever comes of it, the newest search is not running any more afterwards."""
+        """Always resets the state if this is still the newest search."""
         jumped = self.jumping
         try:
             await work()
@@ -178,7 +179,7 @@ class SearchPager(QObject):
                 found += [summary for summary in rows if summary.id >= unseen]
         finally:
             self._looking = False
-        # Told in any case: whoever hears of it looks again at what was noted meanwhile.
+        # Emitted in any case: the listener then checks the requests noted meanwhile.
         self.arrived.emit(found if generation == self._generation else [])
 
     async def _drop_lost(self, newest: PageKey, oldest: PageKey, generation: int) -> None:
@@ -208,13 +209,13 @@ class SearchPager(QObject):
 
     @Slot()
     def _forget(self) -> None:
-        """What an earlier filter found is not shown for long under another one."""
+        """Drop the rows of the previous filter after a moment."""
         self._model.reset([], at_head=True, at_tail=False)
         self.progressed.emit()
 
 
 def bounds(within: Within | None, since: int | None = None) -> list[Filter]:
-    """The times as conditions, at places that no written one has."""
+    """The time range as conditions, at positions that no written term has."""
     starts = [at for at in (since, within.start if within else None) if at is not None]
     found = [Filter(name="since", source="", condition=TimePoint(at=max(starts)), start=-1, end=-1)] if starts else []
     if within is not None:

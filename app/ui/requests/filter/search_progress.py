@@ -1,4 +1,4 @@
-"""How far a search has come, in numbers and in words."""
+"""The progress of a search, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from app.core.text import count_of
 
 
 class Reach(QObject):
-    """`searched` of the newest requests have been looked at, as far as is known (0: the search is young)."""
+    """`searched` of the newest requests have been searched, as far as is known (0 at the beginning of a search)."""
 
     changed = Signal()
 
@@ -16,23 +16,23 @@ class Reach(QObject):
         super().__init__(parent)
         self.searched = 0
         self.stopped = False
-        """Whether the reader ended it."""
+        """Whether the user stopped it."""
 
     def begin(self) -> None:
-        """Another search."""
+        """Start another search."""
         self.searched, self.stopped = 0, False
 
     def come_to(self, searched: int) -> None:
-        """So many have been looked at."""
+        """Record that this many have been searched."""
         self.searched = searched
         self.changed.emit()
 
     def share(self, total: int) -> float | None:
-        """Of `total` requests, 0 to 1; None when it is not known."""
+        """The share of `total` requests, 0 to 1; None if unknown."""
         return min(1.0, self.searched / total) if self.searched and total else None
 
     def going(self, total: int | None) -> str:
-        """While it goes on among so many requests; None: it is not known among how many."""
+        """The text while the search runs among `total` requests; None if the total is unknown."""
         of = "" if total is None else f" of {total:,}"
         return f"{self._at_most(total):,}{of} searched · Esc stops"
 
@@ -43,5 +43,5 @@ class Reach(QObject):
         return f"the newest {count_of(self._at_most(total), 'request')}"
 
     def _at_most(self, total: int | None) -> int:
-        """Requests of endpoints that are being deleted are looked at too."""
+        """Requests of endpoints that are being deleted are searched, too."""
         return self.searched if total is None else min(self.searched, total)

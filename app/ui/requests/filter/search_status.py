@@ -1,4 +1,4 @@
-"""What a search found so far, in words; a long one can be stopped, and goes on from there."""
+"""The results of a search so far, in words; a long search can be stopped and continued."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from app.ui.widgets.empty_state import EmptyState
 
 
 class SearchStatus:
-    """Of the feed's search. `total` is how many requests its list has at all times."""
+    """The status of the feed's search. `total` is the number of requests in its list without time range."""
 
     def __init__(self, feed: RequestFeed) -> None:
         self._feed = feed
 
     @property
     def long(self) -> bool:
-        """Whether a search has been going on for so long that its reach is known."""
+        """Whether the search has run long enough for its progress to be known."""
         return self._feed.search.busy and bool(self._feed.search.reach.searched)
 
     @property
     def stopped(self) -> bool:
-        """Whether the reader ended the search in force."""
+        """Whether the user stopped the current search."""
         return self._feed.query is not None and self._feed.search.reach.stopped
 
     def stop(self) -> bool:
-        """End a search that goes on for long; whether there was one."""
+        """Stop a long search; returns whether there was one."""
         if not self.long:
             return False
         self._feed.search.stop()
         return True
 
     def go_on(self) -> None:
-        """Search on from where it was stopped."""
+        """Continue a stopped search."""
         self._feed.search.reach.stopped = False
         if self._feed.model.rowCount():
             self._feed.search.older()
@@ -38,18 +38,18 @@ class SearchStatus:
             self._feed.search.head()
 
     def share(self, total: int) -> float | None:
-        """What was searched, 0 to 1; None when that is not known."""
+        """The share searched, 0 to 1; None if unknown."""
         return None if self._feed.search.within is not None else self._feed.search.reach.share(total)
 
     def found(self, total: int) -> str:
-        """The footer."""
+        """The text of the footer."""
         search = self._feed.search
         found = 0 if search.stale.isActive() else self._feed.model.rowCount()
         then, known = ("", total) if search.within is None else (" in this time", None)
         if self.stopped:
             where = search.reach.where(known)
             if search.reach.searched:
-                where = where.removesuffix(" requests")  # the footer is as narrow as the list
+                where = where.removesuffix(" requests")  # The footer is as narrow as the list.
             return f"Stopped: {_number(found, 'none')} in {where}{then} · Enter continues"
         if self.long:
             return f"{_number(found, 'None')} found so far{then} · {search.reach.going(known)}"
@@ -57,7 +57,7 @@ class SearchStatus:
         return f"{matches} · searching…" if search.busy else matches
 
     def tell_nothing(self, state: EmptyState, total: int) -> None:
-        """Say that there is nothing to show, and why."""
+        """Show that there are no results, and why."""
         state.title.setText("No matches so far" if self.stopped else "No matches")
         if state.button is not None:
             state.button.setText("Continue search" if self.stopped else "Clear filter")

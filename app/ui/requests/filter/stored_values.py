@@ -1,4 +1,4 @@
-"""The providers and events that are stored, for the filters that ask for one by name."""
+"""The stored providers and event types, for the filters that take one by name."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks
 
 FRESH_S = 30.0
-"""For so long they are not read again."""
+"""Seconds before they are read again."""
 LONGEST = 100
-"""Characters of a value; a longer one is no name."""
+"""Maximum characters of a value; a longer one is not a name."""
 
 
 class StoredValues(QObject):
-    """`offered` is what was read last of the list asked for; `came` is told when it is another now."""
+    """`offered` has the values last read for the current list; `came` is emitted when they change."""
 
     came = Signal()
 
@@ -34,11 +34,11 @@ class StoredValues(QObject):
         self.offered: Mapping[str, Sequence[Stored]] = {}
 
     def show_endpoint(self, endpoint_id: int | None) -> None:
-        """Offer what this endpoint got, or what all did (None)."""
+        """Offer the values of this endpoint, or of all (None)."""
         self._endpoint_id, self._read_at, self.offered = endpoint_id, None, {}
 
     def look(self) -> None:
-        """Read them, unless that was done a moment ago."""
+        """Read the values, unless that was done a moment ago."""
         old = self._read_at is None or time.monotonic() - self._read_at > FRESH_S
         if old and not self._reading:
             self._reading = True

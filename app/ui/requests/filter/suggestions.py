@@ -1,4 +1,4 @@
-"""What could be typed next, in a list below the line; it lies in the window itself and never takes the keyboard."""
+"""Completions in a list below the text field; the list is part of the window and never takes the focus."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Suggestions(QFrame):
         self.hide()
 
     def offer(self, suggestions: Sequence[Completion]) -> None:
-        """Show these, none of them chosen yet; none at all closes."""
+        """Show these suggestions with none selected; an empty list closes."""
         self.rows.clear()
         for suggestion in suggestions:
             item = QListWidgetItem(suggestion.insert)
@@ -78,12 +78,12 @@ class Suggestions(QFrame):
         self.raise_()
 
     def move_by(self, step: int) -> None:
-        """Choose the next or the one before, and round."""
+        """Select the next or previous suggestion, wrapping around."""
         count, row = self.rows.count(), self.rows.currentRow()
         self.rows.setCurrentRow((row + step) % count if row >= 0 else 0 if step > 0 else count - 1)
 
     def take(self) -> bool:
-        """Take the chosen one, or the only one there is; whether there is one."""
+        """Accept the selected suggestion, or the only one; returns whether there was one."""
         item = self.rows.currentItem()
         if item is None and self.rows.count() == 1:
             item = self.rows.item(0)
@@ -93,12 +93,11 @@ class Suggestions(QFrame):
         return True
 
     def take_first(self) -> None:
-        """Take the chosen one, or the first when none is."""
+        """Accept the selected suggestion, or the first."""
         if not self.take() and self.rows.count():
             self._clicked(self.rows.item(0))
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Tell of it."""
         super().hideEvent(event)
         self.closed.emit()
 
@@ -116,11 +115,11 @@ class _Row(QStyledItemDelegate):
         self._mono, self._small = mono_font(SMALL), ui_font(SMALL)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """One height for all."""
+        """The same height for all rows."""
         return QSize(100, metrics.ROW_DENSE)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """What would be typed, then what it means."""
+        """Paint the completion, then its explanation."""
         suggestion: Completion = index.data(_WHAT)
         tokens, rect = self._theme.tokens, option.rect
         painter.save()

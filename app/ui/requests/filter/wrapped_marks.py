@@ -1,4 +1,4 @@
-"""A text that wraps at any character, with a soft ground behind the places that a filter found."""
+"""Draws text that wraps at any character, with a soft background behind matches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.ui.theme.tokens import Tokens
 
 
 def paint_wrapped(painter: QPainter, rect: QRect, text: str, pattern: re.Pattern[str] | None, tokens: Tokens) -> None:
-    """Draw `text`, which holds no line break, with the painter's font and pen into `rect`, and cut it off below."""
+    """Draw `text`, which contains no line break, into `rect` with the painter's font and pen, cut off at the bottom."""
     if pattern is None or pattern.search(text) is None:
         painter.drawText(rect, int(Qt.TextFlag.TextWrapAnywhere), text)
         return
@@ -30,7 +30,7 @@ def paint_wrapped(painter: QPainter, rect: QRect, text: str, pattern: re.Pattern
 
 
 def places(text: str, pattern: re.Pattern[str], font: QFont, width: int) -> list[QRectF]:
-    """Where in a column so many pixels wide each match stands, one place for each line it is on."""
+    """The rectangles of the matches in a column of this width in pixels, one for each line a match is on."""
     layout = QTextLayout(text, font)
     layout.setTextOption(_wrapping())
     return list(_places(_laid_out(layout, QRect(0, 0, width, 1 << 20)), text, pattern))
@@ -72,6 +72,6 @@ def _units(text: str) -> int:
 
 
 def _x(line: QTextLine, at: int) -> float:
-    # PySide gives the position it took beside the place, and knows no type for that.
+    # PySide also returns the position it was given, and its type stubs do not say so.
     found: Any = line.cursorToX(at)
     return float(found[0])
