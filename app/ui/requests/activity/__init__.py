@@ -1,1 +1,1 @@
-"""The chart of requests over time above the list: what it counts, how it is drawn, and how a time is chosen in it."""
+"""The chart of requests over time above the list: its counts, its painting, and the selection of a time range."""

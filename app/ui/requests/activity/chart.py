@@ -1,4 +1,4 @@
-"""The chart as a widget: hover tells what a bar counts, a drag or the arrow keys choose a stretch of time."""
+"""The chart widget: hovering shows a bar's counts, a drag or the arrow keys select a time range."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ APPLIES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
 class ActivityChart(QWidget):
-    """`chosen` carries the start and end of a time, `cleared` asks for all times."""
+    """`chosen` carries the start and end of a time range, `cleared` asks for all times."""
 
     accessible_role = QAccessible.Role.Chart
 
@@ -57,12 +57,12 @@ class ActivityChart(QWidget):
         theme.changed.connect(self._follow)
 
     def show_chosen(self, times: tuple[int, int] | None) -> None:
-        """Show which time is chosen."""
+        """Show the selected time range."""
         self._chosen = times
         self._unmark()
 
     def marked(self) -> tuple[int, int] | None:
-        """The first and last of the bars that are being chosen."""
+        """The first and last of the bars being selected."""
         return self._marks.bars(self._source.axis)
 
     def text_of(self, first: int, last: int) -> str:
@@ -72,7 +72,7 @@ class ActivityChart(QWidget):
         return f"{stretch_text(start, end, now_us())} · {counted.text()}"
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Count, now that it is seen."""
+        """Counting starts once the chart is visible."""
         super().showEvent(event)
         self._source.set_watched(True)
 
@@ -82,7 +82,6 @@ class ActivityChart(QWidget):
         self._source.set_watched(False)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the bars."""
         axis, chosen = self._source.axis, None
         if self._chosen is not None:
             chosen = (axis.place(self._chosen[0]), axis.place(self._chosen[1]))
@@ -97,13 +96,13 @@ class ActivityChart(QWidget):
         paint_chart(QPainter(self), QRectF(self.rect()), picture, self._theme.tokens)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """A stretch begins."""
+        """A drag starts."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._dragging = True
             self._mark(event, extend=False)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell what is there; while dragging, what would be chosen."""
+        """Show the counts under the pointer, or those of the range being selected."""
         self._hovered = self._source.axis.bar_at(event.position().x(), self.width())
         if self._dragging:
             self._mark(event, extend=True)
@@ -112,20 +111,19 @@ class ActivityChart(QWidget):
         self.update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """The stretch is chosen; a click chooses one bar."""
+        """Select the range; a click selects one bar."""
         if event.button() == Qt.MouseButton.LeftButton and self._dragging:
             self._dragging = False
             self._mark(event, extend=True)
             self._choose()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is hovered."""
         super().leaveEvent(event)
         self._hovered = None
         self.update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Left and right move over the bars, with Shift they take in more; Enter chooses, Esc lets go."""
+        """Left and Right move over the bars and extend the range with Shift; Enter selects it, Esc clears it."""
         key = Qt.Key(event.key())
         pending = bool(self._marks)
         if key in MOVES:
@@ -144,12 +142,12 @@ class ActivityChart(QWidget):
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Remember how the focus came."""
+        """Remember how the focus was given."""
         self._by_keyboard = by_keyboard(event)
         super().focusInEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """What was not chosen is let go."""
+        """Drop an unfinished selection."""
         super().focusOutEvent(event)
         if not self._dragging:
             self._unmark()
@@ -176,7 +174,7 @@ class ActivityChart(QWidget):
         self.update()
 
     def _tell(self) -> None:
-        """What a screen reader says: the marked bars, or all that is shown."""
+        """The text for screen readers: the marked bars, or all that are shown."""
         first, last = self.marked() or (0, self._source.axis.bars - 1)
         text = self.text_of(first, last)
         if text != self.accessibleDescription():

@@ -1,4 +1,4 @@
-"""Draws the activity chart: stacked bars, a chosen time, round times below."""
+"""Paints the activity chart: stacked bars, the selected time range, and time labels below."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from app.ui.theme.tokens import Tokens
 
 HEIGHT = 62
 TOP, FOOT = 6, 16
-"""Pixels above the highest bar, and for the times below."""
+"""Pixels above the highest bar, and for the labels below."""
 LABEL_PX = 10
 TICK_ROOM = 74
-"""Pixels that one time below needs."""
+"""Pixels that one label needs."""
 FULL = 4
-"""One request alone is a quarter of the height: a full bar would promise more."""
+"""A single request has a quarter of the height: a full bar would suggest more."""
 LEAST, LOW = 2.0, 3
 
 
 @dataclass(frozen=True)
 class ChartPicture:
-    """What is drawn. `chosen` and `marked` are stretches of bars, first and last; `hovered` is one."""
+    """The contents of the chart. `chosen` and `marked` are ranges of bars, first and last; `hovered` is one."""
 
     axis: Axis
     bars: Sequence[Bar]
@@ -43,7 +43,7 @@ def colours(tokens: Tokens) -> tuple[str, str, str, str]:
 
 
 def paint_chart(painter: QPainter, room: QRectF, picture: ChartPicture, tokens: Tokens) -> None:
-    """Fill `room`."""
+    """Paint the chart, filling `room`."""
     plot = QRectF(room.left(), room.top() + TOP, room.width(), room.height() - TOP - FOOT)
     peak = max((bar.total for bar in picture.bars), default=0)
     _grounds(painter, plot, picture, tokens)
@@ -89,7 +89,7 @@ def _grid(painter: QPainter, plot: QRectF, tokens: Tokens) -> None:
 
 
 def _slot(painter: QPainter, plot: QRectF, number: int, bars: int) -> QRectF:
-    """Where bar `number` stands, on whole pixels of the screen, with its gap taken off."""
+    """The position of bar `number` in whole screen pixels, without its gap."""
     slot = plot.width() / bars
     gap = 2.0 if slot >= 8 else 1.0 if slot >= 3 else 0.0
     ratio = painter.device().devicePixelRatioF()
@@ -105,9 +105,10 @@ def _bar(painter: QPainter, slot: QRectF, bar: Bar, peak: int, tokens: Tokens) -
 
 
 def heights(bar: Bar, scale: float) -> tuple[int, int, int, int]:
-    """Of the stacked parts, in whole pixels; `scale` is one request's height.
+    """The heights of the stacked parts in whole pixels; `scale` is the height of one request.
 
-    A single failure among thousands is still seen, but takes its pixels from the others: the bar gets no higher.
+    A single failure among thousands is still visible, but takes its pixels from the others: the bar does not get
+    higher.
     """
     usual, full = bar.plain + bar.delivered, round(max(LEAST, bar.total * scale))
     if usual and full <= LOW:
@@ -137,7 +138,7 @@ def _times(painter: QPainter, plot: QRectF, axis: Axis, tokens: Tokens) -> None:
 
 
 def _full(painter: QPainter, plot: QRectF, full: int, tokens: Tokens) -> None:
-    """How many requests the upper line stands for."""
+    """The number of requests that the upper line stands for."""
     painter.setFont(ui_font(LABEL_PX))
     text = f"{full:,}"
     width = painter.fontMetrics().horizontalAdvance(text)

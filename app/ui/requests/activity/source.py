@@ -1,4 +1,4 @@
-"""Bars of requests over time that follow what happens: counted in the database once, then moved by the bus."""
+"""Counts of requests over time: read from the database once, then updated from the bus."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from app.ui.undo.pending_delete import DeleteChanged
 
 PAINT_MS, RECOUNT_MS, CLOCK_MS = 120, 1_000, 1_000
 REST = 20
-"""The pause before counting again, as a multiple of the time it took, so that lists get a database reader."""
+"""The pause before counting again, as a multiple of the duration of the last count, so that lists get a database
+reader.
+"""
 
 
 class ActivitySource(QObject):
@@ -39,7 +41,7 @@ class ActivitySource(QObject):
         self._generation = 0
         self._counting = False
         self._doubtful: set[int] = set()
-        """Times of bars whose count may be wrong."""
+        """Start times of bars whose count may be wrong."""
         self._clear()
         self._paint = Throttle(PAINT_MS, self)
         self._paint.fired.connect(self.changed)
@@ -59,24 +61,24 @@ class ActivitySource(QObject):
 
     @property
     def total(self) -> Bar:
-        """All bars together."""
+        """The sum of all bars."""
         return sum(self.bars, EMPTY)
 
     def total_of(self, times: tuple[int, int]) -> Bar | None:
-        """What a stretch of time sums up to; None when it does not begin and end where bars do."""
+        """The sum over a time range; None if it does not begin and end at bar boundaries."""
         edges = self.axis.edges
         if times[0] not in edges or times[1] not in edges:
             return None
         return sum(self.bars[edges.index(times[0]) : edges.index(times[1])], EMPTY)
 
     def stop(self) -> None:
-        """Hear no more."""
+        """Unsubscribe from the bus."""
         self.set_watched(False)
         for end in self._ends:
             end()
 
     def set_watched(self, on: bool) -> None:
-        """Somebody looks: count and follow; or nobody does any more."""
+        """Whether the chart is visible: then count and follow events."""
         if on != self._watched:
             self._watched = on
             self._generation += 1
@@ -87,7 +89,7 @@ class ActivitySource(QObject):
                 self._clock.stop()
 
     def show(self, endpoint_id: int | None, span: Span) -> None:
-        """Count this endpoint's requests, or those of all (None), over such a time."""
+        """Count the requests of this endpoint, or of all (None), over this time span."""
         self.endpoint_id, self.span = endpoint_id, span
         self._clear()
         self.changed.emit()
@@ -131,7 +133,7 @@ class ActivitySource(QObject):
                 self._recount.call()
 
     async def _count(self, axis: Axis, bars: Iterable[int], generation: int) -> None:
-        """Count these bars; what happens in them meanwhile makes them doubtful again."""
+        """Count these bars; events in them meanwhile make them doubtful again."""
         began = asyncio.get_running_loop().time()
         found: dict[tuple[int, int], Bar] = {}
         for run in _runs(bars):
@@ -158,7 +160,7 @@ class ActivitySource(QObject):
 
     @Slot()
     def _advance(self) -> None:
-        """Time goes on: the bars move, and a new one begins."""
+        """Time has passed: the bars move, and a new one begins."""
         axis = axis_of(self.span, now_us(), self._oldest)
         if axis.edges == self.axis.edges:
             return
@@ -220,7 +222,7 @@ class ActivitySource(QObject):
 
 
 def _runs(numbers: Iterable[int]) -> list[list[int]]:
-    """Neighbours together: `1 2 3 7` becomes `[1 2 3] [7]`."""
+    """Groups neighbours: `1 2 3 7` becomes `[1 2 3] [7]`."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:

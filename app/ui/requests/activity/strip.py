@@ -1,4 +1,4 @@
-"""The chart with what belongs to it: which time it shows, what it sums up to, what is chosen, and a way to fold it."""
+"""The chart with its controls: the time span, the total, the selected time range, and a button to collapse it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from app.ui.widgets.segmented import Segmented
 SHORT = ((Span.HOUR.value, "1h"), (Span.DAY.value, "1d"), (Span.WEEK.value, "1w"), (Span.ALL.value, "All"))
 LONG = {Span.HOUR: "Last hour", Span.DAY: "Last day", Span.WEEK: "Last week", Span.ALL: "All kept"}
 ROOMY = 380
-"""Pixels from which on the sum fits beside a chosen time."""
+"""Minimum width in pixels at which the total fits beside a selected time range."""
 
 
 class ActivityStrip(QFrame):
@@ -58,20 +58,20 @@ class ActivityStrip(QFrame):
 
     @property
     def open(self) -> bool:
-        """Whether the chart is there."""
+        """Whether the chart is expanded."""
         return not self.chart.isHidden()
 
     def stop(self) -> None:
-        """Hear no more of the bus."""
+        """Unsubscribe from the bus."""
         self.source.stop()
 
     def show_endpoint(self, endpoint_id: int | None) -> None:
-        """Show the requests of an endpoint, or of all (None), at all times."""
+        """Show the requests of an endpoint, or of all (None), without a time range."""
         self._show_times(None)
         self.source.show(endpoint_id, self.source.span)
 
     def set_open(self, on: bool) -> None:
-        """Show the chart, or its line of words alone."""
+        """Expand or collapse the chart."""
         self.chart.setVisible(on)
         self.spans.setVisible(on)
         self.fold.set_icon_name("collapse" if on else "expand")
@@ -79,18 +79,18 @@ class ActivityStrip(QFrame):
         self._sum_up()
 
     def set_span(self, span: Span) -> None:
-        """Show so long a time."""
+        """Show this time span."""
         self.spans.take(span)
         self._set_span(span)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """A narrow strip leaves the sum out."""
+        """A narrow strip hides the total."""
         super().resizeEvent(event)
         self._make_room()
 
     @Slot()
     def clear(self) -> None:
-        """Choose all times."""
+        """Clear the time range."""
         if self.times is not None:
             self._show_times(None)
             self.chosen.emit(None)
