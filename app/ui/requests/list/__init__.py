@@ -1,1 +1,1 @@
-"""The list of requests: its rows, and what keeps them current."""
+"""The list of requests: its rows, and what keeps them up to date."""

@@ -1,4 +1,4 @@
-"""Paints one request to a row, all text plain and escaped, at the same height for all."""
+"""Paints one request per row, with all text plain and escaped, at the same height for all."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class RequestDelegate(QStyledItemDelegate):
-    """Draws `Summary`s. `names` gives an endpoint's name where the list shows those of all, and `fit_names` their
-    column's width; `marked` finds what is marked.
+    """Paints `Summary` rows. `names` has the endpoints' names if the list shows several, and `fit_names` sets the width
+    of their column; `marked` is the pattern to highlight.
     """
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -72,7 +72,7 @@ class RequestDelegate(QStyledItemDelegate):
         theme.changed.connect(self._recolour)
 
     def show_providers(self, names: Mapping[str, str], marks: Mapping[str, ProviderMark]) -> None:
-        """Call and mark services so, by their ids."""
+        """Use these names and marks for providers, by ID."""
         self._providers, self._provider_marks = names, ProviderMarks(marks)
 
     def fit_names(self, endpoint_ids: Collection[int]) -> bool:
@@ -86,19 +86,19 @@ class RequestDelegate(QStyledItemDelegate):
         return self._names_width != before
 
     def in_words(self, summary: Summary) -> str:
-        """All that a row shows."""
+        """The full text of a row."""
         return row_text(summary, self._providers, self.names)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """One height for all rows."""
+        """The same height for all rows."""
         return QSize(200, ROW)
 
     def time_rect(self, row: QRect) -> QRect:
-        """Where a row tells its age."""
+        """The rectangle of the age in a row."""
         return QRect(row.right() - MARGIN - TIME_WIDTH, row.top(), TIME_WIDTH, row.height())
 
     def star_rect(self, row: QRect) -> QRect:
-        """Where a row has its star: on it if it has one; on any row that is selected or under the mouse."""
+        """The rectangle of the star in a row, shown if it is starred, selected or under the mouse."""
         left = self._size_rect(row).left() - STATE_WIDTH - MARK_WIDTH
         return QRect(left, row.top(), MARK_WIDTH, row.height())
 
@@ -157,7 +157,7 @@ class RequestDelegate(QStyledItemDelegate):
         painter.drawText(self._size_rect(rect), flags, size)
 
     def _marks(self, painter: QPainter, rect: QRect, summary: Summary, *, offer_star: bool) -> int:
-        """Forwarding, star and note; where the title must end."""
+        """Paint forwarding state, star and note; returns where the title must end."""
         right = self._size_rect(rect).left()
         if summary.mirror in STATES:
             name, colour = STATES[summary.mirror]
@@ -182,7 +182,7 @@ class RequestDelegate(QStyledItemDelegate):
         painter.drawPixmap(rect.center() - QPoint(metrics.ICON // 2 - 1, metrics.ICON // 2 - 1), pixmap)
 
     def _name(self, painter: QPainter, row: QRect, summary: Summary, tokens: Tokens) -> int:
-        """The endpoint's name where those of several are listed; how much further right the rest begins for it."""
+        """Paint the endpoint's name if several are listed; returns how far that moves the rest to the right."""
         if self.names is None:
             return 0
         room = self._size_rect(row).left() - row.left() - TITLE_LEFT

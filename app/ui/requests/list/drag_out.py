@@ -1,4 +1,4 @@
-"""Drags requests out of the window: their bodies as files, written beforehand, and what to paste as text."""
+"""Drags requests out of the window: their bodies as files, written beforehand, and a text to paste."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from app.ui.theme.fonts import ui_font
 from app.ui.theme.theme import Theme
 
 FILES_MAX, BYTES_MAX = 100, 32 * 1024 * 1024
-"""In one drag: more would keep the mouse waiting."""
+"""Maximum number in one drag: more would block the mouse for too long."""
 CHIP_MAX = 280
-"""Pixels of the picture that is dragged along."""
+"""Maximum width in pixels of the picture shown while dragging."""
 
 
 FOLDER = "dragged"
 
 
 class DragFiles:
-    """Files for drags, in the data folder, which one program has to itself. They stay until `remove`: whoever got them
-    may be reading them. What a program that was killed left there goes at once.
+    """Files for drags, in the data folder, which is locked by this process. They are kept until `remove`, because the
+    program they were dropped on may still be reading them. Files left by a killed program are deleted at once.
     """
 
     def __init__(self, services: Services, actions: RequestActions, tasks: Tasks) -> None:
@@ -44,7 +44,7 @@ class DragFiles:
         self._sweeping = tasks.start(self._sweep(), "drag: old files")
 
     async def mime(self, summaries: Sequence[Summary]) -> QMimeData:
-        """Each body that is not empty as a file, named as Save names it; as text a curl command, or URLs of many."""
+        """Each body that is not empty as a file, named as Save names it; as text a curl command, or several URLs."""
         captures = [capture for one in summaries if (capture := await self._services.captures.get(one.id)) is not None]
         paths = await self._write([capture for capture in captures if capture.size])
         data = QMimeData()
@@ -57,7 +57,6 @@ class DragFiles:
         return data
 
     def remove(self) -> None:
-        """Delete all files."""
         if self._drags:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -81,7 +80,7 @@ class DragFiles:
         return paths
 
     def _new_folder(self, number: int) -> Path:
-        """One for each drag, so that names are free in it."""
+        """One folder for each drag, so that any name is free in it."""
         folder = self._folder / str(number)
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -95,8 +94,8 @@ class DragFiles:
 
 
 class DragOut(QObject):
-    """Follows the mouse from where `rows` ask for a drag: first the files are written, then the drag begins, unless the
-    button was let go meanwhile.
+    """Starts a drag when `rows` request one: first the files are written, then the drag begins, unless the mouse button
+    was released meanwhile.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ class DragOut(QObject):
         self._label = ""
         self.preparing = False
         self._held = False
-        # Qt moves a drag in a loop of its own, which must not begin inside a coroutine.
+        # Qt runs a nested event loop for the drag, which must not start inside a coroutine.
         self._begin = QTimer(self)
         self._begin.setSingleShot(True)
         self._begin.timeout.connect(self._drag)
@@ -125,7 +124,7 @@ class DragOut(QObject):
 
     @Slot()
     def prepare(self) -> None:
-        """Write what is selected, or say why it cannot be dragged."""
+        """Write the files of the selection, or say why it cannot be dragged."""
         self._held = True
         chosen = self._list.selected()
         refusal = refused(chosen)
@@ -157,12 +156,12 @@ class DragOut(QObject):
 
 
 def run_drag(drag: QDrag, action: Qt.DropAction) -> Qt.DropAction:
-    """Qt's own loop until it is dropped, in which ours goes on turning."""
+    """Qt runs its own loop until the drop; asyncio continues inside it."""
     return drag.exec(action)
 
 
 def refused(summaries: Sequence[Summary]) -> str | None:
-    """Why these cannot be dragged out; None when they can."""
+    """Why these requests cannot be dragged out; None if they can."""
     if len(summaries) > FILES_MAX:
         return f"At most {FILES_MAX} requests can be dragged out at once."
     size = sum(summary.size for summary in summaries)
@@ -174,7 +173,7 @@ def refused(summaries: Sequence[Summary]) -> str | None:
 
 
 def _free(path: Path, taken: Sequence[Path]) -> Path:
-    """Requests of the same moment would have the same name."""
+    """A free name: requests of the same moment would have the same one."""
     number, free = 1, path
     while free in taken:
         number += 1
@@ -189,7 +188,7 @@ def _label(summaries: Sequence[Summary]) -> str:
 
 
 def _chip(text: str, theme: Theme, over: QWidget) -> QPixmap:
-    """A small card with the words."""
+    """A small card with the label."""
     font, tokens, ratio = ui_font(), theme.tokens, over.devicePixelRatioF()
     fm = over.fontMetrics()
     shown = fm.elidedText(text, Qt.TextElideMode.ElideRight, CHIP_MAX)

@@ -1,4 +1,4 @@
-"""Keeps the loaded rows true to what the bus tells, in batches, without moving them under the reader."""
+"""Keeps the loaded rows up to date with the bus, in batches, without moving them while the user reads."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ from app.ui.tasks import Tasks
 from app.ui.throttle import Throttle
 
 MERGE_MS, FLOOD_MS = 60, 250
-"""While more than a page comes in each time nobody can read along, and painting it would only take from capturing."""
+"""Beyond a page per interval nobody can read along, and painting would only slow down capturing."""
 FOLLOWED_ROWS = 600
-"""Held while the reader follows at the top: at each batch the view lays out all rows it has."""
+"""Maximum rows while the user follows at the top: at each batch the view lays out all rows it has."""
 
 
 class RequestFeed(QObject):
-    """One list's rows. While the reader is not at the top, what is new is only counted, not inserted."""
+    """The rows of one list. While the user is not at the top, new requests are only counted, not inserted."""
 
     held_changed = Signal(int)
-    """How many requests are newer than those shown."""
+    """The number of requests newer than those shown."""
     loaded = Signal()
     """The list was reloaded, or its first request arrived."""
     counts_changed = Signal()
     arrived = Signal(object)
     """These were received, and belong into the list sooner or later."""
     relisted = Signal()
-    """Other requests are about to be listed: of another endpoint, by another filter, of another time."""
+    """Other requests are about to be listed: another endpoint, filter or time range."""
 
     def __init__(self, captures: CaptureRepository, bus: Bus, tasks: Tasks, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.model = RequestModel(self)
         self._captures, self._tasks = captures, tasks
         self.endpoint_id: int | None = None
-        """Whose requests are listed; None for all."""
+        """The endpoint listed; None for all."""
         self.query: Query | None = None
-        """What the list is filtered by; `filter_by` changes it in a list that is shown."""
+        """The list's filter; `filter_by` changes it for a list that is shown."""
         self._all = Pager(self.model, captures, tasks, self)
         self._all.loaded.connect(self._loaded)
-        # What arrived while the page was read may be missing: it counts as held, and is read at the top.
+        # Requests that arrived while the page was read may be missing: they are counted, and read at the top.
         self._held = NewRequestCounter(captures, tasks, self)
         self._held.changed.connect(self.held_changed)
         self._all.joined.connect(self._held.set)
@@ -68,12 +68,12 @@ class RequestFeed(QObject):
         self.search.loaded.connect(self._loaded)
         self.search.arrived.connect(self._take)
         self.following = True
-        """Whether what is new goes in on top: the reader is there."""
+        """Whether new requests are inserted at the top, because the user is there."""
         self.paused = False
-        """Whether what is new is only counted, wherever the reader is."""
+        """Whether new requests are only counted, wherever the user is."""
         self._waiting: list[Summary] = []
         self._check_late = False
-        """Whether those that wait may be deleted already."""
+        """Whether requests in the queue may have been deleted already."""
         self._throttle = Throttle(MERGE_MS, self)
         self._throttle.fired.connect(self._flush)
         self._ends: list[Callable[[], None]] = [
@@ -91,21 +91,21 @@ class RequestFeed(QObject):
 
     @property
     def held(self) -> int:
-        """How many requests are newer than those shown."""
+        """The number of requests newer than those shown."""
         return self._held.count
 
     @property
     def pager(self) -> Pager | SearchPager:
-        """What reads the rows now."""
+        """The pager in use: of the search, or of the whole list."""
         return self._all if self.query is None else self.search
 
     def stop(self) -> None:
-        """Hear no more."""
+        """Unsubscribe from the bus."""
         for end in self._ends:
             end()
 
     def show(self, endpoint_id: int | None, query: Query | None = None) -> None:
-        """List the requests of an endpoint or of all (None), at all times; only what `query` finds if there is one."""
+        """List the requests of an endpoint or of all (None), at all times; with a `query`, only its matches."""
         self.relisted.emit()
         self.endpoint_id = self._all.endpoint_id = self.search.endpoint_id = endpoint_id
         self._all.within = self.search.within = None
@@ -113,7 +113,7 @@ class RequestFeed(QObject):
         self.filter_by(query)
 
     def filter_by(self, query: Query | None) -> None:
-        """List what this finds, or everything (None)."""
+        """List only matches of this query, or everything (None)."""
         self.relisted.emit()
         for pager in (self._all, self.search):
             pager.give_up()
@@ -123,33 +123,33 @@ class RequestFeed(QObject):
         self.head()
 
     def narrow(self, within: Within | None) -> None:
-        """List only what is of a stretch of time, or what is of all times (None)."""
+        """List only requests of this time range, or of all times (None)."""
         self.relisted.emit()
         self._all.within = self.search.within = within
         self.model.reset([], at_head=True, at_tail=True)
         self.head()
 
     def head(self) -> None:
-        """Go to the newest, and follow what comes."""
+        """Go to the newest request and follow new ones."""
         self.following = True
         self._waiting.clear()
         self._held.set(0)
         self.pager.head()
 
     def tail(self) -> None:
-        """Go to the oldest."""
+        """Go to the oldest request."""
         self.following = False
         self.pager.tail()
 
     def around(self, key: PageKey) -> None:
-        """Go to where this request is; what comes meanwhile goes in on top if the newest are there too."""
+        """Go to this request; new ones are inserted at the top if the newest are loaded, too."""
         self.following = True
         self._waiting.clear()
         self._held.set(0)
         self.pager.around(key)
 
     def follow(self, on: bool) -> None:
-        """Insert what is new, because the reader is at the top; or hold it back."""
+        """Insert new requests because the user is at the top, or only count them."""
         if on and (self.held or self.following):
             if self.held and not self.paused:
                 self.head()
@@ -171,7 +171,7 @@ class RequestFeed(QObject):
         mine = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
         if self.pager.within is not None and mine:
             mine = self.pager.within.cut(mine)
-            self._throttle.call()  # the page's numbers are of all times
+            self._throttle.call()  # The page's counts are of all times.
         if not mine:
             return
         self.arrived.emit(mine)
@@ -184,11 +184,11 @@ class RequestFeed(QObject):
 
     @Slot(object)
     def _take(self, newer: list[Summary]) -> None:
-        """These belong on top, or between the rows where they were marked or stored late."""
+        """Insert these at the top, or between the rows if they were marked or stored late."""
         known = {item.id for item in self._waiting}
         fresh = [item for item in newer if item.id not in known and self.model.row_of(item.id) is None]
         if self.following and (not self.paused or self.pager.jumping):
-            # More than a page is not worth holding: the newest page is read instead.
+            # More than a page is not worth inserting: the newest page is read instead.
             self._waiting = (self._waiting + fresh)[-(PAGE + 1) :]
         else:
             if not self.paused and len(newer) <= PAGE:
@@ -277,7 +277,7 @@ class RequestFeed(QObject):
             self._throttle.call()
 
     def check_selected(self) -> None:
-        """Forget what is selected and not loaded where it is not stored any more, whatever deleted it."""
+        """Forget selected requests that are not loaded and no longer stored, whatever deleted them."""
         if self.model.kept:
             self._tasks.start(self._forget_gone(tuple(self.model.kept)), "list: what is selected")
 
@@ -287,13 +287,13 @@ class RequestFeed(QObject):
         self.model.forget([name for name in ids if name in self.model.kept and name not in stored])
 
     def _check_kept(self, endpoint_ids: Collection[int]) -> None:
-        """Those that are selected and not loaded may be deleted too."""
+        """Selected requests that are not loaded may have been deleted, too."""
         kept = [item for item in self.model.kept.values() if item.endpoint_id in endpoint_ids]
         if kept:
             self._tasks.start(self._forget_lost(sorted(kept, key=attrgetter("id"))), "list: what is selected")
 
     async def _forget_lost(self, oldest_first: list[Summary]) -> None:
-        """The oldest of an endpoint are deleted first: behind one that is stored all are."""
+        """An endpoint's oldest requests are deleted first: all that are newer than a stored one are stored."""
         stored: set[int] = set()
         for item in oldest_first:
             if item.endpoint_id not in stored:

@@ -26,7 +26,7 @@ class FirstRequest(QObject):
     """However many arrive at once, the oldest is opened. The focus does not move, and nothing is opened while the user
     types or a dialog or menu is open.
 
-    The user waits for it, so it is marked read as soon as the window is active: at once, or later if it is not.
+    The request is marked read as soon as the window is active: at once, or later if it is not.
     """
 
     def __init__(self, page: QWidget, feed: RequestFeed, rows: RequestList, detail: DetailPane) -> None:

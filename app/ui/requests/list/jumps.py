@@ -21,7 +21,7 @@ PAGES = {Qt.Key.Key_PageDown: 1, Qt.Key.Key_PageUp: -1}
 
 
 class Jumps(QObject):
-    """Only the last jump requested is made; it is dropped if the user moves before its rows are loaded."""
+    """Only the last requested jump is made; it is dropped if the user moves before its rows are loaded."""
 
     def __init__(self, rows: RequestList, feed: RequestFeed) -> None:
         super().__init__(rows)
@@ -34,20 +34,18 @@ class Jumps(QObject):
         self._landing = None
 
     def open(self, capture: Capture | Summary) -> None:
-        """Open a request, in the middle of the list."""
+        """Open a request and centre it in the list."""
         self._around(capture, partial(self._open, capture.id))
 
     def select(self, summary: Summary) -> None:
-        """Select a request, in the middle of the list, and do not open it."""
+        """Select a request and centre it in the list, without opening it."""
         self._around(summary, partial(self._select, summary.id))
 
     def open_newest(self) -> None:
-        """Open the newest request stored."""
         self._landing = partial(self._list.select_row, 0)
         self._feed.head()
 
     def open_oldest(self) -> None:
-        """Open the oldest request stored."""
         self._landing = self._open_last
         self._feed.tail()
 

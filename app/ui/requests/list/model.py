@@ -1,4 +1,4 @@
-"""The rows that are loaded: a stretch of the stored requests around what the reader looks at, newest on top."""
+"""The loaded rows: consecutive stored requests around the user's position, newest at the top."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.ui.pending_updates import PendingUpdates
 from app.ui.requests.list.row_text import row_text
 
 MAX_ROWS = 5_000
-"""More are never held, however long the window stays open or however far the reader scrolls."""
+"""Maximum rows in memory, however long the window stays open or however far the user scrolls."""
 
 SUMMARY_ROLE = Qt.ItemDataRole.UserRole + 1
 
@@ -26,9 +26,9 @@ _NO_INDEX = QModelIndex()
 
 
 class RequestModel(QAbstractListModel):
-    """Summaries by row. `at_head` and `at_tail` tell whether the newest and the oldest stored are among them.
+    """Summaries by row. `at_head` and `at_tail` say whether the newest and the oldest stored request are loaded.
 
-    Ids sort as times of arrival do, so they alone give the order.
+    IDs sort by time of arrival, so they alone define the order.
     """
 
     kept_changed = Signal()
@@ -36,17 +36,17 @@ class RequestModel(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        # Oldest first, so that what comes in live is appended: row r is the item at len - 1 - r.
+        # Oldest first, so that new requests are appended: row r is the item at len - 1 - r.
         self._items: list[Summary] = []
         self._told = PendingUpdates()
         self.kept: dict[str, Summary] = {}
-        """Requests that are not loaded, by id, kept up to date all the same: those that are selected."""
+        """Selected requests that are not loaded, by ID, kept up to date as well."""
         self.at_head = self.at_tail = True
         self.in_words: Callable[[Summary], str] = partial(row_text, providers={}, names=None)
-        """What screen readers say of a row."""
+        """The text of a row for screen readers."""
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """Rows loaded."""
+        """The number of rows loaded."""
         return 0 if parent.isValid() else len(self._items)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -69,33 +69,35 @@ class RequestModel(QAbstractListModel):
         return self._items[len(self._items) - 1 - row]
 
     def row_of(self, capture_id: str) -> int | None:
-        """The row of a request, if it is loaded."""
+        """The row of a request, None if it is not loaded."""
         at = bisect_left(self._items, capture_id, key=_id)
         if at < len(self._items) and self._items[at].id == capture_id:
             return len(self._items) - 1 - at
         return None
 
     def row_from(self, capture_id: str) -> int:
-        """The row of a request or, if it is not loaded, of the next older one; the row count where there is none."""
+        """The row of a request or, if it is not loaded, of the next older one; the row count if there is none."""
         return len(self._items) - bisect_right(self._items, capture_id, key=_id)
 
     def newest_key(self) -> PageKey | None:
-        """The place of the first row."""
+        """The key of the first row."""
         return _key(self._items[-1]) if self._items else None
 
     def oldest_key(self) -> PageKey | None:
-        """The place of the last row."""
+        """The key of the last row."""
         return _key(self._items[0]) if self._items else None
 
     def reset(self, newest_first: Sequence[Summary], *, at_head: bool, at_tail: bool) -> None:
-        """Hold these rows instead."""
+        """Replace all rows."""
         self.beginResetModel()
         self._items = [self._told.as_told(item) for item in reversed(newest_first)]
         self.at_head, self.at_tail = at_head, at_tail
         self.endResetModel()
 
     def add_newer(self, newest_first: Sequence[Summary], most: int | None = None) -> int:
-        """Put rows on top, those not yet held; the oldest beyond `most` (or MAX_ROWS) give way. How many were added."""
+        """Insert rows at the top, without those already loaded; the oldest beyond `most` (or MAX_ROWS) are dropped.
+        Returns how many were added.
+        """
         fresh = sorted((self._told.as_told(item) for item in newest_first if self.row_of(item.id) is None), key=_id)
         late = [item for item in fresh if self._items and item.id < self._items[-1].id]
         top = fresh[len(late) :]
@@ -109,14 +111,14 @@ class RequestModel(QAbstractListModel):
         return len(fresh)
 
     def take_between(self, newest_first: Sequence[Summary]) -> list[Summary]:
-        """Put those that are older than the first row where they belong; the others, which are given back."""
+        """Insert those that are older than the first row at their position; returns the others."""
         room = len(self._items) + len(newest_first) <= MAX_ROWS
         between = [item for item in newest_first if room and self._items and item.id < self._items[-1].id]
         self.add_newer(between)
         return [item for item in newest_first if item not in between]
 
     def add_older(self, newest_first: Sequence[Summary]) -> None:
-        """Put rows below; the newest give way."""
+        """Add rows at the bottom; the newest are dropped."""
         if newest_first:
             count = len(self._items)
             self.beginInsertRows(QModelIndex(), count, count + len(newest_first) - 1)
@@ -130,7 +132,7 @@ class RequestModel(QAbstractListModel):
             self.endRemoveRows()
 
     def remove(self, gone: Callable[[Summary], bool]) -> int:
-        """Take rows away, neighbours together. How many went."""
+        """Remove rows, adjacent ones together. Returns how many were removed."""
         doomed = [at for at, item in enumerate(self._items) if gone(item)]
         before = len(self._items)
         while doomed:
@@ -145,7 +147,7 @@ class RequestModel(QAbstractListModel):
         return before - len(self._items)
 
     def forget(self, ids: Collection[str]) -> None:
-        """Of those kept, these are not stored any more."""
+        """These requests of `kept` are no longer stored."""
         for name in ids:
             del self.kept[name]
         if ids:
@@ -157,7 +159,7 @@ class RequestModel(QAbstractListModel):
             self.change(name, read=read)
 
     def set_all_read(self, endpoint_ids: Collection[int], read: bool) -> None:
-        """Show all of these endpoints' requests as read or unread."""
+        """Show all requests of these endpoints as read or unread."""
         chosen = set(endpoint_ids)
         self._told.forget("read")
         self._items = [
@@ -172,15 +174,15 @@ class RequestModel(QAbstractListModel):
             self.dataChanged.emit(self.index(0), self.index(len(self._items) - 1))
 
     def set_mirror(self, capture_id: str, state: MirrorState) -> None:
-        """Show what became of a request's mirroring."""
+        """Update the delivery state of a request."""
         self.change(capture_id, mirror=state)
 
     def set_sender(self, capture_id: str, provider: str, event: str | None) -> None:
-        """Show who sent a request."""
+        """Update the provider of a request."""
         self.change(capture_id, provider=provider, event=event)
 
     def change(self, capture_id: str, **fields: Any) -> None:
-        """Show a request with these fields of its `Summary` changed, now or once it comes in."""
+        """Update these fields of a request's `Summary`, now or once it is inserted."""
         self._told.change(capture_id, **fields)
         if capture_id in self.kept:
             self.kept[capture_id] = msgspec.structs.replace(self.kept[capture_id], **fields)
@@ -192,7 +194,9 @@ class RequestModel(QAbstractListModel):
             self.dataChanged.emit(self.index(row), self.index(row))
 
     def _insert_late(self, item: Summary) -> None:
-        """One that was stored after a newer one; below the last row it will be read when the reader gets there."""
+        """Insert a request that was stored after a newer one; below the last row it is read when the user scrolls
+        there.
+        """
         at = bisect_left(self._items, item.id, key=_id)
         if at == 0 and not self.at_tail:
             return

@@ -1,4 +1,4 @@
-"""How many requests are newer than those a list shows."""
+"""Counts the requests that are newer than those a list shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from app.core.repositories import CaptureRepository
 from app.ui.tasks import Tasks
 
 REMEMBERED = 20_000
-"""Of more it is not known by name which they are: they may be counted twice, and are counted though deleted."""
+"""Beyond this number requests are counted without their IDs: they may be counted twice, and are counted even if
+deleted.
+"""
 _OLDEST = PageKey(received_at=-1, id="")
 
 
@@ -29,13 +31,13 @@ class NewRequestCounter(QObject):
 
     @Slot(int)
     def set(self, count: int) -> None:
-        """So many; none are known by name any more."""
+        """Set the count; no IDs are known any more."""
         self._names.clear()
         self._unnamed = count
         self._show()
 
     def add(self, items: Iterable[Summary]) -> None:
-        """These more. A search finds the same ones again as others come or are marked: each counts once."""
+        """Count these. A search finds the same ones again as others arrive or are marked: each counts once."""
         self._names.update(item.id for item in items)
         self._show()
         if len(self._names) > REMEMBERED:
@@ -43,12 +45,12 @@ class NewRequestCounter(QObject):
             self._names.clear()
 
     def remove(self, ids: Collection[str]) -> None:
-        """These were deleted, whether they are held or not."""
+        """These were deleted, whether they were counted or not."""
         self._names.difference_update(ids)
         self._show()
 
     def check(self, endpoint_id: int | None, newest: PageKey | None) -> None:
-        """Some have passed their days: ask which are left above the list's `newest`."""
+        """Some have expired: check which are left above the list's `newest`."""
         if self._names:
             self._tasks.start(self._check(endpoint_id, newest or _OLDEST), "list: what is held")
 

@@ -1,4 +1,6 @@
-"""The way back to the newest requests: it counts what is new, and is there whenever the reader is far from the top."""
+"""The button that leads back to the newest requests: it counts new ones, and is shown while the user is far from the
+top.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,16 @@ from app.ui.widgets.buttons import Button, Kind
 from app.ui.widgets.labels import plain_tooltip
 
 FAR_SCREENS = 1.5
-"""Scrolled down by more than so many screens the reader is far from the newest."""
+"""The user is far from the newest after scrolling down by this many screens."""
 
 
 class NewestPill(Button):
-    """Floats over the top of `rows`. While the list is paused a click shows what is new once, and it stays paused."""
+    """Floats over the top of `rows`. While the list is paused a click shows the new requests once, and the list stays
+    paused.
+    """
 
     def __init__(self, rows: RequestList, feed: RequestFeed, pause: Pause, theme: Theme) -> None:
-        # Not on the viewport, which takes what lies on it along when it scrolls.
+        # Not a child of the viewport, which moves its children when it scrolls.
         super().__init__("", theme, rows, kind="primary", icon="up")
         self._list, self._feed, self._pause = rows, feed, pause
         self.setProperty("part", "pill")
@@ -35,14 +39,12 @@ class NewestPill(Button):
         self.look()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay in the middle."""
         if event.type() == QEvent.Type.Resize:
             self._place()
         return super().eventFilter(watched, event)
 
     @Slot()
     def look(self) -> None:
-        """Show what is true now."""
         held = self._feed.held
         scrolled = self._list.verticalScrollBar().value()
         far = scrolled > FAR_SCREENS * self._list.viewport().height() or not self._feed.model.at_head

@@ -1,4 +1,4 @@
-"""Reads the stored requests a page at a time into the model, by key, around what the reader looks at."""
+"""Reads the stored requests a page at a time into the model, by key, around the user's position."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _OLDEST = PageKey(received_at=-1, id="")
 
 
 class Pager(QObject):
-    """Pages of one endpoint's requests, or of all (None). What was asked for before the last jump is thrown away."""
+    """Pages of one endpoint's requests, or of all (None). Requests from before the last jump are discarded."""
 
     loaded = Signal()
     """The newest or the oldest page is in the model, or the two around a request."""
     joined = Signal(int)
-    """Paging upwards met the newest request; so many have arrived since that page was asked for."""
+    """Paging upwards reached the newest request; carries how many have arrived since that page was requested."""
 
     def __init__(
         self, model: RequestModel, captures: CaptureRepository, tasks: Tasks, parent: QObject | None = None
@@ -33,47 +33,45 @@ class Pager(QObject):
         super().__init__(parent)
         self.endpoint_id: int | None = None
         self.within: Within | None = None
-        """The stretch of time that is listed; None for all."""
+        """The time range that is listed; None for all."""
         self.arrived = 0
-        """Counted up by whoever hears of new requests."""
+        """Incremented by the listener for new requests."""
         self.jumping = False
         self._model, self._captures, self._tasks = model, captures, tasks
         self._generation = 0
         self._busy = False
 
     def give_up(self) -> None:
-        """Throw away what is being read."""
+        """Discard what is being read."""
         self._generation += 1
         self.jumping = False
 
     def head(self) -> None:
-        """Read the newest page."""
         self._jump(self._read_head, "list: newest requests")
 
     def tail(self) -> None:
-        """Read the oldest page."""
         self._jump(self._read_tail, "list: oldest requests")
 
     def around(self, key: PageKey) -> None:
-        """Read a page that begins with this request and one of what is newer."""
+        """Read the page that begins with this request and the page of newer ones."""
         self._jump(partial(self._read_around, key), "list: around a request")
 
     def older(self) -> None:
-        """Read the page below the last row, unless that is being done."""
+        """Read the page below the last row, unless that is in progress."""
         key = self._model.oldest_key()
         if not (self._busy or self._model.at_tail or key is None):
             self._busy = True
             self._tasks.start(self._read_older(key, self._generation), "list: older requests")
 
     def newer(self) -> None:
-        """Read the page above the first row, unless that is being done."""
+        """Read the page above the first row, unless that is in progress."""
         key = self._model.newest_key()
         if not (self._busy or self._model.at_head or key is None):
             self._busy = True
             self._tasks.start(self._read_newer(key, self._generation), "list: newer requests")
 
     def check(self) -> None:
-        """Drop rows that are not stored any more."""
+        """Drop rows that are no longer stored."""
         newest, oldest = self._model.newest_key(), self._model.oldest_key()
         if newest is not None and oldest is not None:
             self._tasks.start(self._drop_lost(newest, oldest, self._generation), "list: what retention left")
@@ -84,7 +82,7 @@ class Pager(QObject):
         self._tasks.start(self._run(read, self._generation), name)
 
     async def _run(self, read: Callable[[int], Coroutine[Any, Any, None]], generation: int) -> None:
-        """A failed jump leaves the list empty: new requests still appear, and scrolling loads the older ones."""
+        """After a failed jump the list is empty: new requests still appear, and scrolling loads the older ones."""
         try:
             await read(generation)
         except Exception:
@@ -103,12 +101,12 @@ class Pager(QObject):
             self.loaded.emit()
 
     def _cut(self, page: list[Summary]) -> tuple[list[Summary], bool]:
-        """What of a page is listed, and whether there is no more beyond it."""
+        """The part of a page that is listed, and whether there is no more beyond it."""
         kept = self.within.cut(page) if self.within else page
         return kept, len(kept) < PAGE
 
     def _show_head(self, page: list[Summary], ended: bool) -> None:
-        """Rows already there stay, so that selection and scroll stay; only a gap makes all anew."""
+        """Existing rows stay, so that selection and scroll position stay; only a gap replaces all rows."""
         newest, oldest = self._model.newest_key(), self._model.oldest_key()
         if newest and oldest and self._model.at_head and page and oldest.id <= page[-1].id <= newest.id:
             self._model.add_newer(page)
@@ -160,5 +158,5 @@ class Pager(QObject):
 
 
 def just_above(key: PageKey) -> PageKey:
-    """A key that this row is the next older of."""
+    """A key whose next older row is this one."""
     return PageKey(received_at=key.received_at, id=key.id + "~")

@@ -1,4 +1,4 @@
-"""Holds a feed still while the window is paused, and lets it go on where the reader is."""
+"""Pauses a feed while the window is paused, and resumes it at the user's position."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from app.ui.requests.list.view import RequestList
 
 
 class Holding(QObject):
-    """Switched by `pause`. At the top of `rows` what was held comes in when it goes on; further down the pill counts
-    it, as always.
+    """Switched by `pause`. On resuming, new requests are inserted if the user is at the top of `rows`; further down the
+    pill counts them, as usual.
     """
 
     def __init__(self, pause: Pause, feed: RequestFeed, rows: RequestList) -> None:

@@ -1,4 +1,4 @@
-"""The icons of services: a monogram on the service's colour, drawn once for each theme and screen scale."""
+"""The icons of providers: a monogram on the provider's colour, drawn once for each theme and screen scale."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LEGIBLE, VISIBLE = 4.5, 1.9
 
 
 class ProviderMarks:
-    """`marks` come from the catalogue; a service that is no longer in it gets a grey one."""
+    """`marks` come from the catalogue; a provider that is no longer in it gets a grey one."""
 
     def __init__(self, marks: Mapping[str, ProviderMark]) -> None:
         self._marks = marks
         self._pixmaps: dict[tuple[str, str, float], QPixmap] = {}
 
     def pixmap(self, provider: str, tokens: Tokens, ratio: float) -> QPixmap:
-        """The mark for a screen of this scale."""
+        """The icon for a screen of this scale."""
         key = (provider, tokens.name, ratio)
         found = self._pixmaps.get(key)
         if found is None:
@@ -36,7 +36,7 @@ class ProviderMarks:
 
 
 def ground_of(colour: str, tokens: Tokens) -> str:
-    """A service's colour, lightened on a dark list until visible; white letters stay legible."""
+    """A provider's colour, lightened on a dark list until visible; white letters stay legible."""
     ground, share = colour, 0.0
     while contrast(ground, tokens.surface) < VISIBLE and share < 1:
         share += 0.04

@@ -1,4 +1,4 @@
-"""The ages in a list tick."""
+"""Keeps the relative times in a list up to date."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TICK_MS = 1_000
 
 
 class Ages(QObject):
-    """Repaints only the ages that changed, and only of rows that are seen. `told` is what they show, by id."""
+    """Repaints only the times that changed, and only in visible rows. `told` has the shown times by request ID."""
 
     def __init__(self, rows: QListView, model: RequestModel) -> None:
         super().__init__(rows)
@@ -27,7 +27,6 @@ class Ages(QObject):
 
     @Slot()
     def tick(self) -> None:
-        """A moment has passed."""
         delegate = self._list.itemDelegate()
         if not self._list.isVisible() or not isinstance(delegate, RequestDelegate):
             return

@@ -21,7 +21,7 @@ STATE_WORDS = {
 def row_text(summary: Summary, providers: Mapping[str, str], names: Mapping[int, str] | None) -> str:
     """`Unread. invoice.paid from Stripe, POST, 1.2 kB, 2 minutes ago, forwarded`.
 
-    `providers` names services by id, `names` endpoints if the list has several.
+    `providers` names providers by ID, `names` endpoints if the list has several.
     """
     title = title_of(summary, providers)
     marks = (("Unread", not summary.read), ("Starred", summary.starred), ("Has a note", bool(summary.note)))

@@ -1,4 +1,4 @@
-"""Stars and notes in the list: kept true as they change, and a star toggled by a click on it where it is seen."""
+"""Stars and notes in the list: updates them as they change, and toggles a star on a click."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from app.ui.requests.list.view import RequestList
 
 
 class FeedMarks:
-    """Shows stars and notes as they are given and taken. What a filter by `is:` finds now comes in; what it would not
-    find any more stays until the list is read again, so that nothing vanishes under the hand.
+    """Shows stars and notes as they change. Requests that a filter by `is:` matches now are added; those that it no
+    longer matches stay until the list is reloaded, so that nothing disappears under the pointer.
     """
 
     def __init__(self, feed: RequestFeed, bus: Bus) -> None:
@@ -28,7 +28,7 @@ class FeedMarks:
         ]
 
     def stop(self) -> None:
-        """Hear no more."""
+        """Unsubscribe from the bus."""
         for end in self._ends:
             end()
 
@@ -51,10 +51,10 @@ class FeedMarks:
 
 
 class StarClicks(QObject):
-    """`toggled` carries the request whose star was clicked; nothing is selected by that click.
+    """`toggled` carries the request whose star was clicked; that click selects nothing.
 
-    A row shows a star if it has one, while it is selected and while the mouse is over it. Elsewhere there is none to
-    click: a finger that touches that place chooses the row.
+    A row shows a star if it is starred, and while it is selected or under the mouse. Elsewhere there is none to click:
+    touching that place selects the row.
     """
 
     toggled = Signal(object)
@@ -67,7 +67,7 @@ class StarClicks(QObject):
         rows.viewport().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take what happens on a star."""
+        """Handle mouse events on a star."""
         kind = event.type()
         if kind in (QEvent.Type.Leave, QEvent.Type.HoverLeave):
             self._mouse = None
@@ -97,6 +97,6 @@ class StarClicks(QObject):
         return summary if star.contains(place) and (summary.starred or self._offered(index)) else None
 
     def _offered(self, index: QModelIndex) -> bool:
-        """Whether a row shows a star that it does not have."""
+        """Whether a row shows a star although it is not starred."""
         under_mouse = self._mouse is not None and self._list.indexAt(self._mouse) == index
         return under_mouse or self._list.selectionModel().isSelected(index)

@@ -1,4 +1,4 @@
-"""A stretch of time that a list is narrowed to."""
+"""The time range that a list is limited to."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ class Within(Record, frozen=True):
 
     @property
     def top(self) -> PageKey:
-        """What is in the stretch is next older than this."""
+        """The requests in the range are older than this key."""
         return PageKey(received_at=self.end, id=first_id(self.end))
 
     @property
     def bottom(self) -> PageKey:
-        """What is in the stretch is next newer than this."""
+        """The requests in the range are newer than this key."""
         return PageKey(received_at=self.start, id=first_id(self.start))
 
     def holds(self, at_us: int) -> bool:
-        """Whether the time is in the stretch."""
+        """Whether the time is in the range."""
         return self.start <= at_us < self.end
 
     def cut(self, page: Sequence[Summary]) -> list[Summary]:
-        """What of a page is in the stretch."""
+        """The part of a page that is in the range."""
         return [item for item in page if self.holds(item.received_at)]

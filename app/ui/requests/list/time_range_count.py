@@ -1,4 +1,4 @@
-"""How many requests a list has that is narrowed to a stretch of time."""
+"""The number of requests in a list that is limited to a time range."""
 
 from __future__ import annotations
 

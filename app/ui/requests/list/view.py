@@ -1,4 +1,4 @@
-"""The list itself: its selection and keys, a place kept while rows come and go, and ages that tick."""
+"""The list view: its selection and keys, a stable position while rows are added and removed, and relative times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from app.ui.requests.selection.selection import Selection
 from app.ui.theme.theme import Theme
 
 NEAR_ROWS = 40
-"""Pages are read when the end of what is loaded is this near."""
+"""Pages are loaded when this few rows are left."""
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -37,24 +37,24 @@ _EXTENDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModi
 
 
 class RequestList(QListView):
-    """Shows a feed. Keys are those of the actions it is given, and those that move.
+    """Shows a feed. Keys are those of the given actions, and those that move the cursor.
 
-    `selection` says what is selected, loaded or not.
+    `selection` knows what is selected, loaded or not.
     """
 
     chosen = Signal(object)
-    """The request that the user moved to, when it is the only one selected."""
+    """The request that the user moved to, if it is the only one selected."""
     settled = Signal()
-    """What is selected changed; told once for all that happens in one go."""
+    """The selection changed; emitted once for all changes of one event."""
     drag_asked = Signal()
-    """What is selected is being dragged."""
+    """The selection is being dragged."""
 
     def __init__(self, feed: RequestFeed, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._feed = feed
         self._extending = False
         self._moved_to: Summary | None = None
-        """Where the cursor was when the user changed the selection last, until that is told."""
+        """The cursor's request at the user's last change of the selection, until that is emitted."""
         self._settling = QTimer(self)
         self._settling.setSingleShot(True)
         self._settling.timeout.connect(self._settle)
@@ -92,16 +92,15 @@ class RequestList(QListView):
         return self.selection.all()
 
     def selected_count(self) -> int:
-        """How many requests are selected."""
         return self.selection.count()
 
     def keep_one(self, summary: Summary | None) -> None:
-        """Select this request alone, or none; the list does not move for it, and nothing is opened."""
+        """Select this request alone, or none, without scrolling or opening."""
         self.selection.keep_one(summary)
         self._settle()
 
     def select(self, capture_id: str, *, midway: bool = False) -> bool:
-        """Put the cursor on a request, if it is loaded, and open it; `midway` brings it to the middle."""
+        """Put the cursor on a request, if it is loaded, and open it; `midway` centres it."""
         row = self._feed.model.row_of(capture_id)
         if row is None:
             return False
@@ -111,7 +110,7 @@ class RequestList(QListView):
         return True
 
     def go_to(self, capture: Capture | Summary) -> None:
-        """Open a request and bring it to the middle, once it is loaded if it is not."""
+        """Open a request and centre it, once it is loaded."""
         if self._feed.pager.jumping or not self.select(capture.id, midway=True):
             self.jumps.open(capture)
 
@@ -125,13 +124,13 @@ class RequestList(QListView):
 
     @Slot(QModelIndex)
     def _take_current(self, index: Index) -> None:
-        """Open what the user chose though the cursor was there already: after a delete it waits on a row unopened."""
+        """Open the cursor's request if it is not open: after a delete the cursor is on a row without opening it."""
         if not self._extending and index == self.currentIndex() and self.selected_count() == 1:
             self.chosen.emit(index.data(SUMMARY_ROLE))
 
     @Slot()
     def start(self) -> None:
-        """The user leads the keyboard here: it goes to the first request, once that is there, if none is selected."""
+        """Give the list keyboard focus. If none is selected, the first request is, once it is loaded."""
         if not self.isVisible():
             return
         self.setFocus()
@@ -150,7 +149,7 @@ class RequestList(QListView):
 
     @Slot()
     def go_to_newest(self) -> None:
-        """Scroll to the top, and show what is held back."""
+        """Scroll to the top, and show new requests that were only counted."""
         self.scrollToTop()
         if self._feed.held or not self._feed.model.at_head:
             self._feed.head()
@@ -164,7 +163,7 @@ class RequestList(QListView):
             self.select_row(0)
 
     def currentChanged(self, current: Index, previous: Index) -> None:
-        """Tell which request the user moved to, unless more are being selected."""
+        """Emit the request the user moved to, unless several are selected."""
         super().currentChanged(current, previous)
         self._settling.start()
         if self.selection.quiet:
@@ -175,8 +174,8 @@ class RequestList(QListView):
             self.chosen.emit(current.data(SUMMARY_ROLE))
 
     def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
-        """Tell it once the event is over: the cursor moves before the selection does. A plain choice gives up what is
-        selected elsewhere.
+        """Emit after the event: the cursor moves before the selection does. A plain selection drops what is selected
+        elsewhere.
         """
         super().selectionChanged(selected, deselected)
         self._settling.start()
@@ -186,7 +185,7 @@ class RequestList(QListView):
                 self._feed.model.kept.clear()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """The keyboard moves no cursor: Qt would put it on the first row where there is none."""
+        """Focus moves no cursor: Qt would put it on the first row if there is none."""
         with self.selection.quietly():
             there = self.currentIndex().isValid()
             super().focusInEvent(event)
@@ -194,10 +193,10 @@ class RequestList(QListView):
                 self.selectionModel().clearCurrentIndex()
 
     def keyboardSearch(self, search: str) -> None:
-        """Letters are commands here, and no beginning of a row's text."""
+        """Letters are commands here, not a search for the beginning of a row's text."""
 
     def rowsInserted(self, parent: Index, start: int, end: int) -> None:
-        """Rows that come in above what is seen move nothing of it, unless the reader follows at the top."""
+        """Rows inserted above the visible ones do not move them, unless the user follows at the top."""
         value = self.verticalScrollBar().value()
         super().rowsInserted(parent, start, end)
         if start * ROW <= value and not self._feed.following:
@@ -205,26 +204,26 @@ class RequestList(QListView):
             self.verticalScrollBar().setValue(value + (end - start + 1) * ROW)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """With Shift or Ctrl more are selected, and nothing is opened."""
+        """With Shift or Ctrl the click extends the selection, and nothing is opened."""
         self._extending = bool(event.modifiers() & _EXTENDING)
-        # Qt would scroll to the row half a second later, wherever those that came in meanwhile have moved it.
+        # Qt would scroll to the row half a second later, even if new rows have moved it meanwhile.
         self.setAutoScroll(False)
         super().mousePressEvent(event)
         self.setAutoScroll(True)
         self._extending = False
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """The same: of what is selected already Qt takes the click only now."""
+        """For an item that was already selected, Qt handles the click only on release."""
         self._extending = bool(event.modifiers() & _EXTENDING)
         super().mouseReleaseEvent(event)
         self._extending = False
 
     def startDrag(self, actions: Qt.DropAction) -> None:
-        """Its files have to be written first."""
+        """The files have to be written first."""
         self.drag_asked.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """j and k move as the arrows do; End goes to the oldest stored request."""
+        """j and k move as the arrow keys do; End goes to the oldest stored request."""
         key = Qt.Key(event.key())
         plain = not event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier)
         if act(self.actions(), event):
@@ -268,7 +267,7 @@ class RequestList(QListView):
 
 
 def act(actions: Iterable[QAction], event: QKeyEvent) -> bool:
-    """Whether the key is an action's: then it does nothing else, even while the action would do nothing."""
+    """Whether the key belongs to an action: then it does nothing else, even while the action is disabled."""
     modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
     keys = QKeySequence(QKeyCombination(modifiers, Qt.Key(event.key())))
     action = next((action for action in actions if keys in action.shortcuts()), None)
