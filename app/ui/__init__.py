@@ -1,1 +1,1 @@
-"""The window. The only room that imports PySide6; imports core only."""
+"""The window. The only package that imports PySide6; it imports core only."""

@@ -1,8 +1,8 @@
 """Garbage collection on the GUI thread only: elsewhere it could destroy widgets on the wrong thread.
 
-Young objects are collected each second, the oldest generation once a minute; what start-up made is frozen out of it,
-so that a collection stays far below a frame's time. While a program starts it makes hardly anything but what stays:
-looking through all that again and again, as Python does on its own, would be a tenth of the start.
+Young objects are collected each second, the oldest generation once a minute. Objects created at start-up are frozen, so
+that a collection takes much less than a frame. While a program starts, nearly all objects it creates are kept:
+collecting them repeatedly, as Python does by default, would take a tenth of the start-up time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FULL_EVERY = 60
 
 
 class GuiCollector(QObject):
-    """Takes garbage collection over while it lives; `stop` gives it back. `freeze` once the start is over."""
+    """Replaces automatic garbage collection until `stop`. Call `freeze` after start-up."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -28,11 +28,11 @@ class GuiCollector(QObject):
         self._timer.start(YOUNG_MS)
 
     def freeze(self) -> None:
-        """What there is now stays: look at it no more."""
+        """Exclude all present objects from later collections."""
         gc.freeze()
 
     def stop(self) -> None:
-        """Let Python collect on its own again."""
+        """Let Python collect automatically again."""
         self._timer.stop()
         gc.unfreeze()
         gc.enable()

@@ -1,4 +1,4 @@
-"""Qt's application object: the system tells it to quit, and on macOS of the links that are clicked elsewhere."""
+"""Qt's application object: handles the system's request to quit and, on macOS, links clicked in other programs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from app.ui.widgets import accessible
 
 
 class GuiApplication(QApplication):
-    """Keeps links until somebody takes them: the first may come before there is a window.
+    """Stores links until a handler is set: the first may arrive before there is a window.
 
-    `quit_asked` follows when the system or the Dock ends the program. Qt itself would close the windows, and one that
-    goes on in the tray when it is closed would then stand in the way.
+    `quit_asked` follows when the system or the Dock quits the program. Qt itself would close the windows, and one that
+    is hidden in the tray on closing would prevent that.
 
     Not an event filter, which would be called for every event of every object.
     """
@@ -29,13 +29,13 @@ class GuiApplication(QApplication):
         accessible.install()
 
     def hand_links_to(self, take: Callable[[str], None] | None) -> None:
-        """Call `take` with each link as it was handed on, those that waited first; None keeps them again."""
+        """Call `take` with each link, the stored ones first; None stores them again."""
         self._take = take
         while take is not None and self._links:
             take(self._links.pop(0))
 
     def event(self, event: QEvent) -> bool:
-        """Take links and the wish to quit; all else is Qt's."""
+        """Handle links and quit events; Qt handles the others."""
         if event.type() == QEvent.Type.Quit:
             self.quit_asked.emit()
             return True

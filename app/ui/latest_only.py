@@ -1,4 +1,4 @@
-"""Runs only the newest of what is asked for: a reader who skips through rows never makes work pile up."""
+"""Runs only the newest of several requested operations: skipping through rows does not accumulate work."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Latest:
-    """One piece of work at a time. While it runs, only the last one asked for waits; the running one looks at
-    `superseded` between its steps and gives up."""
+    """Runs one operation at a time. Meanwhile only the latest request waits; the running one checks `superseded`
+    between its steps and ends early.
+    """
 
     def __init__(self, tasks: Tasks, name: str) -> None:
         self._tasks, self._name = tasks, name
@@ -25,11 +26,11 @@ class Latest:
 
     @property
     def superseded(self) -> bool:
-        """Whether what runs is not wanted any more."""
+        """Whether the result of the running operation is no longer needed."""
         return self._waiting is not None or self._stopped
 
     def run(self, work: Work) -> None:
-        """Do this as soon as the one in hand has given up or ended."""
+        """Run this as soon as the current operation has ended."""
         self._stopped = False
         self._waiting = work
         if not self._running:
@@ -37,14 +38,16 @@ class Latest:
             self._tasks.start(self._work(), self._name)
 
     def stop(self) -> None:
-        """What runs is not wanted, and nothing else is."""
+        """Cancel the running and the waiting operation."""
         self._waiting, self._stopped = None, True
 
     async def _work(self) -> None:
         try:
             while self._waiting is not None:
                 work, self._waiting = self._waiting, None
-                with suppress(NotFoundError):  # deleted while it was read: the page hears of that and clears itself
+                with suppress(
+                    NotFoundError
+                ):  # Deleted while being read: the page receives the event and clears itself.
                     await work()
         except asyncio.CancelledError:
             self._waiting = None
@@ -52,5 +55,5 @@ class Latest:
         finally:
             self._running = False
             if self._waiting is not None and not self._stopped:
-                # The work failed (which is told to the user) while the next one waited.
+                # The operation failed (the user was told) while the next one was waiting.
                 self.run(self._waiting)

@@ -10,7 +10,7 @@ are those of `asyncio.SelectorEventLoop`. Qt only says when to take a turn, for 
 
 * the selector's own file descriptor (epoll or kqueue) is readable: one `QSocketNotifier` for all sockets,
 * a callback is ready: a posted event,
-* the next deadline has come: one precise single-shot `QTimer`.
+* the next deadline has passed: one precise single-shot `QTimer`.
 
 A turn runs the loop without waiting until nothing is left or `TURN_S` is over, then Qt paints and handles input. Under
 full load Qt's own timers may have to wait for two turns, which still fits a frame; longer turns are not faster.
@@ -67,7 +67,8 @@ Plain = asyncio.SelectorEventLoop
 
 
 def run(app: QApplication, main: Coroutine[Any, Any, T]) -> T:
-    """Run `main` to its end inside Qt's event loop, then cancel what is left, close async generators and executor.
+    """Run `main` inside Qt's event loop until it ends, then cancel remaining tasks and close async generators and the
+    executor.
 
     Ctrl-C cancels `main` and raises KeyboardInterrupt here once it is done.
     """
@@ -88,8 +89,8 @@ def new_loop(app: QApplication) -> asyncio.AbstractEventLoop:
 class QtEventLoop(QEventLoop):
     """A qasync loop on asyncio's own parts, for Linux, BSD and macOS. Belongs to the thread of `app`.
 
-    Its end is that of its main coroutine, not that of the last window, so `quitOnLastWindowClosed` is switched off.
-    A Qt loop started inside a callback or coroutine (`dialog.exec()`) stops all tasks until it returns: use `open()`.
+    It ends with its main coroutine, not with the last window, so `quitOnLastWindowClosed` is switched off. A Qt loop
+    started inside a callback or coroutine (`dialog.exec()`) stops all tasks until it returns: use `open()`.
     """
 
     # What is used of asyncio's insides, unchanged from 3.4 to 3.14; typeshed does not list it.
@@ -125,11 +126,11 @@ class QtEventLoop(QEventLoop):
         app.setQuitOnLastWindowClosed(False)
         self._app = app
         self._driver = _Driver(self._polled.fileno(), self._take_turn)
-        self._waiting = False  # running, but the thread is Qt's: whoever needs a turn has to ask for it
+        self._waiting = False  # Running, but the thread belongs to Qt: code that needs a turn has to request it.
         self._failure: BaseException | None = None
 
     def _run_once(self) -> None:
-        """All of Qt's event loop is one iteration to `run_forever`; it ends with `stop()`, or with `app.exit()`."""
+        """One iteration of `run_forever` is the whole of Qt's event loop; it ends with `stop()`, or with `app.exit()`."""
         if QThread.currentThread().loopLevel():
             raise RuntimeError("Qt's event loop is running already; start this one outside of it")
         if threading.current_thread() is threading.main_thread():
@@ -148,7 +149,7 @@ class QtEventLoop(QEventLoop):
             raise failure
 
     def _take_turn(self) -> None:
-        if not self._waiting:  # between two runs, or a Qt loop inside a callback: that callback has to end first
+        if not self._waiting:  # Between two runs, or in a Qt loop inside a callback: that callback has to end first.
             self._driver.listen(False)
             return
         self._waiting = False
@@ -174,7 +175,9 @@ class QtEventLoop(QEventLoop):
 
     def _call_soon(self, callback: Callable[..., object], args: Any, context: Context | None) -> asyncio.Handle:
         handle: asyncio.Handle = super()._call_soon(callback, args, context)  # type: ignore[misc]
-        if self._waiting and threading.get_ident() == self._thread_id:  # other threads wake by asyncio's self-pipe
+        if (
+            self._waiting and threading.get_ident() == self._thread_id
+        ):  # Other threads wake the loop through asyncio's self-pipe.
             self._driver.ask_turn()
         return handle
 
@@ -204,7 +207,7 @@ class QtEventLoop(QEventLoop):
 
 
 class _PollingSelector(selectors.DefaultSelector):
-    """Never waits, since Qt does; `found` says whether the last look found anything."""
+    """Never waits, since Qt does; `found` says whether the last poll found anything."""
 
     found = False
 
@@ -215,7 +218,7 @@ class _PollingSelector(selectors.DefaultSelector):
 
 
 class _Driver(QObject):
-    """Calls `take_turn` when the selector's descriptor is readable, when asked to, and when a deadline has come."""
+    """Calls `take_turn` when the selector's descriptor is readable, on request, and when a deadline has passed."""
 
     _turn = Signal()
 
@@ -234,17 +237,19 @@ class _Driver(QObject):
         self._timer.timeout.connect(self._on_deadline)
 
     def listen(self, on: bool) -> None:
-        """Whether readable sockets are a reason for a turn; a descriptor nobody reads would spin Qt's loop."""
+        """Whether readable sockets are a reason for a turn; an unread descriptor would make Qt's loop spin."""
         self._notifier.setEnabled(on)
 
     def ask_turn(self) -> None:
-        """A turn as soon as Qt has done what waits before it."""
+        """Request a turn as soon as Qt has handled its pending events."""
         if not self._asked:
             self._asked = True
             self._turn.emit()
 
     def ask_turn_at(self, deadline: float) -> None:
-        """A turn at `deadline` (monotonic seconds) or before; each turn asks anew, so it may ring for nothing."""
+        """Request a turn at `deadline` (monotonic seconds) or before; each turn requests the next, so it may fire
+        needlessly.
+        """
         if deadline < self._deadline:
             self._deadline = deadline
             delay = min(max(0.0, deadline - monotonic()), LONGEST_TIMER_S)

@@ -1,4 +1,4 @@
-"""Messages to the user as values. Whoever has something to say posts it here; one bar in the window draws it."""
+"""Messages to the user as values. Any part can post one; a bar in the window shows them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class MessageAction:
-    """A button on a message: it runs `run` and takes the message away."""
+    """A button on a message: it calls `run` and removes the message."""
 
     label: str
     run: Callable[[], object]
@@ -23,9 +23,9 @@ class MessageAction:
 
 @dataclass(frozen=True)
 class Message:
-    """What happened, and what to do about it. A later message with the same `key` takes the earlier one's place.
+    """What happened, and what to do about it. A later message with the same `key` replaces the earlier one.
 
-    One that `answers` what the user did just now does not wait behind the others.
+    A message that `answers` what the user did just now is shown before the others.
     """
 
     text: str
@@ -37,7 +37,7 @@ class Message:
 
 
 class Messages(QObject):
-    """The messages that wait to be read. Those posted before a window exists are kept for it."""
+    """The messages waiting to be read. Those posted before a window exists are kept for it."""
 
     changed = Signal()
 
@@ -46,11 +46,11 @@ class Messages(QObject):
         self._waiting: dict[str, Message] = {}
 
     def waiting(self) -> tuple[Message, ...]:
-        """Answers to the user first, then the oldest."""
+        """Messages that answer the user first, then the oldest."""
         return tuple(sorted(self._waiting.values(), key=lambda message: not message.answers))
 
     def post(self, message: Message) -> None:
-        """Show `message`; one that says what is already said is not repeated."""
+        """Show `message`, unless the same one is waiting already."""
         known = self._waiting.get(message.key)
         same = any(
             (old.text, old.advice, old.actions) == (message.text, message.advice, message.actions)
@@ -62,6 +62,6 @@ class Messages(QObject):
         self.changed.emit()
 
     def withdraw(self, key: str) -> None:
-        """Take the message with this key away, if it is still there."""
+        """Remove the message with this key, if there is one."""
         if self._waiting.pop(key, None) is not None:
             self.changed.emit()

@@ -1,4 +1,4 @@
-"""The one switch that holds the window still while capturing goes on."""
+"""Pauses the window while capturing continues."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 
 class Pause(QObject):
-    """While `on`, lists only count what is new and nothing is notified. Nothing is refused, and nothing is lost."""
+    """While `on`, lists only count new requests and there are no notifications. Nothing is refused or lost."""
 
     changed = Signal(bool)
 
@@ -16,12 +16,10 @@ class Pause(QObject):
 
     @Slot(bool)
     def set(self, on: bool) -> None:
-        """Pause, or go on."""
         if on != self.on:
             self.on = on
             self.changed.emit(on)
 
     @Slot()
     def toggle(self) -> None:
-        """Pause where it runs, go on where it is paused."""
         self.set(not self.on)

@@ -1,4 +1,4 @@
-"""What was told of requests last: whoever reads one meanwhile may have read it as it was before."""
+"""The latest changes to requests: a record read from the store meanwhile may be out of date."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from msgspec.structs import replace
 from app.core.model import Summary
 
 KEPT = 2_000
-"""Requests; reading takes a moment, in which fewer change."""
+"""The number of requests remembered; fewer than that change while one is being read."""
 
 
 class PendingUpdates:
-    """Remembers the last changes of the latest requests, by id. All that changes is told, so that the last is true."""
+    """The last changes of recently changed requests, by ID. All changes are reported, so the last one applies."""
 
     def __init__(self) -> None:
         self._lately: dict[str, dict[str, Any]] = {}
 
     def change(self, capture_id: str, **fields: Any) -> None:
-        """These fields of its `Summary` are so now."""
+        """These fields of its `Summary` have changed to these values."""
         self._lately[capture_id] = {**self._lately.pop(capture_id, {}), **fields}
         if len(self._lately) > KEPT:
             del self._lately[next(iter(self._lately))]
 
     def forget(self, field: str) -> None:
-        """It changed for requests that were not named."""
+        """The field changed for requests that were not listed."""
         for fields in self._lately.values():
             fields.pop(field, None)
 
     def as_told(self, read: Summary) -> Summary:
-        """The summary, true as far as is known."""
+        """The summary with the known changes applied."""
         fields = self._lately.get(read.id)
         return replace(read, **fields) if fields else read

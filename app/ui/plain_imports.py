@@ -1,9 +1,8 @@
-"""Loads Qt without letting it slow all later imports down.
+"""Loads Qt without slowing down all later imports.
 
-PySide puts an import of its own in the place of Python's. It reads the source text of each module that is imported
-from then on, in search of the word PySide6, for the sake of `__feature__`, and all of that text stays in memory.
-Hookline uses neither that nor `import *` of Qt, and imports several hundred modules after Qt: reading them took as
-long as importing them.
+PySide replaces Python's import function with its own. That reads the source text of each module imported from then on,
+looking for the word PySide6 because of `__feature__`, and keeps the text in memory. Hookline uses neither that nor
+`import *` of Qt, and imports several hundred modules after Qt: reading them took as long as importing them.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import builtins
 
 
 def load_qt() -> None:
-    """Import the part of Qt that all others need, then put Python's own import back."""
+    """Import the part of Qt that all others need, then restore Python's own import function."""
     plain = builtins.__import__
     import PySide6.QtCore  # noqa: F401 - between those two lines, to be undone
 

@@ -1,4 +1,4 @@
-"""The bus as Qt signals for the window's frame, with what can be frequent merged."""
+"""The bus as Qt signals for the window's frame; frequent events are merged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ STORAGE_KEY, FILE_KEY, DAMAGE_KEY = "storage", "file", "damage"
 
 
 class QtEvents(QObject):
-    """What changed, for every part of the frame. `ledger` counts since this object was made, see `recall`."""
+    """What changed, for every part of the frame. `ledger` counts since this object was created, see `recall`."""
 
     endpoints_changed = Signal()
     endpoint_removed = Signal(object)
@@ -52,7 +52,7 @@ class QtEvents(QObject):
     plan_changed = Signal()
     settings_changed = Signal()
     limit_wanted = Signal(object)
-    """The user wants to change a storage limit: that of an endpoint, or of all (None)."""
+    """The user asked to change a storage limit: that of an endpoint, or the overall one (None)."""
     purged = Signal()
 
     def __init__(self, bus: Bus, messages: Messages, parent: QObject | None = None) -> None:
@@ -83,12 +83,12 @@ class QtEvents(QObject):
         ]
 
     def stop(self) -> None:
-        """Hear no more."""
+        """Unsubscribe from the bus."""
         for end in self._ends:
             end()
 
     async def recall(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
-        """Tell the ledger what the store holds of the last hour, from before this object was made."""
+        """Add what the store has of the last hour, from before this object was created."""
         for endpoint_id, state in (await activity.last_outcomes()).items():
             self.ledger.begin_outcome(endpoint_id, state)
         edges = self.ledger.edges(self._began)
@@ -97,7 +97,7 @@ class QtEvents(QObject):
         self.counts_changed.emit()
 
     async def recount(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
-        """The same for endpoints whose requests are back after a delete was undone."""
+        """The same for endpoints whose requests are visible again after a deletion was undone."""
         outcomes = await activity.last_outcomes()
         for endpoint_id in endpoint_ids:
             if endpoint_id in outcomes:
@@ -109,7 +109,9 @@ class QtEvents(QObject):
         self.counts_changed.emit()
 
     def tell_limit(self, endpoint: Endpoint | None, use: StorageUse) -> None:
-        """Say that a storage limit is reached, of an endpoint or of all (None), until it is not any more."""
+        """Show a message that a storage limit is reached, of an endpoint or the overall one (None), until it no longer
+        is.
+        """
         key = "storage limit" if endpoint is None else f"storage limit {endpoint.id}"
         if not use.reached:
             self._messages.withdraw(key)

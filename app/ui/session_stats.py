@@ -1,4 +1,4 @@
-"""The ledger's five counts since the window opened; each endpoint's last hour and last outcome, also from before."""
+"""The five counts since the window opened, and each endpoint's last hour and last outcome, including from before."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from app.core.model import Delivery, MirrorState, Summary
 
 BUCKETS = 30
 BUCKET_US = 120 * 1_000_000
-"""Two minutes: thirty of them are the last hour."""
+"""The length of a bucket: two minutes, thirty of which are the last hour."""
 
 
 class SessionStats:
-    """Counts from events. Received is what was stored and what was refused."""
+    """Counts from events. Received is stored plus refused."""
 
     def __init__(self) -> None:
         self.stored = 0
@@ -32,7 +32,6 @@ class SessionStats:
         return self.stored + self.refused
 
     def captured(self, summaries: Sequence[Summary]) -> None:
-        """Count requests that were stored."""
         self.stored += len(summaries)
         for summary in summaries:
             bucket = summary.received_at // BUCKET_US
@@ -52,12 +51,12 @@ class SessionStats:
 
     @staticmethod
     def edges(before_us: int) -> list[int]:
-        """The last hour's times, one more than buckets, up to but not including `before_us`."""
+        """The bounds of the last hour's buckets, one more than buckets, up to but not including `before_us`."""
         last = before_us // BUCKET_US
         return [*((last - BUCKETS + 1 + n) * BUCKET_US for n in range(BUCKETS)), before_us]
 
     def begin(self, endpoint_id: int, bars: Sequence[Bar], edges: Sequence[int]) -> None:
-        """Take in what was stored between the `edges`, before this object counted."""
+        """Add what was stored between the `edges`, before this object counted."""
         activity = dict(self._activity[endpoint_id])
         for bar, start in zip(bars, edges, strict=False):
             if bar.total:
@@ -66,11 +65,11 @@ class SessionStats:
         self._activity[endpoint_id] = deque(sorted(activity.items()), maxlen=BUCKETS)
 
     def begin_outcome(self, endpoint_id: int, state: MirrorState) -> None:
-        """Take in how the latest delivery ended, unless another has ended since."""
+        """Add how the latest delivery ended, unless another has ended since."""
         self._outcomes.setdefault(endpoint_id, state)
 
     def last_outcome(self, endpoint_id: int) -> MirrorState:
-        """How the endpoint's latest delivery ended; NONE while none has."""
+        """How the endpoint's latest delivery ended; NONE if none has."""
         return self._outcomes.get(endpoint_id, MirrorState.NONE)
 
     def activity(self, endpoint_id: int, at_us: int | None = None) -> list[int]:
@@ -84,16 +83,16 @@ class SessionStats:
         return counts
 
     def removed(self, endpoint_id: int, ids: Iterable[str]) -> None:
-        """These requests of the endpoint are gone; their ids tell when they had come."""
+        """These requests of the endpoint were deleted; their IDs contain the time of arrival."""
         gone = Counter(uuid7_ms(one) * 1_000 // BUCKET_US for one in ids)
         kept = ((bucket, number - gone[bucket]) for bucket, number in self._activity.get(endpoint_id, ()))
         self._activity[endpoint_id] = deque(((bucket, left) for bucket, left in kept if left > 0), maxlen=BUCKETS)
 
     def clear(self, endpoint_id: int) -> None:
-        """The endpoint's requests are gone."""
+        """All requests of the endpoint were deleted."""
         self._activity.pop(endpoint_id, None)
 
     def forget(self, endpoint_id: int) -> None:
-        """The endpoint is gone."""
+        """The endpoint was deleted."""
         self.clear(endpoint_id)
         self._outcomes.pop(endpoint_id, None)

@@ -1,4 +1,4 @@
-"""One window per data folder: a second start tells the first what it wants over a local socket, and is answered."""
+"""One window per data folder: a second start sends its request to the first over a local socket and gets an answer."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from app.core.launch_request import LINE_MAX, LaunchReply, LaunchRequest, decode
 
 CONNECT_MS = 1_000
 ANSWER_MS = 3_000
-"""A window that is busy answers late."""
+"""A busy window answers late."""
 PATIENCE_MS = 5_000
-"""Who has connected and says nothing is hung up on."""
+"""A client that connects and sends nothing is disconnected after this time."""
 
 
 def socket_name(folder: Path) -> str:
@@ -26,9 +26,9 @@ def socket_name(folder: Path) -> str:
 
 
 def ask(folder: Path, asked: LaunchRequest) -> LaunchReply | None:
-    """Put this to the window that has `folder` open; its answer, None when there is none.
+    """Send the request to the window that has `folder` open; its answer, None if there is none.
 
-    Needs no QApplication, so that a start that only hands over is a short one.
+    Needs no QApplication, so that a start that only hands over its request is short.
     """
     socket = QLocalSocket()
     socket.connectToServer(socket_name(folder))
@@ -45,8 +45,8 @@ def ask(folder: Path, asked: LaunchRequest) -> LaunchReply | None:
 
 
 def _is_own(address: str) -> bool:
-    """Whether the socket at this address is this user's: in a folder for all, anybody can put one of that name."""
-    if sys.platform == "win32":  # a pipe, which is no file
+    """Whether the socket at this address belongs to this user: anyone can create one in a shared folder."""
+    if sys.platform == "win32":  # A pipe is not a file.
         return True
     try:
         return os.lstat(address).st_uid == os.geteuid()
@@ -55,7 +55,9 @@ def _is_own(address: str) -> bool:
 
 
 class SingleInstance(QObject):
-    """Answers later starts; `asked` carries each `LaunchRequest`. Only the holder of the data folder makes one."""
+    """Answers later starts; `asked` carries each `LaunchRequest`. Only the process that locked the data folder creates
+    one.
+    """
 
     asked = Signal(object)
 
@@ -66,13 +68,12 @@ class SingleInstance(QObject):
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         name = socket_name(folder)
         if not self._server.listen(name):
-            # A killed program leaves its socket file behind; the data folder's lock proves that nobody serves it.
+            # A killed program leaves its socket file behind; the data folder's lock proves that no process serves it.
             QLocalServer.removeServer(name)
             self._server.listen(name)
         self._server.newConnection.connect(self._accept)
 
     def close(self) -> None:
-        """Stop answering."""
         self._server.close()
 
     @Slot()
@@ -82,7 +83,7 @@ class SingleInstance(QObject):
 
 
 class _Caller(QObject):
-    """One connection: it says one line and is answered with one. Nonsense gets no answer."""
+    """One connection: it sends one line and gets one in return. An invalid line gets no answer."""
 
     asked = Signal(object)
 

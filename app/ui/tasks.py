@@ -1,4 +1,4 @@
-"""Starts what the window does in the background, keeps it, and tells the user when it fails."""
+"""Runs the window's background tasks, keeps references to them, and tells the user when one fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class Tasks:
-    """The window's running tasks. An error of the user's world becomes a message, a bug a log entry and a message."""
+    """The window's running tasks. An environment error becomes a message, a bug a log entry and a message."""
 
     def __init__(self, messages: Messages) -> None:
         self.messages = messages
@@ -28,12 +28,13 @@ class Tasks:
         return task
 
     def running(self) -> int:
-        """How many have not ended."""
+        """The number of tasks that have not ended."""
         return len(self._running)
 
     async def cancel_all(self) -> None:
-        """End them all, and wait until they have ended. What was just begun has taken its first step before, in which
-        a note that was being written, as any change, is handed to the store."""
+        """Cancel all tasks and wait until they have ended. Each task that was just created takes its first step before,
+        which passes changes such as a note to the store.
+        """
         await asyncio.sleep(0)
         while tasks := tuple(self._running):
             for task in tasks:

@@ -1,4 +1,4 @@
-"""First call at once, later ones merged until a while has passed: bursts get cheaper as they grow."""
+"""Forwards the first call at once and merges later ones: bursts cost less as they grow."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Throttle(QObject):
         self._timer.timeout.connect(self._due)
 
     def set_interval(self, interval_ms: int) -> None:
-        """Merge for this long from the next time on."""
+        """Use this interval from the next one on."""
         self._interval_ms = interval_ms
 
     @Slot()
     def call(self) -> None:
-        """Something changed."""
+        """Request `fired`."""
         if self._timer.isActive():
             self._pending = True
         else:
