@@ -130,7 +130,7 @@ class QtEventLoop(QEventLoop):
         self._failure: BaseException | None = None
 
     def _run_once(self) -> None:
-        """One iteration of `run_forever` is the whole of Qt's event loop; it ends with `stop()`, or with `app.exit()`."""
+        """One iteration of `run_forever` is all of Qt's event loop; it ends with `stop()`, or with `app.exit()`."""
         if QThread.currentThread().loopLevel():
             raise RuntimeError("Qt's event loop is running already; start this one outside of it")
         if threading.current_thread() is threading.main_thread():

@@ -1,1 +1,1 @@
-"""One request: its header, its tabs and its body."""
+"""A request: its header, its tabs and its body."""

@@ -1,4 +1,4 @@
-"""The request in a detail, kept true: what was marked since it was opened is known of it."""
+"""Keeps the request shown in a detail pane up to date with changes made since it was opened."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.ui.request.request_pane import DetailPane
 
 
 class ShownRequest(QObject):
-    """`summary` is what `detail` shows, None while it shows nothing; its note is shown under the detail's head."""
+    """`summary` is the request that `detail` shows, None if there is none; its note is shown below the header."""
 
     changed = Signal()
 
@@ -35,11 +35,11 @@ class ShownRequest(QObject):
 
     @property
     def deleted(self) -> str:
-        """Why it is not stored any more; empty while it is."""
+        """Why it is no longer stored; empty while it is."""
         return self._detail.deleted
 
     def stop(self) -> None:
-        """Hear no more."""
+        """Unsubscribe from the bus."""
         for end in self._ends:
             end()
 

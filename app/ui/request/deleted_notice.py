@@ -20,8 +20,8 @@ FOR_ROOM = "This request was deleted to stay within a storage limit."
 
 
 class Deletion(QObject):
-    """Watches the request given to `watch`; `found` carries, once, the reason why it is no longer stored. `undone`:
-    it is back.
+    """Watches the request given to `watch`; `found` carries, once, the reason why it is no longer stored. `undone`: it
+    was restored.
     """
 
     found = Signal(str)
@@ -53,7 +53,7 @@ class Deletion(QObject):
         if watched is None or not event.has(watched.endpoint_id, watched.id):
             return
         if event.ids is None:
-            self._look(watched, BY_SOMEONE)  # one received in the meantime is still stored
+            self._look(watched, BY_SOMEONE)  # A request received in the meantime is still stored.
         else:
             self._tell(BY_SOMEONE)
 

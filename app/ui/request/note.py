@@ -1,4 +1,4 @@
-"""The note on a request, under the head of its detail: read there, and written there."""
+"""The note on a request, below the header of its detail, to read and to edit."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import label, restyle
 
 LINES = 5
-"""Of a longer note the rest is scrolled to: it must not push the request away."""
+"""A longer note scrolls: it must not push the request out of view."""
 PADDING, BORDER = 4, 2
-"""As the style sheet has them."""
+"""The same values as in the style sheet."""
 
 
 class NotePanel(QFrame):
-    """`show_note` shows one; `start` writes it. `saved` carries the request's id and the new text.
+    """`show_note` shows a note; `start` edits it. `saved` carries the request's ID and the new text.
 
-    Who goes on to another request while writing has it saved; what the store could not take is kept for coming back.
-    Nothing is saved any more once the request was deleted.
+    Opening another request while editing saves the note; if the store cannot save it, the text is kept until the user
+    returns. Nothing is saved after the request was deleted.
     """
 
     saved = Signal(str, str)
@@ -73,7 +73,7 @@ class NotePanel(QFrame):
                 self._show()
 
     def keep_unsaved(self, reason: str) -> None:
-        """The request was deleted, as `reason` says: what is being written stays, to be copied. Empty: it is stored."""
+        """The request was deleted for this `reason`: unsaved text stays and can be copied. Empty: it is stored."""
         if reason != self._unsaved_for:
             self._unsaved_for = reason
             self.save_button.setEnabled(not reason)
@@ -81,8 +81,8 @@ class NotePanel(QFrame):
             self._check()
 
     async def follow(self, saving: Awaitable[None], capture_id: str, text: str) -> None:
-        """Wait for `saving` of what `saved` told. Where the store cannot take it now, it is there to be saved again; of
-        a request that was deleted meanwhile it is there to be copied.
+        """Wait for `saving`, which handles a `saved` signal. If the store cannot save the note now, it can be saved
+        again later; if the request was deleted meanwhile, the text can be copied.
         """
         try:
             await saving
@@ -96,21 +96,21 @@ class NotePanel(QFrame):
 
     @Slot()
     def start(self) -> None:
-        """Write the note of the request shown."""
+        """Edit the note of the request shown."""
         if self._capture_id is not None and not self.writing and not self._unsaved_for:
             self._came_from = self.window().focusWidget()
             self._write(self._note)
 
     @Slot()
     def save(self) -> None:
-        """Keep what is written."""
+        """Save the text."""
         if self.writing and not self._unsaved_for:
             self._tell()
             self._end()
 
     @Slot()
     def cancel(self) -> None:
-        """Leave the note as it was."""
+        """Discard the changes."""
         if self.writing:
             self._end()
 
@@ -120,7 +120,7 @@ class NotePanel(QFrame):
         self._fit()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Only now is it known how wide it is."""
+        """The width is known only now."""
         super().showEvent(event)
         self._fit()
 
@@ -167,7 +167,7 @@ class NotePanel(QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        """As high as its lines, up to a few."""
+        """As high as its lines, up to a maximum."""
         line = self.text.fontMetrics().lineSpacing()
         whole = max(1, int(self.text.document().size().height()))
         bar = Qt.ScrollBarPolicy.ScrollBarAsNeeded if whole > LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
@@ -207,7 +207,7 @@ class NotePanel(QFrame):
             self._write(text)
 
     def _end(self) -> None:
-        """Back to reading; the keyboard goes back to where it came from."""
+        """Return to reading; the focus returns to where it was before."""
         self._show()
         if self._came_from is not None and isValid(self._came_from):
             self._came_from.setFocus()
@@ -215,8 +215,8 @@ class NotePanel(QFrame):
 
 
 class _NoteEdit(QPlainTextEdit):
-    """Plain text, as long as a note may be. Ctrl+Enter ends it, Esc gives it up; while it is read it takes no key that
-    is a command.
+    """Plain text, limited to the length of a note. Ctrl+Enter saves, Esc cancels; while it is read-only it takes no key
+    that is a command.
     """
 
     done = Signal()
@@ -229,7 +229,7 @@ class _NoteEdit(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.left_out = 0
-        """Characters of what was put in last that were too many."""
+        """Characters of the last input that did not fit."""
         self._came = (0, 0)
         self.document().contentsChange.connect(self._remember)
         self.textChanged.connect(self._keep_to_rules)
@@ -240,14 +240,14 @@ class _NoteEdit(QPlainTextEdit):
 
     @Slot()
     def _keep_to_rules(self) -> None:
-        """Of what was put in, only what a note may hold stays: so whatever is written can be saved at any moment."""
+        """Only valid text of the input stays, so that it can be saved at any moment."""
         text = self.toPlainText()
         self.left_out = 0
         if note_error(text) is None:
             return
         at, added = self._came
         cursor = QTextCursor(self.document())
-        last = self.document().characterCount() - 1  # Qt counts the end of the text in
+        last = self.document().characterCount() - 1  # Qt counts the final paragraph separator, too.
         cursor.setPosition(min(at, last))
         cursor.setPosition(min(at + added, last), QTextCursor.MoveMode.KeepAnchor)
         came = cursor.selectedText()
@@ -261,7 +261,7 @@ class _NoteEdit(QPlainTextEdit):
         self.left_out = len(came) - len(kept)
 
     def event(self, event: QEvent) -> bool:
-        """While one writes, Enter and Esc are for the note, whatever command has them around."""
+        """While editing, Enter and Esc belong to the note, whatever command uses them elsewhere."""
         key = event.key() if isinstance(event, QKeyEvent) else None
         keys = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape)
         if event.type() == QEvent.Type.ShortcutOverride and key in keys and not self.isReadOnly():

@@ -1,4 +1,4 @@
-"""What a detail says while it shows no request."""
+"""What the detail pane shows while no request is open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOST = "It was deleted: by hand, after the days its endpoint keeps requests, or 
 
 
 class Placeholder(EmptyState):
-    """That none was chosen, or what became of the one that was."""
+    """Says that none is selected, or why the selected one is not shown."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__("body", "", "", theme, parent)
@@ -21,11 +21,11 @@ class Placeholder(EmptyState):
         self.none_chosen()
 
     def none_chosen(self) -> None:
-        """The list waits for a choice."""
+        """Nothing is selected in the list."""
         self.say("No request selected", "Select one in the list to see its body, headers and more.")
 
     def not_open(self) -> None:
-        """The list has a choice that was not opened."""
+        """The selected request is not open."""
         self.say("No request open", "Press Enter to open the selected request.")
 
     def say(self, title: str, text: str) -> None:

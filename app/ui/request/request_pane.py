@@ -1,4 +1,4 @@
-"""The detail of the chosen request: head and tabs, filled by the newest choice alone."""
+"""The detail pane of the selected request: header and tabs, filled by the latest selection only."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ("BODY", "HEADERS", "INFO", "MIRROR", "QUERY", "RAW", "TABS", "TOKENS"
 
 
 STAYS = "You can still read and copy what is shown here."
-"""Of a request that was deleted."""
+"""Used after the request was deleted."""
 
 
 class DetailPane(QFrame):
@@ -58,7 +58,7 @@ class DetailPane(QFrame):
         self._wanted: str | None = None
         self._enters = False
         self.deleted = ""
-        """Why the request shown is not stored any more; empty while it is."""
+        """Why the request shown is no longer stored; empty while it is."""
         self._tab_of: dict[str, int] = {}
         self._latest = Latest(tasks, "detail: load")
         self._tasks = tasks
@@ -101,15 +101,15 @@ class DetailPane(QFrame):
         return self._wanted
 
     def stop(self) -> None:
-        """Hear no more of the bus, and load nothing."""
+        """Unsubscribe from the bus, and stop loading."""
         self.clear()
         self._deletion.stop()
         for end in self._ends:
             end()
 
     def show_request(self, capture_id: str, *, enter: bool = False, seen: bool = True) -> None:
-        """Open a request; what was being opened before is given up. `enter` puts the keyboard into it, `seen` tells
-        whether that marks it read.
+        """Open a request, cancelling an opening in progress. `enter` moves the focus into it, `seen` says whether that
+        marks it read.
         """
         if capture_id == self._wanted:
             return
@@ -136,7 +136,7 @@ class DetailPane(QFrame):
 
     @Slot()
     def take_focus(self) -> None:
-        """Put the keyboard into what is shown."""
+        """Move the focus into what is shown."""
         if self.tabs.currentIndex() in (BODY, RAW):
             (self.body if self.tabs.currentIndex() == BODY else self.raw.view).take_focus()
         else:
@@ -157,7 +157,7 @@ class DetailPane(QFrame):
         for page in (self.body, self.fields, self.query, self.mirror, self.raw, self.info, self.tokens):
             self._pages.addWidget(page)
         bar = QHBoxLayout()
-        bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_3, 0)  # a tab has a ring and room in it
+        bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_3, 0)  # A tab has a focus ring with space for it.
         bar.addWidget(self.tabs, 1)
         content = QWidget(self)
         column = QVBoxLayout(content)
@@ -216,7 +216,7 @@ class DetailPane(QFrame):
     def _tab_of_request(self, capture: Capture, query: bool) -> int:
         wanted = self._tab_of.get(media_type(capture.content_type))
         if wanted == TOKENS and self.tabs.currentIndex() != TOKENS:
-            wanted = None  # whether there are tokens is found out only later
+            wanted = None  # Whether there are tokens is known only later.
         return tab_for(wanted, capture, query=query)
 
     async def _load_deliveries(self, capture: Capture) -> None:

@@ -1,4 +1,4 @@
-"""One request in a window of its own, beside the others: what it shows stays, whatever the list goes on to."""
+"""One request in its own window: it keeps showing the request, whatever is selected in the list."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from app.ui.widgets.toast import Toast
 
 SIZE, MINIMUM = (720, 640), (420, 320)
 CASCADE = 32
-"""Pixels by which a window is moved from the one opened before."""
+"""The offset in pixels from the window opened before."""
 TITLE_MAX = 80
 KEY = "request/geometry"
 
 
 class OwnWindow(QWidget):
-    """A plain window with the detail of one request, and its keys. `gone` is told as it closes."""
+    """A window with the detail pane of one request, and its keys. `gone` is emitted as it closes."""
 
     gone = Signal(str)
 
@@ -69,7 +69,7 @@ class OwnWindow(QWidget):
         find = Command("Find in body", theme, self, does=self.detail.open_find, keys=("Ctrl+F",))
         close = Command("Close", theme, self, does=self.close, keys=("Ctrl+W",))
         for command in (*offered, find, close):
-            # Until something in it is clicked nothing has the keyboard, and the keys are to work all the same.
+            # Nothing has the focus until the user clicks into the window, but its keys must work.
             command.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
             self.addAction(command)
         self.addActions(BodyTextCommands(theme.body_text, self).actions)
@@ -79,20 +79,20 @@ class OwnWindow(QWidget):
         self.detail.show_request(summary.id)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc closes it, once nothing inside had a use for it."""
+        """Esc closes the window, unless a widget inside uses the key."""
         if event.key() == Qt.Key.Key_Escape:
             self.close()
         else:
             super().keyPressEvent(event)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Lie on the screen, unless it only comes back from being minimized."""
+        """Move the window onto the screen, unless it is only restored after being minimized."""
         if not event.spontaneous():
             fit(self)
         super().showEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Load no more and hear no more."""
+        """Stop loading, and unsubscribe from the bus."""
         self._end_deletes()
         self.request.stop()
         self.detail.stop()
@@ -101,7 +101,7 @@ class OwnWindow(QWidget):
 
     @Slot()
     def _focus_body(self) -> None:
-        """The keyboard begins in the body; later it stays where it is."""
+        """The body gets the focus at first; later the focus stays where it is."""
         self.detail.body.loader.begun.disconnect(self._focus_body)
         self.detail.take_focus()
 
@@ -120,21 +120,21 @@ class OwnWindow(QWidget):
             await self._actions.delete(agreed)
 
     def _delete_changed(self, event: DeleteChanged) -> None:
-        """The user deletes what is shown here, or takes that back."""
+        """The user deletes the request shown here, or undoes that."""
         if event.hides is not None and event.hides(self._summary.endpoint_id, self._summary.id):
             self.detail.clear()
             self.detail.placeholder.say(NOT_STORED, "You deleted it.")
         elif event.state == "undone" and self.detail.wanted is None:
-            self.detail.show_request(self._summary.id, seen=False)  # it may have been marked unread
+            self.detail.show_request(self._summary.id, seen=False)  # It may have been marked unread.
 
     @Slot()
     def _say_gone(self) -> None:
-        """There is no other request to be chosen here."""
+        """There is no other request to select here."""
         self.detail.placeholder.say(NOT_STORED, LOST)
 
 
 class OwnWindows(QObject):
-    """Opens them, one for each request, where the last one was left; `close_all` before the program ends."""
+    """Opens at most one window per request, at the last window's position; call `close_all` before the program ends."""
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
@@ -144,7 +144,7 @@ class OwnWindows(QObject):
 
     @Slot(object)
     def open(self, summary: Summary) -> None:
-        """Show a request in a window of its own; one that has one already comes to the front."""
+        """Show a request in its own window; if it has one, that comes to the front."""
         window = self.open_now.get(summary.id)
         if window is None:
             window = OwnWindow(summary, self._services, self._theme, self._tasks)
@@ -157,7 +157,6 @@ class OwnWindows(QObject):
         window.activateWindow()
 
     def close_all(self) -> None:
-        """Close them all."""
         for window in tuple(self.open_now.values()):
             window.close()
 

@@ -1,4 +1,4 @@
-"""Takes a body out: into a file, as it was sent, or onto the clipboard, as text or picture."""
+"""Exports a body: to a file, as it was sent, or to the clipboard, as text or picture."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SaveError(HooklineError):
 
 
 def file_name(source: BodySource) -> str:
-    """Its own name, or one with the ending that the content type stands for."""
+    """The body's own file name, or one with the extension of its content type."""
     if source.file_name is not None:
         return source.file_name
     ending = mimetypes.guess_extension(media_type(source.content_type)) or ".bin"
@@ -38,12 +38,12 @@ def file_name(source: BodySource) -> str:
 
 
 def too_large(what: str) -> str:
-    """That no clipboard should hold this body, or other thing."""
+    """A message: this is too large for the clipboard."""
     return f"This {what} is too large for the clipboard: save it instead."
 
 
 async def save_as(source: BodySource, over: QWidget, what: str = "body") -> Path | None:
-    """Ask where, and write the body there as it was sent; None when the user changed their mind."""
+    """Ask for a path and save the body there as it was sent; None if the user cancelled."""
     dialog = QFileDialog(over, f"Save {what} as", str(Path.home() / file_name(source)))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.setFileMode(QFileDialog.FileMode.AnyFile)
@@ -57,7 +57,7 @@ async def save_as(source: BodySource, over: QWidget, what: str = "body") -> Path
 
 
 async def write_body(source: BodySource, path: Path, what: str = "body") -> None:
-    """Write beside the place and then into it, so that what was there before stays whole if this fails."""
+    """Write a temporary file and then replace the target, so that an existing file is kept if this fails."""
     loop = asyncio.get_running_loop()
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -80,9 +80,10 @@ async def write_body(source: BodySource, path: Path, what: str = "body") -> None
 
 
 async def copy_text(source: BodySource, what: str = "body", mime_type: str | None = None) -> str | None:
-    """Put the body on the clipboard as text; what to tell the user, None if it is none and nothing was copied.
+    """Copy the body to the clipboard as text; returns a message for the user, or None if the body is not text and
+    nothing was copied.
 
-    Programs that take `mime_type` from the clipboard get the very bytes.
+    Programs that take `mime_type` from the clipboard get the exact bytes.
     """
     if source.size > COPY_MAX:
         return too_large(what)
@@ -100,7 +101,7 @@ async def copy_text(source: BodySource, what: str = "body", mime_type: str | Non
 
 
 async def copy_picture(source: BodySource) -> str:
-    """Put the picture that the body is on the clipboard; what to tell the user."""
+    """Copy the body to the clipboard as a picture; returns a message for the user."""
     data = await read_plain(source, BYTES_MAX)
     if data is None or len(data) > BYTES_MAX:
         return "This picture is too large for the clipboard: save it instead."

@@ -1,4 +1,4 @@
-"""Reads a body in bounded steps and has it formatted off the GUI thread; the newest wish wins."""
+"""Reads a body in bounded steps and formats it off the GUI thread; the newest request wins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.ui.tasks import Tasks
 LINES = 5_000
 """Lines of one step."""
 STEP = 64 * 1024
-"""Bytes of a body that are read for one step; few enough that their lines are mostly given in it, too."""
+"""Bytes of a body read for one step; few enough that most of their lines are emitted in it."""
 
 
 class BodyLoader(QObject):
@@ -44,40 +44,40 @@ class BodyLoader(QObject):
 
     @property
     def loading(self) -> bool:
-        """Whether more is being read."""
+        """Whether a read is in progress."""
         return self._loading
 
     @property
     def source(self) -> BodySource | None:
-        """The body that is read."""
+        """The body being read."""
         return self._source
 
     @property
     def reader(self) -> BodyReader | None:
-        """What turns the body into lines; to be asked for its notes between the signals only."""
+        """Converts the body to lines; read its notes only between signals."""
         return self._reader
 
     def start(self, source: BodySource, wanted: Group | None) -> None:
-        """Read this body from its beginning; what was being read is given up."""
+        """Read this body from its beginning, cancelling the read in progress."""
         self._latest.run(partial(self._begin, source, wanted))
 
     def start_at(self, source: BodySource, wanted: Group | None, place: int) -> None:
-        """The same from a little before the unpacked byte `place`, so that what is there is soon shown."""
+        """Read from a little before the unpacked byte `place`, so that this place is shown soon."""
         self._latest.run(partial(self._begin_at, source, wanted, place))
 
     def more(self, size: int = 0) -> None:
-        """Read on, unless that is being done: one step, or this many more unpacked bytes, step by step."""
+        """Continue reading, unless a read is in progress: one step, or this many more unpacked bytes, step by step."""
         if not self._loading and self._reader is not None and not self._reader.done:
             self._loading = True
             self._upto = self._reader.unpacked + size if size else 0
             self._latest.run(self._go_on)
 
     def enough(self) -> None:
-        """Read no further than the step that is being done."""
+        """Stop reading after the current step."""
         self._upto = 0
 
     def stop(self) -> None:
-        """Give up."""
+        """Cancel reading."""
         self._latest.stop()
 
     async def _begin(self, source: BodySource, wanted: Group | None) -> None:
@@ -102,7 +102,7 @@ class BodyLoader(QObject):
         self._begun(reader, lines)
 
     async def _first(self, source: BodySource, wanted: Group | None) -> tuple[BodyReader, list[Line]]:
-        # No reader until the first lines are there: `more` must not append to the body shown before.
+        # No reader until the first lines are loaded: `more` must not append to the previous body.
         self._source, self._reader, self._offset, self._loading, self._upto = source, None, 0, True, 0
         reader = BodyReader(source.headers, source.content_type, wanted)
         return reader, await self._read(source, reader)
@@ -113,7 +113,7 @@ class BodyLoader(QObject):
             self.begun.emit(reader, lines)
 
     async def _point(self, source: BodySource, reader: BodyReader, place: int) -> Resume | None:
-        """Where the lines around `place` can begin, if that can be told without formatting all that precedes."""
+        """Where the lines around `place` can begin, if that is known without formatting everything before it."""
         name = reader.view.name if reader.view else ""
         if self._skipper is None or self._skipper[:2] != (source, name):
             found = reader.skipper()
@@ -135,7 +135,7 @@ class BodyLoader(QObject):
         return await loop.run_in_executor(None, skipper.point, following) if following else None
 
     async def _pass_by(self, source: BodySource, reader: BodyReader, place: int, lines: list[Line]) -> None:
-        """Format what precedes and let it go."""
+        """Format and discard everything before the place."""
         passed = sum(not line.folded for line in lines)
         while not (reader.done or self._latest.superseded) and (reader.unpacked + CHUNK <= place or reader.has_lines):
             passed += sum(not line.folded for line in await self._step(source, reader))
@@ -163,14 +163,14 @@ class BodyLoader(QObject):
         return lines
 
     async def _step(self, source: BodySource, reader: BodyReader) -> list[Line]:
-        """One screenful and more: from one piece of the body, or as many as it takes to say anything."""
+        """More than one screen of lines: from one piece of the body, or from as many as it takes to get any line."""
         loop = asyncio.get_running_loop()
         lines: list[Line] = []
         while not (lines or reader.done or self._latest.superseded):
             if reader.needs_input:
                 data = await source.read(self._offset, STEP)
                 self._offset += len(data)
-                # A body that is shorter than it said has ended too.
+                # A body that is shorter than its stated size has ended, too.
                 reader.feed(data, self._offset >= source.size or not data)
             lines = await loop.run_in_executor(None, reader.lines, LINES)
             if reader.view is not None and reader.view.formatter is None:

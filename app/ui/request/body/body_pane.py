@@ -1,4 +1,4 @@
-"""A body with its views (pretty, tree, text, hex, preview), what is to know about it, and the ways to take it out."""
+"""A body with its views (pretty, tree, text, hex, preview), facts about it, and buttons to copy and save it."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ VIEWS = (
     *(("text", "Text"), ("hex", "Hex"), ("preview", "Preview")),
 )
 RARE: tuple[Group, ...] = ("table", "tree", "preview")
-"""Those that are there only for a body that has them."""
+"""Views that are offered only for bodies that have them."""
 
 EMPTY_WIDTH = 280
-"""Pixels of the lines in empty states: the detail may be made narrow."""
+"""Width in pixels of the text in empty states: the detail pane may be narrow."""
 KIND_LEAST = 1
 """Minimum width of the facts about the body, so that buttons get the space first."""
 
 
 class BodyPane(QWidget):
-    """`show_source` shows a body in the view that fits, or in the one the user last took for its type."""
+    """`show_source` shows a body in the view that fits, or in the one the user last selected for its type."""
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget, empty: str = "No body") -> None:
         super().__init__(parent)
@@ -103,7 +103,7 @@ class BodyPane(QWidget):
         self.parts_shown = RestOfBody(self.rest, self.loader, self.code)
 
     def show_source(self, source: BodySource) -> None:
-        """Show this body; what was being loaded is given up."""
+        """Show this body, cancelling the load in progress."""
         self._source = source
         self.fault.forget()
         self.parts_shown.forget()
@@ -118,19 +118,19 @@ class BodyPane(QWidget):
         self._start()
 
     def stop(self) -> None:
-        """Give up loading."""
+        """Cancel loading."""
         self.finding.stop()
         self.loader.stop()
         self._clear_whole()
 
     @Slot()
     def open_find(self) -> None:
-        """Open the search; where the view has none, text is shown for it."""
+        """Open the search; a view without one is replaced by Text."""
         if self._source is None or not self._source.size:
             return
         if self.views.taken() == "table":
             self.views.take("pretty")
-            self.loader.start(self._source, "pretty")  # once: the view chosen for bodies of this type stays
+            self.loader.start(self._source, "pretty")  # Only once: the view selected for bodies of this type stays.
         elif not self.finding.can_search(self.stack.currentWidget()):
             self.views.take("text")
             self._take("text")
@@ -138,7 +138,7 @@ class BodyPane(QWidget):
 
     @Slot()
     def take_focus(self) -> None:
-        """Put the keyboard into the view shown."""
+        """Focus the view shown."""
         page = self.stack.currentWidget()
         if page is not None:
             page.setFocus()
@@ -175,12 +175,12 @@ class BodyPane(QWidget):
             PartsDialog(self._source, self._pane, self._theme, self._tasks, self).open()
 
     def _pane(self, parent: QWidget) -> tuple[BodyPane, QWidget]:
-        """For a part, which is a body as well."""
+        """A pane for a part, which is a body as well."""
         pane = BodyPane(self._theme, self._tasks, parent, "Nothing in this part")
         return pane, pane
 
     def _clear_whole(self) -> None:
-        """Let go of what was read as a whole."""
+        """Free what the views have read of the whole body."""
         self.whole.clear()
         self.values.forget()
 
@@ -191,7 +191,7 @@ class BodyPane(QWidget):
 
     @Slot()
     def _failed(self) -> None:
-        """The body shown before must not stand under another request's head."""
+        """The previous body must not stay below another request's header."""
         if self.loader.reader is None:
             self._clear_whole()
             self.code.set_lines([])
@@ -267,7 +267,7 @@ class BodyPane(QWidget):
 
 
 def _named(reader: BodyReader, content_type: str) -> str:
-    """What is shown."""
+    """The name of the view shown."""
     group = reader.view.group if reader.view else None
     if reader.picture is not None and group in ("preview", "hex"):
         return image_type.title(reader.picture)
@@ -276,7 +276,7 @@ def _named(reader: BodyReader, content_type: str) -> str:
 
 
 def _not_as_sent(reader: BodyReader, content_type: str) -> list[str]:
-    """That the type is not the picture's, where it is so."""
+    """A notice if the content type does not match the picture's format."""
     sent, picture = media_type(content_type), reader.picture
     if picture is None or image_type.belongs(picture, sent):
         return []

@@ -1,4 +1,4 @@
-"""Saves a body to a file that the user chooses, and says where it was saved."""
+"""Saves a body to a file that the user selects, and says where it was saved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.ui.widgets.toast import Toast
 
 
 class BodySave(QObject):
-    """`source` gives the body, None while there is none; `what` names it in messages."""
+    """`source` returns the body, None while there is none; `what` names it in messages."""
 
     def __init__(
         self,

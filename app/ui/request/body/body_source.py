@@ -1,4 +1,4 @@
-"""A body to be shown, wherever it is kept: what is known of it, and how to read a stretch of it."""
+"""A body to show, wherever it is stored: its metadata, and a function that reads part of it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from app.core.repositories import CaptureRepository, DeliveryRepository
 
 @dataclass(frozen=True)
 class BodySource:
-    """`read(offset, length)` gives the bytes as they were sent. A saved file would be called `file_name`, or `name`
-    with the ending of its type where there is none."""
+    """`read(offset, length)` returns the bytes as they were sent. A saved file is called `file_name`, or `name` with
+    the extension of its type if there is none.
+    """
 
     size: int
     headers: Headers
@@ -23,7 +24,9 @@ class BodySource:
 
 
 def of_capture(capture: Capture, captures: CaptureRepository) -> BodySource:
-    """The body of a request. One of a single part is read once: deleted meanwhile it can still be shown and copied."""
+    """The body of a request. A body of a single part is read once: if it is deleted meanwhile it can still be shown and
+    copied.
+    """
     kept: list[bytes] = []
 
     async def read(offset: int, length: int) -> bytes:
@@ -37,7 +40,7 @@ def of_capture(capture: Capture, captures: CaptureRepository) -> BodySource:
 
 
 def of_delivery(delivery: Delivery, deliveries: DeliveryRepository) -> BodySource:
-    """The body of a mirror's answer, at most `PART_SIZE` of it; read once."""
+    """The body of a response to a delivery, at most `PART_SIZE` of it; read once."""
     kept: list[bytes] = []
 
     async def read(offset: int, length: int) -> bytes:

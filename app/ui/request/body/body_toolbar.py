@@ -1,4 +1,4 @@
-"""The row above a body: the choice of views, facts about the body, and buttons."""
+"""The toolbar above a body: the view selector, facts about the body, and buttons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The button that copies a body: as text or picture, or, where it is neither, in a form the reader chooses."""
+"""The button that copies a body: as text or picture, or, if it is neither, in a format the user selects."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from app.ui.widgets.toast import Toast
 
 
 class BodyCopy(QObject):
-    """Of the body that `source` gives and `loader` reads. `saves` is the way out for what no clipboard can hold.
+    """Copies the body that `source` returns and `loader` reads. `saves` saves what is too large for the clipboard.
 
-    Without a loader it is something else, named by `what`, and no picture; its bytes are copied as `mime_type` too.
+    Without a loader it copies something else, named by `what`, and no picture; its bytes are copied as `mime_type`,
+    too.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class BodyCopy(QObject):
             self._offer(source)
 
     def _offer(self, source: BodySource) -> None:
-        """It is binary: as text it would be something else."""
+        """The body is binary and cannot be copied as text."""
         menu = QMenu(self._button)
         menu.setAccessibleName(f"This {self._what} is binary")
         menu.aboutToHide.connect(menu.deleteLater)

@@ -38,33 +38,33 @@ class CsvModel(QAbstractTableModel):
         return self._rows
 
     def start(self, rows: Rows, *, header: bool) -> None:
-        """`add` adds to these."""
+        """`add` appends to these rows."""
         self.beginResetModel()
         self._rows, self.header = rows, header
         self._cells = lru_cache(_KEPT_ROWS)(rows.cells)
         self.endResetModel()
 
     def add(self, block: Block) -> None:
-        """May add columns too."""
+        """May add columns, too."""
         columns, rows = self._rows.columns, self.rowCount()
         wider = min(max(columns, block.columns), COLUMNS_MAX)
         if wider > columns:
             self.beginInsertColumns(_NO_INDEX, columns, wider - 1)
             self._rows.columns = wider
-            self._cells.cache_clear()  # the last column may have held the rest of longer rows
+            self._cells.cache_clear()  # The last column may have contained the rest of longer rows.
             self.endInsertColumns()
         self.beginInsertRows(_NO_INDEX, rows, rows + len(block.starts) - 2)
         self._rows.add(block)
         self.endInsertRows()
 
     def set_header(self, header: bool) -> None:
-        """Use the first row as names, or as an ordinary row."""
+        """Use the first row as column names, or as an ordinary row."""
         self.beginResetModel()
         self.header = header
         self.endResetModel()
 
     def value(self, row: int, column: int) -> str:
-        """A cell in full; empty where the row is shorter."""
+        """The full text of a cell; empty if the row is shorter."""
         found = self._cells(row + self.header)
         return found[column] if column < len(found) else ""
 
@@ -74,11 +74,11 @@ class CsvModel(QAbstractTableModel):
         return names[column] if column < len(names) else ""
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """Without the header."""
+        """The number of rows without the header."""
         return 0 if parent.isValid() else max(0, len(self._rows) - self.header)
 
     def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        """Those of the longest row."""
+        """The number of columns of the longest row."""
         return 0 if parent.isValid() or not len(self._rows) else self._rows.columns
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -98,7 +98,7 @@ class CsvModel(QAbstractTableModel):
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Names, or numbers without a header; rows are numbered."""
+        """Column names, or numbers without a header; rows are numbered."""
         if role == Qt.ItemDataRole.DisplayRole:
             if orientation == Qt.Orientation.Vertical:
                 return f"{section + 1:,}"

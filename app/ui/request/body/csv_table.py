@@ -63,7 +63,7 @@ class CsvTable(QWidget):
         self.view.rows.start(Rows(","), header=False)
 
     def mark(self, pattern: re.Pattern[str] | None) -> None:
-        """Mark what this matches; None marks nothing."""
+        """Mark matches of this pattern; None marks nothing."""
         self.view.mark(pattern)
 
     async def _load(self, source: BodySource) -> None:

@@ -26,7 +26,7 @@ _UNSAFE = re.compile(r'["\t\r\n]')
 
 
 class CsvView(QTableView):
-    """`value_wanted` and `decode_wanted` carry a cell as a `Value`, `refused` says why something cannot be done."""
+    """`value_wanted` and `decode_wanted` carry a cell as a `Value`, `refused` why something cannot be done."""
 
     value_wanted = Signal(object)
     decode_wanted = Signal(object)
@@ -77,7 +77,7 @@ class CsvView(QTableView):
         self.scrollToTop()
 
     def mark(self, pattern: re.Pattern[str] | None) -> None:
-        """Mark what this matches; None marks nothing."""
+        """Mark matches of this pattern; None marks nothing."""
         self._delegate.pattern = pattern
         self.viewport().update()
 
@@ -97,19 +97,19 @@ class CsvView(QTableView):
 
     @Slot()
     def show_value(self) -> None:
-        """All of the current cell."""
+        """Show the current cell in full."""
         if self.currentIndex().isValid():
             self.value_wanted.emit(self._current())
 
     @Slot()
     def decode_value(self) -> None:
-        """What the current cell decodes to."""
+        """Show the decoded value of the current cell."""
         if self.currentIndex().isValid():
             self.decode_wanted.emit(self._current())
 
     @Slot()
     def copy_cells(self) -> None:
-        """The selected cells as spreadsheets take them: tabs between cells, a line for each row."""
+        """Copy the selected cells as spreadsheets expect them: tabs between cells, a line for each row."""
         ranges = self._ranges()
         if sum(part.width() * part.height() for part in ranges) > COPY_MAX:
             self.refused.emit(f"More than {COPY_MAX:,} cells cannot be copied at once. Save the body instead.")
@@ -127,7 +127,7 @@ class CsvView(QTableView):
 
     @Slot()
     def copy_rows(self) -> None:
-        """The rows of the selected cells, as they were sent."""
+        """Copy the rows of the selected cells as they were sent."""
         ranges = self._ranges()
         rows = sorted({row for part in ranges for row in range(part.top(), part.bottom() + 1)})
         if not rows and self.currentIndex().isValid():

@@ -1,4 +1,4 @@
-"""Leads to the place where a body is not what it should be, in the view that shows it as it was sent."""
+"""Links the notice about an invalid body to the place of the error in the text as it was sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.ui.request.body.notices_bar import NotesBar
 
 
 class FaultPlace(QObject):
-    """To be made after whoever shows what `loader` loads in `code`; `notes` has the button that leads there."""
+    """Create it after the object that shows what `loader` loads in `code`; the button in `notes` goes to the place."""
 
     def __init__(self, code: CodeView, loader: BodyLoader, notes: NotesBar) -> None:
         super().__init__(notes)
@@ -27,8 +27,8 @@ class FaultPlace(QObject):
         self._note, self._going = "", False
 
     def told(self, reader: BodyReader) -> tuple[list[str], bool]:
-        """What is to be known about the body, and whether there is a place to go to. The text view does not know what
-        is wrong with it as JSON or XML; it is told once another view has found out.
+        """The notices about the body, and whether there is a place to go to. The text view does not know what is wrong
+        with the body as JSON or XML; it learns that from the other view.
         """
         notes = reader.notes
         if reader.fault is not None:
@@ -44,7 +44,7 @@ class FaultPlace(QObject):
         if reader is not None and _is_text(reader):
             self._look()
         elif source is not None:
-            self._loader.start(source, "text")  # once: the view chosen for bodies of this type stays
+            self._loader.start(source, "text")  # Only once: the view selected for bodies of this type stays.
 
     @Slot(object, object)
     def _begun(self, reader: BodyReader, lines: object) -> None:
@@ -60,7 +60,7 @@ class FaultPlace(QObject):
             self._look()
 
     def _look(self) -> None:
-        """Mark the place if it is shown; on the way there more is loaded, as far as the view goes."""
+        """Mark the place if it is shown; until then more is loaded, as far as the view allows."""
         reader = self._loader.reader
         line, column = self._place
         more = reader is not None and not reader.done and self._code.length() < SHOWN_MAX

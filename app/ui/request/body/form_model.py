@@ -23,7 +23,7 @@ SHOWN_MAX = 1_000
 
 
 class FormModel(QAbstractItemModel):
-    """The id of an index is its node."""
+    """The ID of an index is its node."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)

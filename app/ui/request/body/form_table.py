@@ -58,12 +58,12 @@ class FormTable(QWidget):
         self._latest.run(partial(self._load, source))
 
     def clear(self) -> None:
-        """Show nothing, and give up what is being loaded."""
+        """Show nothing, and cancel loading."""
         self._latest.stop()
         self._say("")
 
     def mark(self, pattern: re.Pattern[str] | None) -> None:
-        """Mark what this matches; None marks nothing."""
+        """Mark matches of this pattern; None marks nothing."""
         self.view.mark(pattern)
 
     async def _load(self, source: BodySource) -> None:
@@ -141,7 +141,7 @@ class _FormView(QTreeView):
         super().resizeEvent(event)
         self._fit_columns()
         if self.hasFocus():
-            self.scrollTo(self.currentIndex())  # a value shown below must not hide its row
+            self.scrollTo(self.currentIndex())  # A value shown below must not hide its row.
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter shows the value in full, and opens or closes a group."""
@@ -159,14 +159,14 @@ class _FormView(QTreeView):
 
     @Slot()
     def show_value(self) -> None:
-        """All of the current value."""
+        """Show the current value in full."""
         field = self.fields.field(self.currentIndex())
         if field is not None:
             self.value_wanted.emit(_value(field))
 
     @Slot()
     def decode_value(self) -> None:
-        """What the current value decodes to."""
+        """Show the decoded current value."""
         field = self.fields.field(self.currentIndex())
         if field is not None:
             self.decode_wanted.emit(_value(field))
@@ -194,7 +194,7 @@ class _FormView(QTreeView):
             self.show_value()
 
     def _chosen(self) -> list[FormField]:
-        """From top to bottom, with everything in selected groups."""
+        """The selected fields from top to bottom, with everything in selected groups."""
         rows = self.selectionModel().selectedRows(NAME) or [self.currentIndex().siblingAtColumn(NAME)]
         nodes: dict[int, None] = {}
         for index in sorted(rows, key=self._top):
@@ -221,7 +221,7 @@ class _FormView(QTreeView):
             QGuiApplication.clipboard().setText("\n".join(lines))
 
     def _fit_columns(self) -> None:
-        """Fits the names, within bounds; value and original pair share the rest."""
+        """Fit the names, within bounds; value and original pair share the rest."""
         if self.fields.tree is None:
             return
         width = self.viewport().width()

@@ -1,4 +1,4 @@
-"""Bytes as sixteen to a row, of a body of any size: only what is seen is read and painted."""
+"""A hex view with sixteen bytes per row, for bodies of any size: only visible rows are read and painted."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class HexWidget(QAbstractScrollArea):
         self.viewport().update()
 
     def mark(self, place: tuple[int, int] | None) -> None:
-        """Mark these bytes (the first, and how many) and bring them into view; None marks nothing."""
+        """Mark these bytes (offset and length) and scroll to them; None clears."""
         self._marked = place
         if place is not None:
             row, shown = place[0] // ROW, self._visible_rows()
@@ -78,12 +78,11 @@ class HexWidget(QAbstractScrollArea):
         return QSize(self._width(), 200)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Scroll by rows."""
         super().resizeEvent(event)
         self._set_ranges()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the visible rows that are there; those that are not are asked for."""
+        """Paint the visible rows that are loaded, and request the others."""
         painter = QPainter(self.viewport())
         painter.fillRect(event.rect(), QColor(self._theme.tokens.surface))
         if self._source is None:
@@ -115,7 +114,7 @@ class HexWidget(QAbstractScrollArea):
             self.viewport().update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Select on."""
+        """Extend the selection."""
         if event.buttons() & Qt.MouseButton.LeftButton and self._selection is not None:
             self._selection = (self._selection[0], self._row_at(event))
             self.viewport().update()
@@ -136,7 +135,7 @@ class HexWidget(QAbstractScrollArea):
             super().keyPressEvent(event)
 
     def copy(self) -> None:
-        """Put the selected rows on the clipboard, as they are shown."""
+        """Copy the selected rows to the clipboard, as they are shown."""
         if self._selection is not None and self._source is not None:
             first, last = sorted(self._selection)
             self._tasks.start(self._copy(self._source, first * ROW, (last + 1 - first) * ROW), "hex view: copy")
@@ -167,7 +166,7 @@ class HexWidget(QAbstractScrollArea):
         painter.drawText(x, base, row.ascii)
 
     def _paint_marks(self, painter: QPainter, top: int, row: int) -> None:
-        """Behind the bytes marked, on both sides."""
+        """Paint the background of the marked bytes, on both sides."""
         if self._marked is None or self._source is None:
             return
         first = max(self._marked[0], row * ROW) - row * ROW

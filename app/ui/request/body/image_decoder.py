@@ -1,4 +1,6 @@
-"""Decodes a picture within limits: only the formats named here, by their first bytes, and nothing from elsewhere."""
+"""Decodes a picture within limits: only the formats listed here, recognized by their first bytes, and without external
+data.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ from app.core.bodies.formats import image_type, png_check
 from app.core.text import size_text
 
 BYTES_MAX = 64 * 1024 * 1024
-"""Bytes of a picture (unpacked) that are read for its preview."""
+"""Maximum bytes of a picture (unpacked) that are read for its preview."""
 PIXELS_MAX = 50_000_000
 SIDE_MAX = 4_096
-"""Pixels of a side of what is kept for showing; the larger picture is scaled to it."""
+"""Maximum side in pixels of the decoded picture; a larger one is scaled down."""
 ALLOCATION_MIB = 256
 _JPEG_END, _GIF_END = b"\xff\xd9", b";"
 TITLES = {"png": "PNG", "jpeg": "JPEG", "gif": "GIF", "webp": "WebP", "bmp": "BMP"}
@@ -22,7 +24,7 @@ TITLES = {"png": "PNG", "jpeg": "JPEG", "gif": "GIF", "webp": "WebP", "bmp": "BM
 
 @dataclass(frozen=True)
 class DecodedImage:
-    """A picture to be shown, `size` as it is said to have; or, without `image`, in `words` why there is none."""
+    """A picture to show, with its stated `size`; or, without `image`, the reason in `words`."""
 
     words: str
     image: QImage | None = None
@@ -30,7 +32,7 @@ class DecodedImage:
 
 
 def decoded(data: bytes) -> DecodedImage:
-    """The picture that `data` is. Slow: not for the GUI thread."""
+    """Decode the picture in `data`. Slow: not for the GUI thread."""
     kind = image_type.kind(data)
     if kind is None:
         return DecodedImage("This is no picture of a kind that Hookline shows.")
@@ -40,7 +42,7 @@ def decoded(data: bytes) -> DecodedImage:
     wrong = _damage(kind, data)
     if wrong is not None:
         return DecodedImage(f"This {title} picture is damaged: {wrong}. Save it to view it.")
-    # What is wrong with a picture is a matter between its sender and the reader, not for the program's log.
+    # Defects of a picture concern its sender and the user, not the program's log.
     QLoggingCategory.setFilterRules("qt.gui.imageio*=false")
     kept = QByteArray(data)
     buffer = QBuffer(kept)
@@ -71,23 +73,23 @@ def decoded(data: bytes) -> DecodedImage:
 
 
 def too_long(size: int) -> DecodedImage:
-    """In place of a picture of which more would have to be read than `BYTES_MAX`."""
+    """The result for a picture of which more than `BYTES_MAX` would have to be read."""
     return DecodedImage(
         f"Too large to preview: more than {size_text(BYTES_MAX)} of {size_text(size)} as sent would be read."
     )
 
 
 def _damage(kind: str, data: bytes) -> str | None:
-    """What a decoder would tell standard error about, in words."""
+    """What a decoder would write to standard error, in words."""
     if kind == "png":
         return png_check.damage(data, PIXELS_MAX)
-    # A bitmap says where its pixels begin.
+    # A bitmap states where its pixels begin.
     begins_outside = kind == "bmp" and int.from_bytes(data[10:14], "little") > len(data)
     return "it ends too early" if begins_outside else None
 
 
 def _is_cut(kind: str, data: bytes) -> bool:
-    """Whether the mark of its end is missing from a picture whose beginning is decoded all the same."""
+    """Whether the end marker of a picture is missing, although its beginning could be decoded."""
     if kind == "jpeg":
         return _JPEG_END not in data[-4_096:]
     return kind == "gif" and not data.rstrip(b"\0").endswith(_GIF_END)

@@ -24,11 +24,11 @@ from app.ui.widgets.labels import label
 RING, RING_INSET = 1.5, 4
 """Pixels of the focus ring's line, and from the edge to it."""
 CHECK = 8
-"""Pixels of a square of the board that is seen through a picture."""
+"""Size in pixels of a square of the checkerboard behind transparent pictures."""
 
 
 class ImageView(QWidget):
-    """`show_source` shows a picture, with its size below; what cannot be shown is told in words in its place."""
+    """`show_source` shows a picture with its size below, or the reason why it cannot be shown."""
 
     shown = Signal()
 
@@ -49,18 +49,17 @@ class ImageView(QWidget):
         column.addWidget(self.caption)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """The ring is for a focus that came by a key."""
+        """Show the focus ring only for keyboard focus."""
         super().focusInEvent(event)
         self._ringed = event.reason() != Qt.FocusReason.MouseFocusReason
         self.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """No ring."""
         super().focusOutEvent(event)
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The focus ring, around all that there is."""
+        """Paint the focus ring around the whole view."""
         if self.hasFocus() and self._ringed:
             painter = QPainter(self)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -74,7 +73,7 @@ class ImageView(QWidget):
         self._latest.run(partial(self._load, source))
 
     def clear(self) -> None:
-        """Show nothing, and give up what is being loaded; the memory of a large picture is let go."""
+        """Show nothing, cancel loading, and free the picture's memory."""
         self._latest.stop()
         self._say(DecodedImage(""))
 
@@ -85,27 +84,27 @@ class ImageView(QWidget):
             self.shown.emit()
 
     async def _picture(self, source: BodySource) -> DecodedImage | None:
-        """None when nobody waits for it any more."""
+        """None if the result is no longer needed."""
         data = await read_plain(source, BYTES_MAX, self._latest)
         if data is None:
             return None
         if len(data) > BYTES_MAX:
             return too_long(source.size)
         if svg_sanitizer.begins(data[:HEAD]):
-            self._say(DecodedImage("Drawing…"))  # by another process, which takes a moment
+            self._say(DecodedImage("Drawing…"))  # Another process draws it, which takes a moment.
             return await draw_apart(Wanted(kind="svg", content_type="", width=0, ratio=1.0), data)
         return await asyncio.get_running_loop().run_in_executor(None, decoded, data)
 
     def _say(self, picture: DecodedImage) -> None:
         self.canvas.show_image(picture.image)
-        # Words that stand in a picture's place take its room.
+        # Without a picture the text takes its space.
         self.canvas.setVisible(picture.image is not None)
         self.caption.setText(picture.words)
         self.setAccessibleDescription(picture.words)
 
 
 class _Canvas(QWidget):
-    """Paints a picture on a checkerboard, never larger than it is."""
+    """Paints a picture on a checkerboard, never larger than its size."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -115,12 +114,11 @@ class _Canvas(QWidget):
         theme.changed.connect(self._repaint)
 
     def show_image(self, image: QImage | None) -> None:
-        """Show this one."""
         self._image = image
         self.update()
 
     def picture_rect(self) -> QRect:
-        """Where the picture is."""
+        """The rectangle of the picture."""
         if self._image is None:
             return QRect()
         ratio = self.devicePixelRatioF()
@@ -132,7 +130,6 @@ class _Canvas(QWidget):
         return QRect(QPoint((self.width() - size.width()) // 2, (self.height() - size.height()) // 2), size)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw it."""
         if self._image is None:
             return
         painter = QPainter(self)

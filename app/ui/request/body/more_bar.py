@@ -1,4 +1,4 @@
-"""The line below a large body: which part of it is shown, and the ways to the rest."""
+"""The bar below a large body: which part of it is shown, and buttons to load more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EARLIER = 4 * STEP
 
 
 class RestBar(QFrame):
-    """Says which part of a large body is shown, with the ways to the rest."""
+    """Says which part of a large body is shown, with buttons to load more."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -37,7 +37,7 @@ class RestBar(QFrame):
         self.hide()
 
     def say_first(self, read: int, size: int, *, full: bool) -> None:
-        """`read` of the `size` bytes of a request are shown; `full`: no more will be."""
+        """`read` of the `size` bytes of a request are shown; `full`: no more can be shown."""
         if full:
             text = f"The first part of {size_text(size)} is shown. Hex and Save as… have all of it."
         elif read < size:
@@ -50,8 +50,9 @@ class RestBar(QFrame):
         self.show()
 
     def say(self, reader: BodyReader, size: int, lines: int | None, *, full: bool) -> None:
-        """What of a body of `size` bytes is shown; `lines` where that is not all of what was read. `full`: the view can
-        hold no more."""
+        """The part of a body of `size` bytes that is shown; `lines` if that is less than what was read. `full`: the
+        view can show no more.
+        """
         begin, end = size_text(reader.begins_at), size_text(reader.unpacked)
         if reader.codings and full and not reader.begins_at:
             text = f"Unpacking stops at {end}: it may be a bomb. Hex shows it as sent."
@@ -74,7 +75,7 @@ class RestBar(QFrame):
 
 
 class RestOfBody(QObject):
-    """Does what the buttons of `bar` say."""
+    """Handles the buttons of `bar`."""
 
     def __init__(self, bar: RestBar, loader: BodyLoader, code: CodeView) -> None:
         super().__init__(bar)
@@ -118,7 +119,7 @@ class RestOfBody(QObject):
             self._loader.start_at(source, reader.view.group, max(0, reader.begins_at - EARLIER))
 
     def _return(self) -> None:
-        """Once it is there again, bring back to the top what stood there."""
+        """Once it is loaded again, scroll the previous top line back to the top."""
         reader = self._loader.reader
         if self._back_to is None or reader is None:
             return

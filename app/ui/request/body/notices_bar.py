@@ -1,4 +1,4 @@
-"""A bar above what is shown that tells what to know about it."""
+"""A bar above a body with notices about it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.ui.widgets.labels import label
 
 
 class NotesBar(QFrame):
-    """Hidden while there is nothing to say."""
+    """Hidden while there are no notices."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -30,7 +30,7 @@ class NotesBar(QFrame):
         self.hide()
 
     def say(self, notes: list[str], *, place: bool = False) -> None:
-        """Show these, with a button if there is a place to go to; none hides."""
+        """Show these notices, with a button if there is a place to go to; an empty list hides the bar."""
         self.place.setVisible(place)
         self.text.setText(" ".join(notes))
         self.setVisible(bool(notes))

@@ -56,7 +56,7 @@ class PageView(QWidget):
         self._latest.run(partial(self._load, source))
 
     def clear(self) -> None:
-        """Show nothing, and give up what is being loaded."""
+        """Show nothing, and cancel loading."""
         self._latest.stop()
         self._say(DecodedImage(""))
 

@@ -1,4 +1,4 @@
-"""The parts of a multipart body: a list, and beside it the chosen one in views of its own, to copy or save."""
+"""The parts of a multipart body: a list, and the selected part beside it with its own views, copy and save buttons."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from app.ui.widgets.labels import plain_tooltip
 
 WIDTH, HEIGHT, LIST_WIDTH = 920, 640, 248
 BYTES_MAX = 64 * 1024 * 1024
-"""Bytes of a body, unpacked, whose parts are listed."""
+"""Maximum bytes of an unpacked body whose parts are listed."""
 NAME_MAX = 80
 
 
 class Pane(Protocol):
-    """What shows a part: a body's pane."""
+    """Shows a part: the pane of a body."""
 
     def show_source(self, source: BodySource) -> None: ...
 
@@ -41,7 +41,7 @@ class Pane(Protocol):
 
 
 class PartsDialog(Dialog):
-    """The list fills once the body is read; `pane` makes what shows a part."""
+    """The list is filled once the body is read; `pane` creates the pane for a part."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class PartsDialog(Dialog):
         return bounded(self, QSize(WIDTH, HEIGHT))
 
     def is_idle(self) -> bool:
-        """Always: it shows only."""
+        """Always: it only shows something."""
         return True
 
     async def _fill(self, source: BodySource) -> None:
@@ -88,7 +88,7 @@ class PartsDialog(Dialog):
             self.show_parts(parts, cut=cut)
 
     def show_parts(self, parts: list[PartContent], *, cut: bool = False) -> None:
-        """List them, with the first one open."""
+        """List the parts and select the first one."""
         self._parts = parts
         for part in parts:
             item = QListWidgetItem(_title(part))

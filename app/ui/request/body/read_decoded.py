@@ -1,4 +1,4 @@
-"""Reads a whole body, unpacked: at once for views that need all of it, or piece by piece; can be given up."""
+"""Reads an unpacked body: at once for views that need all of it, or piece by piece; both can be cancelled."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from app.ui.latest_only import Latest
 from app.ui.request.body.body_source import BodySource
 
 READ = 1024 * 1024
-"""Bytes of a body that are read at once where all of it is gone through."""
+"""Bytes read at once when a whole body is processed."""
 
 
 async def read_plain(source: BodySource, limit: int, latest: Latest | None = None) -> bytes | None:
-    """All of it, or somewhat more than `limit` bytes when there are more; None when `latest` has given up."""
+    """The whole body, or somewhat more than `limit` bytes if it is larger; None if `latest` was superseded."""
     loop = asyncio.get_running_loop()
     names = decompressor.codings(source.headers)
     unpacker = decompressor.Decompressor(() if decompressor.refusal(names) else names)
@@ -35,8 +35,9 @@ async def read_plain(source: BodySource, limit: int, latest: Latest | None = Non
 async def plain_pieces(
     source: BodySource, codings: tuple[str, ...], begin: int, latest: Latest
 ) -> AsyncGenerator[tuple[bytes, int], None]:
-    """The body from its unpacked byte `begin` on in pieces of at most `CHUNK`, each with how many bytes as sent were
-    read for it; ends early when `latest` has given up."""
+    """The body from its unpacked byte `begin` on in pieces of at most `CHUNK`, each with the number of packed bytes
+    read for it; ends early if `latest` was superseded.
+    """
     loop = asyncio.get_running_loop()
     unpacker = decompressor.Decompressor(codings)
     offset, drop = (0, begin) if codings else (begin, 0)

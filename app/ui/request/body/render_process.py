@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 ARGUMENT = "--draw"
 """The argument that makes the packaged program only draw."""
 SECONDS = 5.0
-"""For a drawing, including the start of the process."""
+"""Seconds for a drawing, including the start of the process."""
 MEMORY = 2 * 1024**3
 FAILED = "This could not be drawn. Save it to view it."
 _LENGTH = struct.Struct("<I")
@@ -40,7 +40,7 @@ class Wanted(Record, frozen=True):
 
 
 class Result(Record, frozen=True):
-    """The pixels of an image of this size follow, row by row; none if `width` is 0."""
+    """The header of the pixels, which follow row by row; none if `width` is 0."""
 
     words: str
     width: int = 0
@@ -105,18 +105,18 @@ def drawn(wanted: Wanted, data: bytes, seconds: float = SECONDS, *, ending: Endi
     except OSError:
         log.exception("the process that draws previews could not be started or read")
         return DecodedImage(FAILED)
-    except (ValueError, msgspec.DecodeError, struct.error):  # it crashed, hit a limit, or was ended
+    except (ValueError, msgspec.DecodeError, struct.error):  # It crashed, hit a limit, or was killed.
         return DecodedImage(FAILED)
 
 
 def main() -> int:
-    """Runs in the other process: draws what standard input holds."""
+    """Runs in the other process: draws what it reads from standard input."""
     _limit()
     # A platform without windows, only for this process.
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    from PySide6.QtGui import QGuiApplication  # after it
+    from PySide6.QtGui import QGuiApplication  # Only after the platform is set.
 
-    from app.ui.request.body.renderer import draw  # what draws is no part of the window
+    from app.ui.request.body.renderer import draw  # The drawing code is not part of the window's process.
 
     application = QGuiApplication(["hookline"])
     wanted, data = _unpacked(sys.stdin.buffer.read())
@@ -149,7 +149,7 @@ def _limit() -> None:
     except ImportError:
         return
     for limit, most in ((resource.RLIMIT_CPU, int(SECONDS) + 1), (resource.RLIMIT_AS, MEMORY)):
-        # Refused where a lower limit is in force already, and by macOS for memory: the other one still counts.
+        # Fails if a lower limit is in force already, and on macOS for memory: the other limit still applies.
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(limit, (most, most))
 

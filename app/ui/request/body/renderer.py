@@ -59,7 +59,7 @@ def _drawing(data: bytes) -> Drawn:
 
 
 def painted_size(drawing: svg_sanitizer.Drawing) -> QSize:
-    """In pixels, with the drawing's shape."""
+    """The size in pixels, with the drawing's proportions."""
     longer = max(drawing.width, drawing.height)
     scale = min(max(longer, SMALLEST), LARGEST) / longer
     scale = min(scale, math.sqrt(PAINTED_MAX / drawing.shapes / (drawing.width * drawing.height)))

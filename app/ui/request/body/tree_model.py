@@ -1,4 +1,6 @@
-"""A JSON tree for Qt, which asks for the children of what is open only, and what its values decode to below them."""
+"""A JSON tree for Qt, which requests only the children of expanded nodes, and the decoded contents of values below
+them.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +21,23 @@ Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 NAME, VALUE = range(2)
 NODE_BITS = 20
-"""Of an index's id, the bits that number a node within its tree: enough for `json_tree.NODES_MAX`."""
+"""Bits of an index's ID that number a node within its tree: enough for `json_tree.NODES_MAX`."""
 _TIME_MAX = 40
-"""Characters of a value that may be a time, as written."""
+"""Maximum characters of a value that may be a time, as written."""
 
 
 class TreePlace(NamedTuple):
-    """A node of the tree with this number; 0 is the body's own."""
+    """The node with this number in this tree; tree 0 is the body."""
 
     tree: int
     node: int
 
 
 class TreeModel(QAbstractItemModel):
-    """Two columns, name and value. What a string decodes to is a tree of its own, whose root is the string's child.
+    """Two columns, name and value. The decoded content of a string is a tree of its own, whose root is the string's
+    child.
 
-    `decode_wanted` carries the place and text of a string that was opened; the answer is for `add_decoded`.
+    `decode_wanted` carries the place and text of an expanded string; pass the result to `add_decoded`.
     """
 
     decode_wanted = Signal(object, object)
@@ -52,7 +55,6 @@ class TreeModel(QAbstractItemModel):
         self._italic.setItalic(True)
 
     def set_tree(self, tree: JsonTree | None) -> None:
-        """Show this one."""
         self.beginResetModel()
         self.tree = tree
         self._trees, self._origins = ([tree], [None]) if tree is not None else ([], [])
@@ -60,21 +62,21 @@ class TreeModel(QAbstractItemModel):
         self.endResetModel()
 
     def set_base_font(self, font: QFont) -> None:
-        """The view's font, of which marks are the italic."""
+        """The view's font, the base of the italic font of marks."""
         self._italic = QFont(font)
         self._italic.setItalic(True)
 
     def place(self, index: Index) -> TreePlace:
-        """Which node stands there."""
+        """The node of an index."""
         return TreePlace(int(index.internalId()) >> NODE_BITS, int(index.internalId()) & ((1 << NODE_BITS) - 1))
 
     def plain(self, index: Index) -> str:
-        """What one would paste: a string without quotes and escapes."""
+        """The value to copy: a string without quotes and escapes."""
         place = self.place(index)
         return self._trees[place.tree].plain(place.node)
 
     def path(self, index: Index) -> str:
-        """The way from the root; `data.token → sub` into what was decoded."""
+        """The path from the root; `data.token → sub` into decoded content."""
         place = self.place(index)
         origin = self._origins[place.tree]
         path = self._trees[place.tree].path(place.node)
@@ -84,11 +86,11 @@ class TreeModel(QAbstractItemModel):
         return above if place.node == ROOT else f"{above} → {path}"
 
     def can_decode(self, index: Index) -> bool:
-        """Whether a string there looks like something else, decoded or not."""
+        """Whether a string there looks like encoded data, decoded or not."""
         return index.isValid() and self._may_decode(self.place(index))
 
     def add_decoded(self, place: TreePlace, decoded: tuple[Embedded, JsonTree] | None, tree: JsonTree | None) -> None:
-        """Show what a string of this `tree` was decoded to; None when it was only itself after all."""
+        """Show the decoded content of a string of this `tree`; None if there was nothing to decode."""
         if tree is None or tree is not self.tree:
             return
         self._asked.discard(place)
@@ -104,7 +106,7 @@ class TreeModel(QAbstractItemModel):
             self.endInsertRows()
 
     def index(self, row: int, column: int, parent: Index = _NO_INDEX) -> QModelIndex:
-        """Of a child."""
+        """The parent of a child."""
         if self.tree is None or not self.hasIndex(row, column, parent):
             return QModelIndex()
         if not parent.isValid():
@@ -116,7 +118,7 @@ class TreeModel(QAbstractItemModel):
         return self._created(row, column, TreePlace(place.tree, self._trees[place.tree].children(place.node)[row]))
 
     def parent(self, index: Index = _NO_INDEX) -> QModelIndex:  # type: ignore[override]
-        """Of a node; none of the root."""
+        """The parent of a node; none for the root."""
         if self.tree is None or not index.isValid():
             return QModelIndex()
         place = self.place(index)
@@ -138,17 +140,16 @@ class TreeModel(QAbstractItemModel):
         return 1 if place in self._inside else len(self._trees[place.tree].children(place.node))
 
     def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        """Name and value."""
         return 2
 
     def hasChildren(self, parent: Index = _NO_INDEX) -> bool:
-        """A string that can be decoded has what it decodes to."""
+        """A string that can be decoded has its decoded content as a child."""
         if self.rowCount(parent):
             return True
         return parent.isValid() and parent.column() == NAME and self._may_decode(self.place(parent))
 
     def canFetchMore(self, parent: Index) -> bool:
-        """A string that is opened for the first time."""
+        """A string that is expanded for the first time."""
         return (
             parent.isValid()
             and parent.column() == NAME
@@ -157,14 +158,14 @@ class TreeModel(QAbstractItemModel):
         )
 
     def fetchMore(self, parent: Index) -> None:
-        """Have it decoded; its child comes later."""
+        """Request decoding; the child is added later."""
         place = self.place(parent)
         if self.canFetchMore(parent) and place not in self._asked:
             self._asked.add(place)
             self.decode_wanted.emit(place, self.plain(parent))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Shown with nothing hidden in it, in the colours of Pretty."""
+        """Escaped, in the colours of Pretty."""
         if self.tree is None or not index.isValid():
             return None
         place, named = self.place(index), index.column() == NAME
@@ -181,14 +182,13 @@ class TreeModel(QAbstractItemModel):
         return self._tooltip(place) if role == Qt.ItemDataRole.ToolTipRole else None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Column titles."""
         return ("Name", "Value")[section] if role == Qt.ItemDataRole.DisplayRole else None
 
     def _created(self, row: int, column: int, place: TreePlace) -> QModelIndex:
         return self.createIndex(row, column, (place.tree << NODE_BITS) | place.node)
 
     def index_of(self, place: TreePlace) -> QModelIndex:
-        """Where a node stands."""
+        """The index of a node."""
         return self._created(self._trees[place.tree].row(place.node), NAME, place)
 
     def _may_decode(self, place: TreePlace) -> bool:
@@ -202,7 +202,7 @@ class TreeModel(QAbstractItemModel):
             return False
         if tree.length(node) <= 2 * HEAD:
             return may_decode(tree.plain(node))
-        # Of a long one the beginning tells; where an escape is cut apart, quotes are all that is wrong with it.
+        # The beginning of a long text is enough; if an escape is cut, only the quotes are wrong.
         head = tree.beginning(node, 2 * HEAD)[1:].replace('\\"', '"').replace("\\/", "/")
         return may_decode(head.replace("\\n", "\n").replace("\\r", "\r"))
 
@@ -228,7 +228,7 @@ class TreeModel(QAbstractItemModel):
 
 
 def mark(embedded: Embedded) -> str:
-    """What says that this is not as it was sent."""
+    """A tooltip which says that this is decoded, not as it was sent."""
     more = ", not verified" if embedded.source == "JSON Web Token" else ""
     return f"decoded from {embedded.source}{more}"
 
@@ -239,5 +239,5 @@ def decoded_tree(embedded: Embedded) -> JsonTree:
         try:
             return JsonTree(embedded.text)
         except TreeError:
-            pass  # too large or too deep for a tree: shown as one string
+            pass  # Too large or too deep for a tree: shown as one string.
     return JsonTree(json.dumps(embedded.text, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""Shows a JSON body as a tree that opens and closes; it is read and built off the GUI thread."""
+"""Shows a JSON body as a collapsible tree; it is read and built off the GUI thread."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ FIRST_OPEN = 60
 
 
 class TreeView(QWidget):
-    """`show_source` shows a body. Ctrl+C copies the value, Ctrl+Shift+C its path; * opens all below; Enter opens and
-    closes, and decodes what can be decoded."""
+    """`show_source` shows a body. Ctrl+C copies the value, Ctrl+Shift+C its path; * expands all below; Enter expands,
+    collapses and decodes.
+    """
 
     shown = Signal()
 
@@ -55,7 +56,7 @@ class TreeView(QWidget):
         self._latest.run(partial(self._load, source))
 
     def clear(self) -> None:
-        """Show nothing, and give up what is being loaded."""
+        """Show nothing, and cancel loading."""
         self._latest.stop()
         self._say("")
 
@@ -110,7 +111,7 @@ class _Tree(QTreeView):
         add_view_action(self, "Collapse all", self.close_all, "Ctrl+Alt+[")
 
     def show_tree(self, tree: JsonTree | None) -> None:
-        """Show this one, with its first levels open as far as they are few."""
+        """Show this tree; its first levels are expanded if they are small."""
         self.nodes.set_tree(tree)
         if tree is None:
             return
@@ -126,16 +127,16 @@ class _Tree(QTreeView):
         self.scrollToTop()
 
     def choose(self, node: int) -> None:
-        """Make this node of the body current, and bring it into view."""
+        """Make this node of the body current, and scroll to it."""
         index = self.nodes.index_of(TreePlace(0, node))
         self.setCurrentIndex(index)
         self.scrollTo(index)
 
     def show_decoded(self, place: TreePlace, tree: JsonTree | None) -> None:
-        """Open the first levels of what was decoded, where that is in this tree and still open."""
+        """Expand the first levels of decoded content, if the tree still shows it expanded."""
         index = self.nodes.index_of(place) if tree is not None and tree is self.nodes.tree else QModelIndex()
         if not self.nodes.rowCount(index):
-            self.scheduleDelayedItemsLayout()  # there is nothing to open after all
+            self.scheduleDelayedItemsLayout()  # There is nothing to decode after all.
         elif self.isExpanded(index):
             root = self.nodes.index(0, NAME, index)
             if self.nodes.rowCount(root) <= FIRST_OPEN:
@@ -144,7 +145,7 @@ class _Tree(QTreeView):
             self.setColumnWidth(NAME, max(self.columnWidth(NAME), min(width, self.width() // 2)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter opens and closes."""
+        """Enter expands and collapses."""
         current = self.currentIndex().siblingAtColumn(NAME)
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.nodes.hasChildren(current):
             self.setExpanded(current, not self.isExpanded(current))
@@ -159,27 +160,27 @@ class _Tree(QTreeView):
 
     @Slot()
     def open_current(self) -> None:
-        """Open the current value, decoding it if that is not done."""
+        """Expand the current value, decoding it if necessary."""
         self.expand(self.currentIndex().siblingAtColumn(NAME))
 
     @Slot()
     def copy_value(self) -> None:
-        """The current value as it was written; a string without its quotes."""
+        """Copy the current value as it was written; a string without its quotes."""
         if self.currentIndex().isValid():
             QGuiApplication.clipboard().setText(self.nodes.plain(self.currentIndex()))
 
     @Slot()
     def copy_path(self) -> None:
-        """The way to the current value."""
+        """Copy the path of the current value."""
         if self.currentIndex().isValid():
             QGuiApplication.clipboard().setText(self.nodes.path(self.currentIndex()))
 
     @Slot()
     def open_below(self) -> None:
-        """Open the current node and what is in it, up to `OPEN_MAX`, the outer ones first."""
+        """Expand the current node and its descendants, up to `OPEN_MAX`, the outer ones first."""
         current = self.currentIndex()
         found = [current.siblingAtColumn(NAME)] if current.isValid() else []
-        for index in found:  # grows while it is walked
+        for index in found:  # Grows while it is iterated.
             self.expand(index)
             rows = range(min(self.nodes.rowCount(index), OPEN_MAX))
             inner = (self.nodes.index(row, NAME, index) for row in rows)
@@ -187,7 +188,7 @@ class _Tree(QTreeView):
 
     @Slot()
     def close_all(self) -> None:
-        """Leave only the outermost level."""
+        """Collapse all but the outermost level."""
         self.collapseAll()
         self.setCurrentIndex(self.nodes.index(0, NAME))
 

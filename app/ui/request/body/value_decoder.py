@@ -39,7 +39,7 @@ class ValueDecoder(QObject):
 
     @property
     def panel(self) -> ValuePanel | None:
-        """None until something was shown."""
+        """None until a value was shown."""
         return self._panel
 
     def forget(self) -> None:
@@ -147,14 +147,14 @@ def _at(code: CodeView, cursor: QTextCursor) -> Value | None:
     line = code.rows.line_of(block.blockNumber())
     column = characters(block.text(), cursor.positionInBlock())
     if code.folds.is_folded(line) and column > len(code.lines[line].text):
-        return None  # on the label of folded lines
+        return None  # The cursor is on the label of folded lines.
     return value_at(code.lines, line, column)
 
 
 def _time_at(code: CodeView, cursor: QTextCursor) -> str:
     number = code.rows.line_of(cursor.blockNumber())
     if any(line.folded for line in code.lines[number : number + 2]):
-        return ""  # too long to search whenever the pointer moves
+        return ""  # Too long to search whenever the pointer moves.
     value = _at(code, cursor)
     moment = unix_time(value.text, value.name, quoted=value.quoted) if value is not None else None
     return describe(moment) if moment is not None else ""

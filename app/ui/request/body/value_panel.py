@@ -77,7 +77,7 @@ class ValuePanel(QFrame):
         self.back.clicked.connect(self._go_back)
         self.copy.clicked.connect(self._copy)
         self.close_button.clicked.connect(self.close_panel)
-        self.hide()  # until there is something to show
+        self.hide()  # Hidden until there is something to show.
 
     @property
     def level(self) -> int:
@@ -94,7 +94,7 @@ class ValuePanel(QFrame):
         self._latest.run(partial(self._add_decoded, value, inner))
 
     def clear(self) -> None:
-        """Show nothing, and give up what is being decoded."""
+        """Show nothing, and cancel decoding."""
         self._latest.stop()
         self._levels = []
         self.code.set_lines([])

@@ -59,7 +59,6 @@ class WholeViews(QObject):
             from app.ui.request.body.page_view import PageView
 
             return PageView(self._values.theme, self._tasks, self._stack)
-        # See above.
         from app.ui.request.body.csv_table import CsvTable
         from app.ui.request.body.form_table import FormTable
 
@@ -80,5 +79,5 @@ class WholeViews(QObject):
 
     def _current(self) -> QWidget:
         current = self._stack.currentWidget()
-        assert current is not None  # a value was chosen in it
+        assert current is not None  # A value was selected in it.
         return current

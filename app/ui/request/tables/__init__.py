@@ -1,1 +1,1 @@
-"""Tables of names and values, and what shows a long value whole."""
+"""Tables of names and values, and the view of a long value."""

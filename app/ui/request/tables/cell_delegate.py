@@ -33,7 +33,7 @@ class CellDelegate(QStyledItemDelegate):
         self.initStyleOption(shown, index)
         style = self._view.style() or QApplication.style()
         room = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, shown, self._view)
-        room = room.adjusted(3, 0, -3, 0)  # the margin that Qt leaves beside the text
+        room = room.adjusted(3, 0, -3, 0)  # The margin that Qt leaves beside the text.
         shown.text = elide_around(text, pattern, shown.fontMetrics, room.width())
         shown.textElideMode = Qt.TextElideMode.ElideRight
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, shown, painter, self._view)

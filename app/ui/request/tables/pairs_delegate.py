@@ -56,7 +56,7 @@ class PairsDelegate(QStyledItemDelegate):
         return tallest
 
     def _lines(self, text: str, fm: QFontMetrics, width: int, most: int) -> int:
-        """Lines of the wrapped text; of more than can be shown some."""
+        """The lines of the wrapped text, as far as they can be shown."""
         part = text[: self._part(fm, width, most)]
         if part.isascii() and len(part) * 2 * fm.averageCharWidth() <= width and len(part) == len(text):
             return 1
@@ -70,7 +70,7 @@ class PairsDelegate(QStyledItemDelegate):
         return (width // max(1, fm.averageCharWidth()) + 1) * (most + 3)
 
     def link_rect(self, view: PairsView, cell: QRect, index: Index) -> QRect:
-        """The place of the link in a cell that is cut."""
+        """The rectangle of the link in a cell that is cut."""
         top = cell.top() + PADDING + view.lines_shown() * self._metrics.lineSpacing()
         words = QFontMetrics(self._link_font).horizontalAdvance(_link_text(str(index.data(RAW))))
         left = cell.left() + metrics.SPACE_3 + (metrics.SPACE_1 if index.column() == 0 else 0)
@@ -106,7 +106,7 @@ class PairsDelegate(QStyledItemDelegate):
         field = QLineEdit(parent)
         field.setReadOnly(True)
         field.setFont(self._font)
-        field.setMaxLength(max(1, len(index.data(RAW))))  # Qt's own limit would cut it
+        field.setMaxLength(max(1, len(index.data(RAW))))  # Qt's own limit would cut it.
         field.setText(str(index.data(RAW)).replace("\n", " "))
         field.setCursorPosition(0)
         return field

@@ -1,6 +1,6 @@
-"""Names and values as a table: in their order, with their case and duplicates; long values wrap and never push.
+"""Names and values as a table: in their order, with their case and duplicates; long values wrap.
 
-Of a very long value the beginning is shown, with the way to all of it in place.
+A very long value is cut, with a link that shows all of it in place.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 
 LINES_MAX = 8
-"""Lines of a cell that are shown of a value that has more than one line more."""
+"""Lines shown of a value that has more than one line more."""
 MANY_ROWS = 500
 """In tables with more rows one line of a long value is shown."""
 SHOW_ALL = "Show all of the value"
@@ -48,7 +48,7 @@ class PairsView(QTableView):
     """A table of pairs. Double-click selects within a value; Ctrl+C copies rows; Enter shows all of a long value."""
 
     fitted = Signal()
-    """The rows have other heights."""
+    """The heights of the rows changed."""
 
     def __init__(
         self, columns: Sequence[str], theme: Theme, parent: QWidget, copy_text: str = "Copy name and value"
@@ -88,14 +88,13 @@ class PairsView(QTableView):
         self.selectionModel().selectionChanged.connect(self._name_action)
 
     def set_rows(self, rows: Sequence[Row]) -> None:
-        """Show these pairs."""
-        self._open.clear()  # their fields go with the rows
+        self._open.clear()  # Their fields are deleted with the rows.
         self.pairs.set_rows(rows)
         self._fit_columns()
         self.scrollToTop()
 
     def mark(self, words: re.Pattern[str] | None) -> None:
-        """Mark what this matches, in these rows and all later ones; None marks nothing."""
+        """Mark matches of this pattern, in these rows and all later ones; None marks nothing."""
         self._delegate.marked = words
         for fields in self._open.values():
             for field in fields:
@@ -104,7 +103,7 @@ class PairsView(QTableView):
 
     @property
     def marked(self) -> re.Pattern[str] | None:
-        """What is marked."""
+        """The pattern that is marked."""
         return self._delegate.marked
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -114,7 +113,7 @@ class PairsView(QTableView):
 
     @Slot(int)
     def toggle(self, row: int) -> None:
-        """Show all of the long values of a row, with the keyboard in the first, or their beginnings again."""
+        """Show the long values of a row in full, with the focus in the first, or shorten them again."""
         fields = self._open.pop(row, [])
         if fields:
             inside = any(field.isAncestorOf(self.focusWidget()) for field in fields if self.focusWidget() is not None)
@@ -134,7 +133,7 @@ class PairsView(QTableView):
         self._name_action()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """A long value is shown in full, where all of it can be selected."""
+        """A long value is shown in full, so that all of it can be selected."""
         index = self.indexAt(event.position().toPoint())
         if index.column() in self.pairs.cut.get(index.row(), ()):
             self.toggle(index.row())
@@ -142,7 +141,7 @@ class PairsView(QTableView):
             super().mouseDoubleClickEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter shows all of a long value, and less again."""
+        """Enter shows a long value in full, and shortens it again."""
         row = self.currentIndex().row()
         long = row in self.pairs.cut or row in self._open
         if long and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F2):
@@ -160,22 +159,22 @@ class PairsView(QTableView):
             super().mousePressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """A link has a hand."""
+        """Show a hand cursor over a link."""
         over = self._link_at(event) is not None
         self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
         super().mouseMoveEvent(event)
 
     def is_open(self, index: Index) -> bool:
-        """Whether all of this value is shown, by a field of its own."""
+        """Whether this value is shown in full, in its own field."""
         return self.indexWidget(index) is not None
 
     @property
     def any_open(self) -> bool:
-        """Whether some long value is shown in full."""
+        """Whether any long value is shown in full."""
         return bool(self._open)
 
     def lines_shown(self) -> int:
-        """Lines of a long value that are shown."""
+        """The maximum number of lines shown of a long value."""
         return LINES_MAX if self.pairs.rowCount() <= MANY_ROWS else 1
 
     @Slot()
@@ -219,7 +218,7 @@ class PairsView(QTableView):
 
     @Slot()
     def _name_action(self) -> None:
-        """The row's menu offers what can be done with it."""
+        """The row's context menu."""
         row = self.currentIndex().row()
         self._show_all.setVisible(row in self.pairs.cut or row in self._open)
         self._show_all.setText("Show less" if row in self._open else SHOW_ALL)
@@ -234,7 +233,7 @@ class PairsView(QTableView):
         return action
 
     def _fit_columns(self) -> None:
-        """The name as wide as names are, within bounds; the rest is the values'."""
+        """The name column is as wide as its names, within bounds; the values take the rest."""
         fm, width = QFontMetrics(self._delegate.name_font), self.viewport().width()
         names = (self.pairs.cells(row)[0] for row in range(min(200, self.pairs.rowCount())))
         widest = max((fm.horizontalAdvance(escape(name[:60])) for name in names), default=0)
@@ -243,13 +242,13 @@ class PairsView(QTableView):
         self.setColumnWidth(0, first)
         for column in range(1, others):
             self.setColumnWidth(column, (width - first) // others)
-        # The stretched last section takes its width only later.
+        # The stretched last section is resized only later.
         self.horizontalHeader().resizeSection(others, width - first - (width - first) // others * (others - 1))
         self._fit_rows()
 
     @Slot()
     def _fit_rows(self) -> None:
-        """Heights by the wrapped texts, within bounds."""
+        """Row heights by the wrapped texts, within bounds."""
         most = self.lines_shown()
         self.pairs.cut.clear()
         for row in range(self.pairs.rowCount()):

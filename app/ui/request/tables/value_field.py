@@ -1,4 +1,4 @@
-"""A long value in full within its table row: scrolls if huge, and is copied as it was sent."""
+"""A long value in full within its table row: scrolls if it is large, and is copied as it was sent."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from app.ui.widgets.buttons import Button
 PADDING = 6
 LINK_HEIGHT = 24
 CELL_PADDING = 8
-"""Pixels the style sheet leaves on both sides of a widget in a cell."""
+"""The padding in pixels that the style sheet leaves on both sides of a widget in a cell."""
 MARKS_MAX = 200
 
 
 class ValueField(QWidget):
-    """Shows `text` escaped. `closed` carries the row to cut again."""
+    """Shows `text` escaped. `closed` carries the row to shorten again."""
 
     closed = Signal(int)
 
@@ -45,7 +45,7 @@ class ValueField(QWidget):
         self._theme = theme
 
     def mark(self, words: re.Pattern[str] | None) -> None:
-        """Mark what this matches."""
+        """Mark matches of this pattern."""
         shown = self.text.toPlainText()
         ground = QColor(self._theme.tokens.warning_fill)
         ground.setAlphaF(0.32)
@@ -102,7 +102,7 @@ class _WholeText(QPlainTextEdit):
 
 
 def sent_part(text: str, start: int, end: int) -> str:
-    """The characters of `text` that stand from `start` to `end` of `escape(text)`, counted as Qt does."""
+    """The characters of `text` between `start` and `end` of `escape(text)`, counted as Qt does."""
     part: list[str] = []
     at = 0
     for char in text:

@@ -1,4 +1,4 @@
-"""What became of a request's mirroring: each delivery, and the target's response."""
+"""The deliveries of a request, each with the target's response."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class MirrorTab(QWidget):
         self.parts.chosen.connect(self._choose_part)
 
     def show_deliveries(self, deliveries: list[Delivery], forward_url: str | None) -> None:
-        """Show them; with none, say why."""
+        """Show the deliveries; without any, say why."""
         if not deliveries:
             self.empty.text.setText(
                 "The endpoint mirrors requests now, but did not when this one arrived."
@@ -88,13 +88,13 @@ class MirrorTab(QWidget):
         self._choose(0)
 
     def clear(self) -> None:
-        """Show nothing until the deliveries of another request are known."""
+        """Show nothing until the deliveries of another request are loaded."""
         self.stop()
         self._shown = []
         self._outer.setCurrentWidget(self._blank)
 
     def stop(self) -> None:
-        """Give up loading."""
+        """Cancel loading."""
         self.body.stop()
 
     def _build_layout(self) -> None:

@@ -1,4 +1,4 @@
-"""What is known of a request and of its mirroring, as rows of words."""
+"""The metadata of a request and its deliveries, as rows of text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATE_WORDS = {
 
 
 def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str, str]]:
-    """All that was recorded besides headers and body; `providers` gives services' names by id."""
+    """Everything recorded besides headers and body; `providers` has the providers' names by ID."""
     sender = {
         "Provider": providers.get(capture.provider, capture.provider) if capture.provider else None,
         "Event": capture.event,
@@ -55,7 +55,7 @@ def query_rows(target: str) -> list[tuple[str, str, str]]:
 
 
 def head_lines(capture: Capture, now: int) -> tuple[str, ...]:
-    """Time, size and source in one line, then the same in ever fewer words; the time of arrival goes last."""
+    """Time, size and source in one line, then shorter versions of it; the time is kept longest."""
     size, at = size_text(capture.size), capture.received_at
     time, day = day_time(at, now), day_text(at, now)
     short = clock_time(at) if day == "Today" else f"{day} {clock_time(at)[:5]}"
@@ -69,6 +69,6 @@ def head_lines(capture: Capture, now: int) -> tuple[str, ...]:
 
 
 def head_meaning(capture: Capture) -> str:
-    """The same in full, in lines."""
+    """The full text, in lines."""
     source = f"{capture.source_address} port {capture.source_port}"
     return f"{count_of(capture.size, 'byte')} from {source}\n{full_time(capture.received_at)}"

@@ -1,4 +1,4 @@
-"""The headers of a request, and under them the trailers that came behind its body."""
+"""The headers of a request, and below them the trailers sent after its body."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
 
 TRAILERS_HEIGHT = 220
-"""Pixels that trailers take of the headers at most, or half of the tab while one is shown in full."""
+"""Maximum height in pixels of the trailers, or half of the tab while one is shown in full."""
 COPY = "Copy as header line"
 
 
 class HeadersTab(QWidget):
-    """`trailers` is shown only where there are any."""
+    """`trailers` is shown only if there are any."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -35,7 +35,6 @@ class HeadersTab(QWidget):
         column.addWidget(self.trailers)
 
     def show_fields(self, headers: Headers, trailers: Headers) -> None:
-        """Show these."""
         self.headers.set_rows(headers)
         self._line.setVisible(bool(trailers))
         self.trailers.setVisible(bool(trailers))

@@ -1,4 +1,4 @@
-"""What is known of a request besides its headers and body, in rows."""
+"""The metadata of a request besides its headers and body, in rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AFTER = "Content type"
 
 
 class InfoTab(PairsView):
-    """`show_capture` fills it; which charset a text is in is known only once the body was `read`."""
+    """`show_capture` fills it; the charset of a text is known only once the body was `read`."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(("Fact", "Value"), theme, parent)
@@ -29,7 +29,7 @@ class InfoTab(PairsView):
         self._charset = ""
 
     def show_capture(self, capture: Capture, providers: Mapping[str, str]) -> None:
-        """This request; `providers` gives services' names by id."""
+        """Show this request; `providers` has the providers' names by ID."""
         if capture.id != self._id:
             self._id, self._charset = capture.id, ""
         self._rows = info_rows(capture, providers)
@@ -37,7 +37,7 @@ class InfoTab(PairsView):
 
     @Slot(object)
     def read(self, reader: BodyReader) -> None:
-        """Its body is shown; a view that shows no text knows nothing of the charset."""
+        """The body is loaded; a view that shows no text does not know the charset."""
         charset = reader.text_charset
         if charset is not None:
             self._charset = f"{escape(charset.label)}, {charset.source}"

@@ -1,4 +1,4 @@
-"""Reads a request as it was on the wire in bounded steps, and formats it as lines off the GUI thread."""
+"""Reads a request as it was received in bounded steps, and formats it as lines off the GUI thread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINES = 3_000
 
 
 def raw_of_capture(capture: Capture, captures: CaptureRepository) -> tuple[BodySource, bytes]:
-    """All bytes of a request as one source, and the head they begin with."""
+    """All bytes of a request as one source, and its head (request line and headers)."""
     head = head_bytes(capture.method, capture.target, capture.http_version, capture.headers)
     tail = trailer_bytes(capture.trailers)
     end = len(head) + capture.size
@@ -43,7 +43,7 @@ def raw_of_capture(capture: Capture, captures: CaptureRepository) -> tuple[BodyS
 
 
 class RawLoader(QObject):
-    """`begun` carries the first lines, `continued` more of them; after `failed` the same can be asked for again."""
+    """`begun` carries the first lines, `continued` more of them; after `failed` the same call can be repeated."""
 
     begun = Signal(object)
     continued = Signal(object)
@@ -65,12 +65,12 @@ class RawLoader(QObject):
         return source is None or (formatter is not None and self.read_bytes >= source.size and formatter.needs_input)
 
     def start(self, source: BodySource, head: bytes) -> None:
-        """Read this from its beginning, and stop reading anything else."""
+        """Read this source from its beginning, and stop reading any other."""
         self._source, self._formatter, self.read_bytes = source, None, 0
         self._latest.run(partial(self._begin, source, head))
 
     def more(self) -> None:
-        """Read on, unless already reading."""
+        """Continue reading, unless a read is in progress."""
         if not self._loading and self._formatter is not None and not self.done:
             self._loading = True
             self._latest.run(self._go_on)

@@ -1,4 +1,4 @@
-"""A request as it was on the wire: request line, headers, body as it was sent, trailers; as text or hexadecimal."""
+"""A request as it was received: request line, headers, body, trailers; as text or hexadecimal."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ class RawView(QWidget):
 
 
 def _facts(capture: Capture, size: int) -> list[str]:
-    """What is as it was on the wire, and what is not."""
+    """Which parts are exactly as received, and which are not."""
     facts = ["As received", size_text(size)]
     packed = codings(capture.headers)
     if packed and capture.size:

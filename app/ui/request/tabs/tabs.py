@@ -58,7 +58,7 @@ class DetailTabs(QTabBar):
         theme.changed.connect(self._repaint)
 
     def set_count(self, tab: int, count: int) -> None:
-        """The number of items in the tab; 0 is not shown."""
+        """Set the number of items in the tab; 0 is not shown."""
         self._counts[tab] = count
         title = _title(tab)
         self.setTabText(tab, f"{title} {count}" if count else title)
@@ -81,11 +81,11 @@ class DetailTabs(QTabBar):
         return QSize(width, super().tabSizeHint(index).height())
 
     def minimumTabSizeHint(self, index: int) -> QSize:
-        """The same: titles are never cut."""
+        """Titles are never cut."""
         return self.tabSizeHint(index)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The style's tabs, with title and count at fixed places in them."""
+        """Paint the style's tabs, with title and count at fixed positions."""
         painter = QStylePainter(self)
         tokens = self._theme.tokens
         option = QStyleOptionTab()
@@ -108,7 +108,7 @@ class DetailTabs(QTabBar):
             self._paint_count(painter, tab, room, tokens.text_faint if enabled else tokens.text_disabled)
 
     def _used(self, tab: int) -> QRect:
-        """The tab without the room that its count does not take."""
+        """The tab without the space that its count does not use."""
         place = self.tabRect(tab)
         count = self._counts.get(tab, 0)
         if tab in ROOM:
@@ -134,7 +134,7 @@ class DetailTabs(QTabBar):
         self._tell_if_changed(before)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """So does the wheel."""
+        """The wheel selects, too."""
         before = self.currentIndex()
         super().wheelEvent(event)
         self._tell_if_changed(before)

@@ -1,4 +1,4 @@
-"""The JSON Web Tokens of a request, wherever they stand in it, decoded for reading and never verified."""
+"""The JSON Web Tokens anywhere in a request, decoded for reading and never verified."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 
 TEXT_MAX = 1024 * 1024
-"""Bytes of a body, unpacked, that are searched for tokens."""
+"""Maximum bytes of an unpacked body that are searched for tokens."""
 
 
 class TokensTab(QWidget):
-    """`show_tokens` looks for them; `found` carries the capture's id and how many there are."""
+    """`show_tokens` searches for tokens; `found` carries the capture's ID and their number."""
 
     found = Signal(str, int)
 
@@ -44,13 +44,13 @@ class TokensTab(QWidget):
         column.addWidget(self.code, 1)
 
     def show_tokens(self, capture: Capture, source: BodySource) -> None:
-        """Look for the tokens of this request."""
+        """Search this request for tokens."""
         self.notes.say([])
-        self.code.set_lines([])  # those of another request must not stand under this one's head
+        self.code.set_lines([])  # Tokens of another request must not stay below this one's header.
         self._latest.run(partial(self._find, capture, source))
 
     def stop(self) -> None:
-        """Give up looking."""
+        """Cancel the search."""
         self._latest.stop()
 
     async def _find(self, capture: Capture, source: BodySource) -> None:

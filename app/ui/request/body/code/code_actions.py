@@ -1,4 +1,4 @@
-"""What can be done in a view of lines by key and by its menu: fold, wrap, zoom."""
+"""Actions for a view of lines, in its menu and with keys: fold, wrap, zoom."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLD_ALL, UNFOLD_ALL = "Ctrl+Alt+[", "Ctrl+Alt+]"
 
 
 class CodeActions(QObject):
-    """Its keys work while the view has the focus."""
+    """The keys work while the view has the focus."""
 
     def __init__(self, view: QPlainTextEdit, folds: CodeFolds, text: BodyTextStyle) -> None:
         super().__init__(view)
@@ -33,7 +33,7 @@ class CodeActions(QObject):
             action.triggered.connect(does)
 
     def menu(self, event: QContextMenuEvent) -> QMenu:
-        """A menu to open, with Qt's own entries first."""
+        """A new context menu, with Qt's own entries first."""
         view = self._view
         if event.reason() == QContextMenuEvent.Reason.Mouse and not view.textCursor().hasSelection():
             view.setTextCursor(view.cursorForPosition(event.pos()))

@@ -30,7 +30,7 @@ class CodeFolds(QObject):
         return self._rows.folds is not None and line in self._rows.folds.regions
 
     def is_folded(self, line: int) -> bool:
-        """Whether something is folded under it."""
+        """Whether lines are folded below this one."""
         return self._rows.folds is not None and line in self._rows.folds.folded
 
     def text(self, line: int) -> str:
@@ -44,12 +44,12 @@ class CodeFolds(QObject):
         return self._rows.folds.label(line, self._rows.lines)
 
     def toggle(self, line: int) -> None:
-        """Fold or unfold what begins at this line."""
+        """Fold or unfold the region that begins at this line."""
         (self._unfold if self.is_folded(line) else self._fold)(line)
         self.changed.emit()
 
     def reveal(self, line: int) -> None:
-        """Unfold the regions that hide it."""
+        """Unfold the regions that hide this line."""
         folds = self._rows.folds
         hidden = False
         while folds is not None and (start := folds.hidden_by(line)) is not None:
@@ -86,7 +86,6 @@ class CodeFolds(QObject):
 
     @Slot()
     def unfold_all(self) -> None:
-        """Show every line."""
         if self._rows.folds is not None:
             self._anew(tuple(self._rows.folds.folded), fold=False)
 

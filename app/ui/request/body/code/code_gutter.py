@@ -12,7 +12,7 @@ from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 
 ARROWS = 16
-"""Pixels of the column with the arrows."""
+"""Width in pixels of the column with the arrows."""
 GAP = 8
 
 
@@ -27,18 +27,17 @@ class CodeGutter(QWidget):
         rows.view.updateRequest.connect(self._follow)
 
     def room(self) -> int:
-        """In pixels."""
+        """The width in pixels."""
         digits = max(2, len(str(self._rows.last_number())))
         arrows = ARROWS if self._folds.possible else 0
         return GAP + QFontMetrics(self._rows.view.font()).horizontalAdvance("0") * digits + GAP + arrows
 
     def place(self) -> None:
-        """Move to the left edge."""
         area = self._rows.view.contentsRect()
         self.setGeometry(QRect(area.left(), area.top(), self.room(), area.height()))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Line numbers, an arrow for continuations, and arrows that fold."""
+        """Paint line numbers, an arrow for continuations, and arrows that fold."""
         painter, tokens, exposed = QPainter(self), self._theme.tokens, event.rect()
         painter.fillRect(exposed, QColor(tokens.surface))
         painter.setFont(self._rows.view.font())
@@ -58,17 +57,16 @@ class CodeGutter(QWidget):
                 )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Redraw all of it."""
         self.update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Fold or unfold where there is an arrow."""
+        """Fold or unfold if there is an arrow."""
         line = self._line_at(event)
         if event.button() == Qt.MouseButton.LeftButton and self._folds.can_fold(line):
             self._folds.toggle(line)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """A hand and a tooltip over an arrow."""
+        """Show a hand cursor and a tooltip over an arrow."""
         line = self._line_at(event)
         can = self._folds.can_fold(line)
         self.setCursor(Qt.CursorShape.PointingHandCursor if can else Qt.CursorShape.ArrowCursor)
@@ -79,7 +77,6 @@ class CodeGutter(QWidget):
             self.update()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """No arrow is under the pointer."""
         self._hovered = -1
         self.update()
 

@@ -70,7 +70,6 @@ class CodeMarks(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Redraw them."""
         selections = self._of_wrong()
         tokens = self._theme.tokens
         first, last = max(0, self._current - NEAR_MATCHES), min(len(self._matches), self._current + NEAR_MATCHES)

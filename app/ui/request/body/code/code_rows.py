@@ -1,4 +1,4 @@
-"""Lines and the rows of the view that show them: numbers, positions and text, whatever is folded."""
+"""Lines and the view's rows that show them: numbers, positions and text, whatever is folded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CodeRows:
         self._numbered, self._before_first = True, 0
 
     def begin(self, lines: Sequence[Line], first: int | None, *, folding: bool) -> None:
-        """Other lines; the first has this number, or no line has one that is known."""
+        """Replace the lines; the first has this number, or None if numbers are unknown."""
         self.lines, self._numbers, self._starts, self._end = [], [], [], 0
         self.folds = Folds() if folding else None
         self._numbered = first is not None
@@ -49,7 +49,7 @@ class CodeRows:
             self.folds.add(lines)
 
     def last_number(self) -> int:
-        """Of the last line."""
+        """The number of the last line."""
         return self._numbers[-1] if self._numbers else self._before_first
 
     def number_text(self, line: int) -> str:
@@ -61,7 +61,7 @@ class CodeRows:
         return str(self._numbers[line]) if self._numbered else ""
 
     def indent(self, line: int) -> tuple[int, bool]:
-        """Columns of white space a line begins with, and whether it goes on with one before it, whose they are then."""
+        """Columns of leading white space, and whether the line continues a previous one, whose indentation it has."""
         if not 0 <= line < len(self.lines):
             return 0, False
         continued = self.lines[line].folded
@@ -70,11 +70,11 @@ class CodeRows:
         return len(white), continued
 
     def number_of(self, line: int) -> int | None:
-        """Its number, if that is known."""
+        """The line's number, if it is known."""
         return self._numbers[line] if self._numbered and 0 <= line < len(self._numbers) else None
 
     def with_number(self, number: int) -> tuple[int, int]:
-        """The first line of this number, and the first after those."""
+        """The first line with this number, and the line after the last one."""
         return bisect_left(self._numbers, number), bisect_right(self._numbers, number)
 
     def line_of(self, row: int) -> int:
@@ -86,7 +86,7 @@ class CodeRows:
         return line if self.folds is None else self.folds.row_of(line)
 
     def block_of(self, line: int) -> QTextBlock:
-        """Of that row."""
+        """The text block of that row."""
         return self.view.document().findBlockByNumber(self.row_of(line))
 
     def place_of(self, line: int, column: int) -> int:
@@ -94,11 +94,11 @@ class CodeRows:
         return self._starts[line] + utf16(self.lines[line].text[:column])
 
     def line_at(self, place: int) -> int:
-        """The line of a place."""
+        """The line at a place."""
         return max(0, bisect_right(self._starts, place) - 1)
 
     def position(self, place: int) -> int | None:
-        """Its position in the document; None if it is folded away."""
+        """Its position in the document; None if it is folded."""
         if self.folds is None or not self.folds.folded:
             return place
         line = self.line_at(place)

@@ -1,4 +1,4 @@
-"""Shows lines of styled text, however many: colours are laid on only where the reader looks."""
+"""Shows lines of styled text of any number: only visible lines are coloured."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 
 SHOWN_MAX = 8 * 1024 * 1024
-"""Characters of lines that are held at most; the rest of a larger body is shown from another place on."""
+"""Maximum characters of lines in memory; the rest of a larger body is shown starting at another position."""
 
 
 class CodeView(QPlainTextEdit):
-    """Read-only. `set_lines` begins, `add_lines` goes on; `end_near` asks for more.
+    """Read-only. `set_lines` begins, `add_lines` continues; `end_near` requests more.
 
     Places (of matches) are counted as if nothing were folded.
     """
 
     end_near = Signal()
     menu_opening = Signal(object, object, object)
-    """This view, its context menu, which may be added to, and a text cursor where it was asked for."""
+    """The view, its context menu, which listeners may extend, and a text cursor at the clicked position."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -78,8 +78,9 @@ class CodeView(QPlainTextEdit):
         self._dress(theme.tokens)
 
     def set_lines(self, lines: Sequence[Line], first: int | None = 1, *, folding: bool = False) -> None:
-        """Show these lines; the first has this number, or no line has one that is known. `folding`: what is indented
-        can be folded."""
+        """Show these lines; the first has this number, or None if numbers are unknown. `folding`: indented lines can be
+        folded.
+        """
         self.rows.begin(lines, first, folding=folding)
         self._text = FoundText()
         self.marks.forget()
@@ -87,12 +88,12 @@ class CodeView(QPlainTextEdit):
         self._text.add(lines)
         self.setPlainText("\n".join(line.text for line in lines))
         if self.blockCount() == 1:
-            # Qt has laid it out by now; anew it does so without lines of the document before.
+            # Qt has laid the text out by now; laid out again, it is without lines of the previous document.
             self.document().firstBlock().clearLayout()
         self._make_room()
 
     def add_lines(self, lines: Sequence[Line]) -> None:
-        """Show more lines below."""
+        """Append lines."""
         if not lines:
             return
         self.rows.add(lines)
@@ -105,71 +106,72 @@ class CodeView(QPlainTextEdit):
 
     @property
     def lines(self) -> Sequence[Line]:
-        """The lines there are, those folded away among them; `rows` tells which of them a block shows."""
+        """The lines, including those folded; `rows` maps them to blocks."""
         return self.rows.lines
 
     def end_lines(self) -> None:
-        """No more lines come: the last of them can be folded, too."""
+        """There are no more lines: the last ones can be folded, too."""
         if self.rows.folds is not None:
             self.rows.folds.finish()
             self.gutter.update()
 
     def length(self) -> int:
-        """Characters shown."""
+        """The number of characters shown."""
         return self._length
 
     def line_count(self) -> int:
-        """Number of the last line shown; a line continued is one."""
+        """The number of the last line shown; a continued line counts once."""
         return self.rows.last_number() if self.rows.lines else 0
 
     def top_line(self) -> int | None:
-        """The number of the line at the top, if it has one."""
+        """The number of the line at the top, if it is known."""
         return self.rows.number_of(self.rows.line_of(self.firstVisibleBlock().blockNumber()))
 
     def show_at_top(self, number: int | None) -> None:
-        """Scroll so that the line of this number is the first in view, or to the end if it has none."""
+        """Scroll so that the line with this number is at the top, or to the end if there is none."""
         bar = self.verticalScrollBar()
         line = self.rows.with_number(number)[0] if number is not None else len(self.rows.lines)
         bar.setValue(self.rows.block_of(line).firstLineNumber() if line < len(self.rows.lines) else bar.maximum())
 
     def found_text(self) -> FoundText:
-        """What is searched: the text behind the lines."""
+        """The text to search, without folds."""
         return self._text
 
     def find_all(self, wanted: str, written: Sequence[Written] = ()) -> list[tuple[int, int]]:
-        """Places of `wanted`, for `show_match`, however it is `written`."""
+        """Places of `wanted`, for `show_match`; `written` is the notation of the text."""
         return self._text.find([wanted], written)
 
     def find_words(
         self, words: Sequence[str], written: Sequence[Written], begin: int = 0
     ) -> tuple[list[tuple[int, int]], int]:
-        """The same for any of the words from the character `begin` on; and where the text ends."""
+        """Places of any of the words from the character `begin` on, and the end of the text."""
         return self._text.find(words, written, begin), len(self._text.text())
 
     def show_match(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool = True) -> None:
-        """Mark the matches around the current one, and bring that into view if to `move`, unfolding what hides it; none
-        clears."""
+        """Mark the matches around the current one, and with `move` scroll to that one, unfolding it; an empty list
+        clears.
+        """
         self.marks.show(matches, current, move=move)
 
     def mark_place(self, line: int, column: int, *, move: bool) -> None:
-        """Underline where something is wrong, if it is shown, and bring that into view if to `move`."""
+        """Underline the place of an error if it is shown, and with `move` scroll to it."""
         self.marks.show_wrong(line, column, move=move)
 
     def createMimeDataFromSelection(self) -> QMimeData:
-        """The selected text, with what is folded in it."""
+        """The selected text, including folded lines."""
         data = QMimeData()
         data.setText(self.folds.selected_text())
         return data
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """What can be done with the text, here, and what others add to it."""
+        """A menu with actions for the text and those that listeners add."""
         menu = self.actions_here.menu(event)
         by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
         self.menu_opening.emit(self, menu, self.textCursor() if by_key else self.cursorForPosition(event.pos()))
         menu.popup(event.globalPos())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Lay out and colour what is about to be seen, then draw."""
+        """Lay out and colour what is about to be visible, then paint."""
         for row, _ in self.rows.seen(self.viewport().height()):
             block = self.document().findBlockByNumber(row)
             if block.userState() != self._dress_number:
@@ -184,7 +186,7 @@ class CodeView(QPlainTextEdit):
         self.gutter.place()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """With Ctrl held, all bodies' text becomes larger or smaller."""
+        """Zoom all bodies' text while Ctrl is held."""
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self._theme.body_text.zoom_by_wheel(event.angleDelta().y())
             event.accept()
@@ -212,7 +214,7 @@ class CodeView(QPlainTextEdit):
 
     @Slot()
     def _set_text(self) -> None:
-        """The size, and whether lines are wrapped."""
+        """Apply the text size and line wrapping."""
         text = self._theme.body_text
         font = mono_font(text.size)
         self.setFont(font)

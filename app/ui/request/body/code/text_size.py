@@ -23,7 +23,7 @@ class TextSize(QObject):
         self._tell()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """With Ctrl held the wheel zooms."""
+        """Zoom with the wheel while Ctrl is held."""
         if isinstance(event, QWheelEvent) and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self._text.zoom_by_wheel(event.angleDelta().y())
             return True

@@ -11,7 +11,7 @@ from app.ui.widgets.buttons import IconButton
 
 
 class WrapButton(IconButton):
-    """Checked while they are wrapped."""
+    """Checked while lines are wrapped."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__("wrap", "Wrap long lines (Alt+Z)", theme, parent)
@@ -23,7 +23,7 @@ class WrapButton(IconButton):
         self._follow()
 
     def minimumSizeHint(self) -> QSize:
-        """The first to disappear without space: key and menu do the same."""
+        """The first button to disappear without space: key and menu do the same."""
         return QSize(0, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:

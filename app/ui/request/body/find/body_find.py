@@ -22,7 +22,7 @@ from app.ui.theme.theme import Theme
 
 
 class BodyFind(QObject):
-    """`view_shown` once a view shows a body, or another part of it, and `extended` once it shows more lines."""
+    """Call `view_shown` once a view shows a body, or another part of it, and `extended` once it shows more lines."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class BodyFind(QObject):
         return page in self._finders and not (page is self._tree and self._tree.view.nodes.tree is None)
 
     def view_shown(self, page: QWidget, reader: BodyReader, content_type: str) -> None:
-        """This view is shown, with what `reader` gave."""
+        """This view is shown, with the output of `reader`."""
         finder = self._finders.get(page)
         if finder is self._lines:
             self.words.written = written_in(content_type, (view.name for view in reader.views))
@@ -69,7 +69,7 @@ class BodyFind(QObject):
             self._lines.extended()
 
     def stop(self) -> None:
-        """Search no further."""
+        """Stop searching."""
         for finder in self._finders.values():
             finder.stop()
 
@@ -80,7 +80,7 @@ class BodyFind(QObject):
 
     @Slot()
     def _open_hex(self) -> None:
-        """For this search only: the view chosen for bodies of this type stays."""
+        """Only for this search: the view selected for bodies of this type stays."""
         source = self._loader.source
         if source is not None:
             self._loader.start(source, "hex")

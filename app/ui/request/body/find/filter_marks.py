@@ -10,7 +10,7 @@ from app.ui.request.body.find.found_text import MATCHES_MAX
 
 
 class WordMarks:
-    """`shown` is false while a search of the body marks what it found. `written`: what the body is written in."""
+    """`shown` is false while a search of the body marks its matches. `written`: the notation of the body."""
 
     def __init__(self, view: CodeView) -> None:
         self._view = view
@@ -21,7 +21,7 @@ class WordMarks:
         self.shown = True
 
     def set_words(self, words: Sequence[str]) -> None:
-        """Highlight these in every body from now on."""
+        """Highlight these words in every body from now on."""
         self._words = words
         self.mark(move=False)
 

@@ -1,4 +1,4 @@
-"""The line to find text in the body shown: the field, how often it was found, and the way from place to place."""
+"""The search bar of a body: the field, the number of matches, and buttons to move between them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from app.ui.widgets.labels import label
 
 
 class FindBar(QFrame):
-    """Drives the `finder` of the view shown. Enter goes on, Shift+Enter back, Esc stops a search, then closes. While it
-    is closed, `words` are marked."""
+    """Drives the `finder` of the view shown. Enter goes to the next match, Shift+Enter to the previous one, Esc stops a
+    search, then closes. While the bar is closed, `words` are marked.
+    """
 
     closed = Signal()
     words_changed = Signal(object)
-    """What is marked in every body, as a sequence of words."""
+    """The words marked in every body, as a sequence."""
 
     def __init__(self, words: WordMarks, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -58,7 +59,7 @@ class FindBar(QFrame):
         self.hide()
 
     def event(self, event: QEvent) -> bool:
-        """Enter is the search's here, whatever command has it around."""
+        """Enter belongs to the search here, whatever command uses it elsewhere."""
         key = event.key() if isinstance(event, QKeyEvent) else None
         if event.type() == QEvent.Type.ShortcutOverride and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             event.accept()
@@ -71,12 +72,12 @@ class FindBar(QFrame):
         return self.finder is not None and self.finder.busy
 
     def set_words(self, words: Sequence[str]) -> None:
-        """Mark these in every body from now on, while no search is open."""
+        """Mark these words in every body from now on, while no search is open."""
         self.words_changed.emit(words)
         self.words.set_words(words)
 
     def use(self, finder: Finder) -> None:
-        """This view is shown, or shows something else: search in it."""
+        """This view is shown, or shows other content: search in it."""
         if self.finder is finder:
             if not self.isHidden():
                 finder.shown_anew()
@@ -89,7 +90,7 @@ class FindBar(QFrame):
         self.search()
 
     def start(self) -> None:
-        """Open, with what was last looked for selected."""
+        """Open, with the last search text selected."""
         self.words.shown = False
         self.show()
         self.field.setFocus()
@@ -98,36 +99,35 @@ class FindBar(QFrame):
 
     @Slot()
     def search(self) -> None:
-        """Look for the field's text in what is shown now."""
+        """Search for the field's text in the current view."""
         if not self.isHidden() and self.finder is not None:
             self.finder.search(self.field.text())
 
     @Slot()
     def go_on(self) -> None:
-        """To the next place, and round to the first."""
+        """Go to the next match, wrapping around."""
         self._move(1)
 
     @Slot()
     def go_back(self) -> None:
-        """To the place before, and round to the last."""
+        """Go to the previous match, wrapping around."""
         self._move(-1)
 
     @Slot()
     def leave(self) -> None:
-        """Close, and mark nothing any more."""
+        """Close, and clear the marks."""
         self.put_away()
         self.words.mark(move=False)
         self.closed.emit()
 
     def put_away(self) -> None:
-        """Close without a word: another body is shown."""
+        """Close without emitting `closed`: another body is shown."""
         self.hide()
         self.words.shown = True
         if self.finder is not None:
             self.finder.clear()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter, Shift+Enter, Esc."""
         if event.key() == Qt.Key.Key_Escape and self.finder is not None and self.finder.busy:
             self.finder.stop()
         elif event.key() == Qt.Key.Key_Escape:
@@ -139,7 +139,7 @@ class FindBar(QFrame):
 
     @Slot()
     def show_state(self) -> None:
-        """Say what the finder knows."""
+        """Show the finder's state."""
         finder = self.finder
         if finder is None:
             return

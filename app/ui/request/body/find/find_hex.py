@@ -1,4 +1,4 @@
-"""Finds text among the bytes that Hex shows."""
+"""Finds text in the bytes that Hex shows."""
 
 from __future__ import annotations
 

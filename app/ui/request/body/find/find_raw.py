@@ -1,4 +1,4 @@
-"""Finds text in a request as it was on the wire: in the lines shown, then in more lines loaded for the search."""
+"""Finds text in a request as it was received: in the lines shown, then in more lines loaded for the search."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class RawFinder(Finder):
         self.changed.emit()
 
     def stop(self) -> None:
-        """Search no further."""
+        """Stop searching."""
         self.busy = False
         self.changed.emit()
 
     def clear(self) -> None:
-        """Search for nothing."""
+        """Clear the search."""
         self.wanted, self._matches, self._searched = "", [], 0
         self.total, self.current, self.more, self.busy = 0, 0, False, False
         self._code.show_match((), 0)
@@ -88,7 +88,7 @@ class RawFinder(Finder):
             self._loader.more()
 
     def _look(self) -> None:
-        """Search what is new, and the end of what is not: a match may span both."""
+        """Search the new text, and the end of the previous text: a match may span both."""
         begin = max(0, self._searched - len(self.wanted) + 1)
         found, self._searched = self._code.find_words([self.wanted], (), begin)
         last = self._matches[-1][1] if self._matches else 0

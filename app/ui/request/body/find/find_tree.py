@@ -40,13 +40,13 @@ class TreeFinder(Finder):
             self.changed.emit()
 
     def stop(self) -> None:
-        """Search no further."""
+        """Stop searching."""
         self._latest.stop()
         self.busy = False
         self.changed.emit()
 
     def clear(self) -> None:
-        """Search for nothing."""
+        """Clear the search."""
         self._latest.stop()
         self.wanted, self._nodes, self.total, self.current, self.busy = "", [], 0, 0, False
 

@@ -52,7 +52,7 @@ class Finder(QObject):
         raise NotImplementedError
 
     def step(self, by: int) -> None:
-        """Go to another place."""
+        """Go to another match."""
         raise NotImplementedError
 
     def stop(self) -> None:
@@ -60,7 +60,7 @@ class Finder(QObject):
         raise NotImplementedError
 
     def clear(self) -> None:
-        """Forget the search and its highlights."""
+        """Clear the search and its highlights."""
         raise NotImplementedError
 
     def shown_anew(self) -> None:
@@ -82,7 +82,7 @@ class ScanningFinder(Finder):
         return "The rest could not be read" if self._failed else super().told()
 
     def stop(self) -> None:
-        """Search no further."""
+        """Stop searching."""
         self._latest.stop()
         self.busy = False
         self.changed.emit()

@@ -16,7 +16,9 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 class FoundText:
-    """Display lines as one text. Qt counts UTF-16 units, and a fold is a line break to it that is none in the text."""
+    """Display lines as one text. Qt counts UTF-16 units and treats a fold as a line break, which the text does not
+    contain.
+    """
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -26,7 +28,7 @@ class FoundText:
         self._astral: list[int] = []
 
     def add(self, lines: Iterable[Line]) -> None:
-        """Go on with these lines."""
+        """Append these lines."""
         for line in lines:
             if self._texts and not line.folded:
                 self._texts.append("\n")
@@ -38,7 +40,7 @@ class FoundText:
         self._whole = None
 
     def text(self) -> str:
-        """All of it."""
+        """The full text."""
         if self._whole is None:
             self._whole = "".join(self._texts)
             self._texts = [self._whole]
@@ -46,8 +48,9 @@ class FoundText:
         return self._whole
 
     def find(self, words: Iterable[str], written: Sequence[Written] = (), begin: int = 0) -> list[tuple[int, int]]:
-        """Start and end in Qt's positions of each place of a word from the character `begin` on, letter case aside, and
-        however it is `written`; at most `MATCHES_MAX`."""
+        """Qt's start and end positions of each match of a word from the character `begin` on, ignoring case, in the
+        notation `written`; at most `MATCHES_MAX`.
+        """
         text = self.text()
         pattern = pattern_of(words, written if may_be_written(text, written) else ())
         if pattern is None:
@@ -64,7 +67,7 @@ class FoundText:
 
 
 def utf16(text: str) -> int:
-    """How long Qt takes it to be."""
+    """Its length for Qt."""
     return len(text) + len(_ASTRAL.findall(text))
 
 
@@ -77,5 +80,5 @@ def qt_spans(line: Line) -> list[tuple[int, int, str]]:
 
 
 def characters(text: str, units: int) -> int:
-    """How many characters of `text` its first UTF-16 units are."""
+    """The number of characters in the first UTF-16 units of `text`."""
     return len(text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore"))
