@@ -43,7 +43,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme.fonts import can_write
 from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
-from app.ui.widgets.choice import Way, choose
+from app.ui.widgets.choice import DialogOption, choose
 
 if TYPE_CHECKING:
     from app.ui.shell.main_window import MainWindow
@@ -55,10 +55,10 @@ SIGNAL_POLL_MS = 250
 STARTING_S = 10.0
 """Two starts at once: the one that has the data folder needs a while until its window answers."""
 
-QUIT = Way("Quit")
-NEW_DATABASE = Way("Start with an empty database")
-SET_ASIDE = Way("Set it aside and start anew", "primary")
-AGAIN = Way("Try again")
+QUIT = DialogOption("Quit")
+NEW_DATABASE = DialogOption("Start with an empty database")
+SET_ASIDE = DialogOption("Set it aside and start anew", "primary")
+AGAIN = DialogOption("Try again")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Windowed:
         self._theme.apply(app)
         self._messages = Messages(app)
         self._closing = asyncio.Event()
-        app.quit_asked.connect(self._quit)
+        app.quit_requested.connect(self._quit)
         self._collector = GuiCollector(app)
         self._program_file = updates.ProgramFile(installation.executable())
         self._again = False
@@ -159,7 +159,7 @@ class Windowed:
                 await self._application.listen()
             except PortInUseError as error:
                 free = _next_free_port(error.host, error.port)
-                use = Way(f"Use port {free} this time", "primary")
+                use = DialogOption(f"Use port {free} this time", "primary")
                 holder = f" by {error.holder}" if error.holder else ""
                 text = (
                     f"Port {error.port} on {error.host} is already in use{holder}. Stop that program and try again,"
@@ -177,7 +177,7 @@ class Windowed:
             else:
                 return True
 
-    async def _ask(self, title: str, text: str, *ways: Way) -> Way | None:
+    async def _ask(self, title: str, text: str, *ways: DialogOption) -> DialogOption | None:
         """The way the user chose; None when there was no choice, or the program is told to end meanwhile."""
         if self._on_question is not None:
             self._on_question(text)

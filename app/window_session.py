@@ -29,11 +29,11 @@ class ShownWindow:
         self._app, self._tasks = app, tasks
         self._instance = SingleInstance(application.folder, __version__)
         services = services_of(application)
-        with theme.undressed():
+        with theme.deferred_styling():
             self.window = MainWindow(services, theme, tasks, on_close=on_close)
         self._wishes = DeepLinks(self.window.services, tasks, self.window)
         self._instance.asked.connect(self._wishes.hear)
-        self.window.desktop.wished.connect(self._wishes.fulfil)
+        self.window.desktop.launch_requested.connect(self._wishes.fulfil)
 
     def show(self, options: WindowOptions) -> None:
         """As the start was asked to."""

@@ -136,7 +136,7 @@ class Book:
     async def view(self, group: str) -> None:
         """Take a view of the body, and wait until it is there."""
         self._began = 0
-        self.detail.body.views.chosen.emit(group)
+        self.detail.body.views.activated.emit(group)
         await self.until(f"the view {group}", self._body_shown)
 
     def _begun(self, *_: object) -> None:

@@ -41,7 +41,7 @@ async def _filter(book: Book) -> None:
     bar.saved.open_menu()
     await book.save("filter-saved", before=partial(_open_saved, book))
     book.close_menus()
-    bar.saved.save_asked.emit()
+    bar.saved.save_requested.emit()
     await asyncio.sleep(0.1)
     await book.save("filter-save")
     book.dialog(NameDialog).reject()
@@ -115,7 +115,7 @@ async def _chart(book: Book, stripe: Endpoint, shopify: Endpoint) -> None:
     QToolTip.hideText()
     QApplication.sendEvent(book.page.activity.chart, QEvent(QEvent.Type.Leave))
     edges = strip.source.axis.edges
-    strip.chart.chosen.emit(edges[len(edges) * 3 // 8], edges[len(edges) * 5 // 8])
+    strip.chart.range_selected.emit(edges[len(edges) * 3 // 8], edges[len(edges) * 5 // 8])
     await asyncio.sleep(0.5)
     await book.open("POST")
     await book.save("chart-chosen", SIZES)

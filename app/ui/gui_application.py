@@ -14,13 +14,13 @@ from app.ui.widgets import accessible
 class GuiApplication(QApplication):
     """Stores links until a handler is set: the first may arrive before there is a window.
 
-    `quit_asked` follows when the system or the Dock quits the program. Qt itself would close the windows, and one that
-    is hidden in the tray on closing would prevent that.
+    `quit_requested` follows when the system or the Dock quits the program. Qt itself would close the windows, and one
+    that is hidden in the tray on closing would prevent that.
 
     Not an event filter, which would be called for every event of every object.
     """
 
-    quit_asked = Signal()
+    quit_requested = Signal()
 
     def __init__(self, arguments: Sequence[str]) -> None:
         super().__init__(arguments)
@@ -37,7 +37,7 @@ class GuiApplication(QApplication):
     def event(self, event: QEvent) -> bool:
         """Handle links and quit events; Qt handles the others."""
         if event.type() == QEvent.Type.Quit:
-            self.quit_asked.emit()
+            self.quit_requested.emit()
             return True
         if not isinstance(event, QFileOpenEvent):
             return super().event(event)

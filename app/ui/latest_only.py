@@ -45,9 +45,8 @@ class Latest:
         try:
             while self._waiting is not None:
                 work, self._waiting = self._waiting, None
-                with suppress(
-                    NotFoundError
-                ):  # Deleted while being read: the page receives the event and clears itself.
+                # Deleted while it was being read: the page receives the event and clears itself.
+                with suppress(NotFoundError):
                     await work()
         except asyncio.CancelledError:
             self._waiting = None

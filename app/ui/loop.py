@@ -175,9 +175,8 @@ class QtEventLoop(QEventLoop):
 
     def _call_soon(self, callback: Callable[..., object], args: Any, context: Context | None) -> asyncio.Handle:
         handle: asyncio.Handle = super()._call_soon(callback, args, context)  # type: ignore[misc]
-        if (
-            self._waiting and threading.get_ident() == self._thread_id
-        ):  # Other threads wake the loop through asyncio's self-pipe.
+        # Other threads wake the loop through asyncio's self-pipe.
+        if self._waiting and threading.get_ident() == self._thread_id:
             self._driver.ask_turn()
         return handle
 

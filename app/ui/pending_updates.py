@@ -16,20 +16,20 @@ class PendingUpdates:
     """The last changes of recently changed requests, by ID. All changes are reported, so the last one applies."""
 
     def __init__(self) -> None:
-        self._lately: dict[str, dict[str, Any]] = {}
+        self._recent: dict[str, dict[str, Any]] = {}
 
     def change(self, capture_id: str, **fields: Any) -> None:
         """These fields of its `Summary` have changed to these values."""
-        self._lately[capture_id] = {**self._lately.pop(capture_id, {}), **fields}
-        if len(self._lately) > KEPT:
-            del self._lately[next(iter(self._lately))]
+        self._recent[capture_id] = {**self._recent.pop(capture_id, {}), **fields}
+        if len(self._recent) > KEPT:
+            del self._recent[next(iter(self._recent))]
 
     def forget(self, field: str) -> None:
         """The field changed for requests that were not listed."""
-        for fields in self._lately.values():
+        for fields in self._recent.values():
             fields.pop(field, None)
 
-    def as_told(self, read: Summary) -> Summary:
+    def updated(self, read: Summary) -> Summary:
         """The summary with the known changes applied."""
-        fields = self._lately.get(read.id)
+        fields = self._recent.get(read.id)
         return replace(read, **fields) if fields else read

@@ -43,7 +43,7 @@ STORAGE_KEY, FILE_KEY, DAMAGE_KEY = "storage", "file", "damage"
 
 
 class QtEvents(QObject):
-    """What changed, for every part of the frame. `ledger` counts since this object was created, see `recall`."""
+    """What changed, for every part of the frame. `session_stats` counts since this object was created, see `recall`."""
 
     endpoints_changed = Signal()
     endpoint_removed = Signal(object)
@@ -51,13 +51,13 @@ class QtEvents(QObject):
     refused_changed = Signal()
     plan_changed = Signal()
     settings_changed = Signal()
-    limit_wanted = Signal(object)
+    limit_change_requested = Signal(object)
     """The user asked to change a storage limit: that of an endpoint, or the overall one (None)."""
     purged = Signal()
 
     def __init__(self, bus: Bus, messages: Messages, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.ledger = SessionStats()
+        self.session_stats = SessionStats()
         self._began = now_us()
         self._messages = messages
         self._counts = Throttle(MERGE_MS, self)
@@ -90,10 +90,10 @@ class QtEvents(QObject):
     async def recall(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
         """Add what the store has of the last hour, from before this object was created."""
         for endpoint_id, state in (await activity.last_outcomes()).items():
-            self.ledger.begin_outcome(endpoint_id, state)
-        edges = self.ledger.edges(self._began)
+            self.session_stats.begin_outcome(endpoint_id, state)
+        edges = self.session_stats.edges(self._began)
         for endpoint_id in endpoint_ids:
-            self.ledger.begin(endpoint_id, await activity.bars(endpoint_id, edges), edges)
+            self.session_stats.begin(endpoint_id, await activity.bars(endpoint_id, edges), edges)
         self.counts_changed.emit()
 
     async def recount(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
@@ -101,11 +101,11 @@ class QtEvents(QObject):
         outcomes = await activity.last_outcomes()
         for endpoint_id in endpoint_ids:
             if endpoint_id in outcomes:
-                self.ledger.begin_outcome(endpoint_id, outcomes[endpoint_id])
+                self.session_stats.begin_outcome(endpoint_id, outcomes[endpoint_id])
             now = now_us()
-            edges = self.ledger.edges(now)
-            self.ledger.clear(endpoint_id)
-            self.ledger.begin(endpoint_id, await activity.bars(endpoint_id, edges), edges)
+            edges = self.session_stats.edges(now)
+            self.session_stats.clear(endpoint_id)
+            self.session_stats.begin(endpoint_id, await activity.bars(endpoint_id, edges), edges)
         self.counts_changed.emit()
 
     def tell_limit(self, endpoint: Endpoint | None, use: StorageUse) -> None:
@@ -117,7 +117,7 @@ class QtEvents(QObject):
             self._messages.withdraw(key)
             return
         text, advice = limit_text(endpoint, use)
-        change = MessageAction("Change the limit", partial(self.limit_wanted.emit, endpoint))
+        change = MessageAction("Change the limit", partial(self.limit_change_requested.emit, endpoint))
         tone: MessageTone = "warning" if use.capturing_stopped else "info"
         self._messages.post(Message(text=text, advice=advice, tone=tone, actions=(change,), key=key))
 
@@ -126,7 +126,7 @@ class QtEvents(QObject):
         self._counts.call()
 
     def _captured(self, event: Captured) -> None:
-        self.ledger.captured(event.summaries)
+        self.session_stats.captured(event.summaries)
         self._counts.call()
 
     def _recount(self, event: RequestsChanged) -> None:
@@ -134,13 +134,13 @@ class QtEvents(QObject):
 
     def _gone(self, event: RequestsRemoved) -> None:
         if event.ids is None:
-            self.ledger.clear(event.endpoint_id)
+            self.session_stats.clear(event.endpoint_id)
         else:
-            self.ledger.removed(event.endpoint_id, event.ids)
+            self.session_stats.removed(event.endpoint_id, event.ids)
         self._counts.call()
 
     def _mirrored(self, event: Mirrored) -> None:
-        self.ledger.mirrored_one(event.state, event.delivery)
+        self.session_stats.mirrored_one(event.state, event.delivery)
         self._counts.call()
 
     def _saved(self, event: EndpointSaved) -> None:
@@ -150,7 +150,7 @@ class QtEvents(QObject):
         self.endpoints_changed.emit()
 
     def _removed(self, event: EndpointRemoved) -> None:
-        self.ledger.forget(event.endpoint.id)
+        self.session_stats.forget(event.endpoint.id)
         self.endpoint_removed.emit(event.endpoint)
         self.endpoints_changed.emit()
 
@@ -162,7 +162,7 @@ class QtEvents(QObject):
         self.purged.emit()
 
     def _refuse(self, event: Refused) -> None:
-        self.ledger.refused += 1
+        self.session_stats.refused += 1
         self._refused.call()
         self._counts.call()
 

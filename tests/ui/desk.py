@@ -120,7 +120,7 @@ class Desk:
 
     def window(self, on_close: Callable[[], None] = lambda: None, **more: Any) -> MainWindow:
         """A window not yet shown, put together as the program does it."""
-        with self.theme.undressed():
+        with self.theme.deferred_styling():
             return MainWindow(self.services, self.theme, self.tasks, on_close, **more)
 
     def with_services(self, **changed: object) -> Services:

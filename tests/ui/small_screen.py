@@ -24,7 +24,7 @@ from app.ui.request.body.parts_dialog import PartsDialog
 from app.ui.requests.filter.saved import NameDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
-from app.ui.widgets.choice import ChoiceDialog, Way
+from app.ui.widgets.choice import ChoiceDialog, DialogOption
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle, until
@@ -67,7 +67,9 @@ async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
         "about": about,
         "licences": LicencesDialog(services.about, theme, tasks, about),
         "question": Question("Delete all requests? " * 4, LONG, "Delete 4,200 requests", theme, window),
-        "choice": ChoiceDialog("Hookline cannot start", LONG, (Way("Quit"), Way("Try again", "primary")), theme, None),
+        "choice": ChoiceDialog(
+            "Hookline cannot start", LONG, (DialogOption("Quit"), DialogOption("Try again", "primary")), theme, None
+        ),
         "name": NameDialog("method:POST status:500", set(), theme, window),
         "parts": PartsDialog(_multipart(), partial(_pane, desk), theme, tasks, window),
     }

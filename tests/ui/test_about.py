@@ -66,11 +66,11 @@ class TestAbout:
                 dialog.copy_button.setFocus()
                 for _ in range(2):
                     dialog.copy_button.click()
-                await until(dialog.said.text)
+                await until(dialog.status.text)
                 text = QGuiApplication.clipboard().text()
                 assert text.startswith("Hookline 1.2.3\n")
                 assert "  Platform plugin  offscreen\n" in text
-                assert dialog.said.text() == "Copied. No secrets are in it."
+                assert dialog.status.text() == "Copied. No secrets are in it."
                 assert dialog.copy_button.accessibleDescription() == "Copied. No secrets are in it."
                 assert dialog.focusWidget() is dialog.copy_button
                 dialog.reject()
@@ -87,8 +87,8 @@ class TestAbout:
                 desk.services = desk.with_services(about=Broken())
                 dialog = open_about(desk, window)
                 dialog.copy_button.click()
-                await until(dialog.said.text)
-                assert dialog.said.text() == "The disk is gone."
+                await until(dialog.status.text)
+                assert dialog.status.text() == "The disk is gone."
                 dialog.reject()
 
         run(scene())

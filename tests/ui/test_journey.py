@@ -60,7 +60,7 @@ async def desk_on(folder: Path) -> AsyncIterator[Desk]:
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     theme.apply(app)
-    with theme.undressed():
+    with theme.deferred_styling():
         window = MainWindow(services_of(application), theme, tasks, on_close=lambda: None)
     window.show()
     await until(window.isActiveWindow)

@@ -46,7 +46,7 @@ class TestLive:
                 await until(lambda: line.facts.counts.total == 7)
                 assert sum(line.facts.activity) == 7
                 assert window.sidebar.row(second.id).count == 0
-                assert window.news.ledger.stored == 7
+                assert window.qt_events.session_stats.stored == 7
                 await desk.store.captures.mark_all_read(first.id)
                 await until(lambda: row.count == 0)
 

@@ -154,7 +154,7 @@ def test_the_numbers_of_a_day_fit_the_dashboard_of_a_small_window(qapp: QApplica
     ledger = SessionStats()
     ledger.stored = ledger.mirrored = 9_999
     ledger.failed = ledger.refused = 999
-    stats.show_ledger(ledger)
+    stats.show_session_stats(ledger)
     stats.show_plan(6, Plan.FREE)
     stats.show_kept(9_999, StorageUse(used=5 << 30, limit=11 << 30, when_full="delete_oldest", reached=False))
     assert stats.minimumSizeHint().width() + 2 * SPACE_5 <= 722  # what a window of 944 leaves a page

@@ -151,10 +151,10 @@ def test_a_window_put_together_undressed_looks_like_any_other(
         return made
 
     as_any_other = window().grab().toImage()
-    with theme.undressed():
+    with theme.deferred_styling():
         assert not qapp.styleSheet()
-        undressed = window()
-    assert undressed.grab().toImage() == as_any_other
+        deferred_styling = window()
+    assert deferred_styling.grab().toImage() == as_any_other
     theme.set_choice("light")
 
 
@@ -162,7 +162,7 @@ def test_an_error_in_a_window_leaves_the_application_dressed(qapp: QApplication)
     theme = Theme()
     theme.apply(qapp)
     dress = qapp.styleSheet()
-    with pytest.raises(ZeroDivisionError), theme.undressed():
+    with pytest.raises(ZeroDivisionError), theme.deferred_styling():
         _ = 1 / 0
     assert qapp.styleSheet() == dress
 

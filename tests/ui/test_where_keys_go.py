@@ -183,7 +183,7 @@ class TestTab:
                 await until(lambda: page.feed.model.rowCount() == 2 and len(window.sidebar.list.rows) == 3)
                 page.list.select_row(0)
                 await until(page.detail.body.views.isVisible)
-                page.detail.body.views.take("text")
+                page.detail.body.views.set_current("text")
                 page.filter.bar.set_text("method:post is:unread OR is:read")
                 await until(lambda: page.filter.bar.chips.chips)
                 page.list.setFocus()

@@ -43,7 +43,7 @@ class AboutDialog(Dialog):
         self.built_on = label(" · ".join(f"{name} {version}" for name, version in self._versions()), "", self)
         self.licences_button = Button("Licences", theme, self)
         self.copy_button = Button("Copy diagnostics", theme, self, icon="copy")
-        self.said = label("", "success", self, wrap=True)
+        self.status = label("", "success", self, wrap=True)
         self.close_button = Button("Close", theme, self)
         self._lay_out()
         self.licences_button.clicked.connect(self.show_licences)
@@ -73,7 +73,7 @@ class AboutDialog(Dialog):
         # If disabled meanwhile, the button would lose the keyboard focus.
         if not self._collecting:
             self._collecting = True
-            self._say("")
+            self._show_status("")
             self._tasks.start(self._copy_diagnostics(), "copy diagnostics")
 
     @Slot()
@@ -82,21 +82,21 @@ class AboutDialog(Dialog):
         LicencesDialog(self._services.about, self.theme, self._tasks, self).open()
 
     async def _copy_diagnostics(self) -> None:
-        said, kind = "Copied. No secrets are in it.", "success"
+        status, kind = "Copied. No secrets are in it.", "success"
         try:
             text = await self._services.about.diagnostics(window_facts())
             QGuiApplication.clipboard().setText(text)
         except HooklineError as error:
-            said, kind = str(error), "error"
+            status, kind = str(error), "error"
         finally:
             self._collecting = False
         if isValid(self):
-            self._say(said, kind)
+            self._show_status(status, kind)
 
-    def _say(self, text: str, kind: str = "success") -> None:
-        self.said.setProperty("kind", kind)
-        restyle(self.said)
-        self.said.setText(text)
+    def _show_status(self, text: str, kind: str = "success") -> None:
+        self.status.setProperty("kind", kind)
+        restyle(self.status)
+        self.status.setText(text)
         self.copy_button.setAccessibleDescription(text)
 
     def _versions(self) -> list[tuple[str, str]]:
@@ -111,7 +111,7 @@ class AboutDialog(Dialog):
         self.body.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_5)
         self.footer.addWidget(self.licences_button)
         self.footer.addWidget(self.copy_button)
-        self.footer.addWidget(self.said, 1)
+        self.footer.addWidget(self.status, 1)
         self.footer.addWidget(self.close_button)
         for first, then in (
             (self.folder.open_button, self.base_url),

@@ -40,13 +40,19 @@ class DashboardPage(QWidget):
         services: Services,
         theme: Theme,
         tasks: Tasks,
-        news: QtEvents,
+        qt_events: QtEvents,
         *,
         actions: EndpointActions,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._services, self._theme, self._tasks, self._news, self._actions = services, theme, tasks, news, actions
+        self._services, self._theme, self._tasks, self._qt_events, self._actions = (
+            services,
+            theme,
+            tasks,
+            qt_events,
+            actions,
+        )
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.rows = EndpointRows(self._facts, theme, self)
@@ -86,18 +92,18 @@ class DashboardPage(QWidget):
         self._clock.stop()
 
     def _connect(self) -> None:
-        news, actions = self._news, self._actions
+        qt_events, actions = self._qt_events, self._actions
         self.rows.opened.connect(self.opened)
-        self.rows.menu_wanted.connect(actions.show_menu)
+        self.rows.menu_requested.connect(actions.show_menu)
         self.rows.switched.connect(actions.set_active)
         self.new_button.clicked.connect(actions.create)
         self.filter.textChanged.connect(self.rows.set_filter)
         self.empty.action.connect(actions.create_first)
-        news.endpoints_changed.connect(self.refresh)
-        news.plan_changed.connect(self.refresh)
-        news.settings_changed.connect(self.refresh)
-        news.counts_changed.connect(self._counts_changed)
-        news.purged.connect(self._measure.call)
+        qt_events.endpoints_changed.connect(self.refresh)
+        qt_events.plan_changed.connect(self.refresh)
+        qt_events.settings_changed.connect(self.refresh)
+        qt_events.counts_changed.connect(self._counts_changed)
+        qt_events.purged.connect(self._measure.call)
         actions.switch_refused.connect(self._undo_switch)
         self._measure.fired.connect(self._start_measuring)
 
@@ -147,8 +153,8 @@ class DashboardPage(QWidget):
             endpoint=endpoint,
             url=self._services.capture_url(endpoint),
             counts=counts,
-            outcome=self._news.ledger.last_outcome(endpoint.id),
-            activity=tuple(self._news.ledger.activity(endpoint.id, now)),
+            outcome=self._qt_events.session_stats.last_outcome(endpoint.id),
+            activity=tuple(self._qt_events.session_stats.activity(endpoint.id, now)),
             last=ago(last, now) if last is not None else "none yet",
             use=self._services.limits.use_of(endpoint.id),
         )
@@ -162,7 +168,7 @@ class DashboardPage(QWidget):
     @Slot()
     def _refresh_counts(self) -> None:
         self.rows.refresh()
-        self.stats.show_ledger(self._news.ledger)
+        self.stats.show_session_stats(self._qt_events.session_stats)
         counts = self._services.captures.counts
         kept = sum(counts(endpoint.id).total for endpoint in self._services.endpoints.all())
         self.stats.show_kept(kept, self._services.limits.use())

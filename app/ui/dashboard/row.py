@@ -29,7 +29,7 @@ from app.ui.widgets.switch import Switch
 class EndpointLine(PaintedButton):
     """A click or Enter opens the endpoint (`clicked`)."""
 
-    menu_wanted = Signal(object, object)
+    menu_requested = Signal(object, object)
     switched = Signal(object, bool)
 
     def __init__(self, facts: Facts, theme: Theme, parent: QWidget | None = None) -> None:
@@ -81,7 +81,7 @@ class EndpointLine(PaintedButton):
         self._place()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        self.menu_wanted.emit(self._facts.endpoint, event.globalPos())
+        self.menu_requested.emit(self._facts.endpoint, event.globalPos())
 
     def event(self, event: QEvent) -> bool:
         """Each column has its own tooltip."""
@@ -138,4 +138,4 @@ class EndpointLine(PaintedButton):
     @Slot()
     def _menu_clicked(self) -> None:
         place = self.menu_button.mapToGlobal(self.menu_button.rect().bottomLeft())
-        self.menu_wanted.emit(self._facts.endpoint, place)
+        self.menu_requested.emit(self._facts.endpoint, place)

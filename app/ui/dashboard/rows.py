@@ -31,7 +31,7 @@ class EndpointRows(Card):
     accessible_role = QAccessible.Role.List
 
     opened = Signal(object)
-    menu_wanted = Signal(object, object)
+    menu_requested = Signal(object, object)
     switched = Signal(object, bool)
 
     def __init__(self, facts: Callable[[Endpoint], Facts], theme: Theme, parent: QWidget | None = None) -> None:
@@ -137,7 +137,7 @@ class EndpointRows(Card):
     def _new_row(self, endpoint: Endpoint) -> EndpointLine:
         row = EndpointLine(self._facts(endpoint), self._theme, self._holder)
         row.clicked.connect(self._clicked)
-        row.menu_wanted.connect(self.menu_wanted)
+        row.menu_requested.connect(self.menu_requested)
         row.switched.connect(self.switched)
         if not self._fits(row):
             row.hide()

@@ -44,15 +44,15 @@ class Stats(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(metrics.SPACE_4)
-        row.addWidget(self._ledger_card(), 13)
+        row.addWidget(self._session_card(), 13)
         row.addWidget(self._figure_card("Endpoints", self._plan, self._plan_note, self._meter), 5)
         row.addWidget(self._figure_card("Storage", self._size, self._size_note, self._size_meter), 5)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def show_ledger(self, ledger: SessionStats) -> None:
+    def show_session_stats(self, session_stats: SessionStats) -> None:
         """The five counts; failures and refusals are coloured once there are any."""
         for key, _, _, _ in _CELLS:
-            number: int = getattr(ledger, key)
+            number: int = getattr(session_stats, key)
             cell = self._values[key]
             cell.setText(f"{number:,}" if number < 10_000_000 else f"{number // 1_000_000:,}M")
             alarm = "danger" if key == "failed" and number else None
@@ -96,7 +96,7 @@ class Stats(QWidget):
         )
         self._size.setToolTip(plain_tooltip(f"{size_text(size.file_bytes)} on disk, with the search index\n{expired}"))
 
-    def _ledger_card(self) -> Card:
+    def _session_card(self) -> Card:
         card = Card(self, padding=0)
         row = QHBoxLayout()
         row.setSpacing(0)

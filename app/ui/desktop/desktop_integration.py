@@ -40,13 +40,13 @@ TRYING = Notice(key="trial", title="Hookline", text="This is what a notification
 
 
 class Desktop(QObject):
-    """`wished` carries what a click in tray or notification requests: a `LaunchAction` or a link.
+    """`launch_requested` carries what a click in tray or notification requests: a `LaunchAction` or a link.
 
     Without a tray, only the count in the title is shown. Nothing is available in the tray alone.
     """
 
-    wished = Signal(object)
-    quit_asked = Signal()
+    launch_requested = Signal(object)
+    quit_requested = Signal()
     tray_changed = Signal()
 
     def __init__(
@@ -55,7 +55,7 @@ class Desktop(QObject):
         tasks: Tasks,
         window: QMainWindow,
         *,
-        news: QtEvents,
+        qt_events: QtEvents,
         pause: Pause,
         page: Listing,
         choices: NotifyChoices,
@@ -69,14 +69,14 @@ class Desktop(QObject):
         self._icon, self._icon_says = QIcon(), ("", False)
         self._has_tray, self._misses, self._waits = False, 0, False
         self.choices = choices
-        self.unread = Unread(services.endpoints, services.captures, news, self)
+        self.unread = Unread(services.endpoints, services.captures, qt_events, self)
         self.menu = TrayMenu(self.unread, pause, window)
-        self.sight = WindowFocus(window, page, self)
+        self.window_focus = WindowFocus(window, page, self)
         self.notifier = Notifier(tray, tasks, service, self)
-        self.notices = Notifications(services, choices, self.sight, pause, self)
+        self.notices = Notifications(services, choices, self.window_focus, pause, self)
         self._timer = QTimer(self)
         self._timer.setInterval(WATCH_MS)
-        self._connect(news)
+        self._connect(qt_events)
         tray.open(self.menu, self._show_window, self.notifier.tray_clicked)
         self.look_for_tray()
         self._timer.start()
@@ -164,47 +164,47 @@ class Desktop(QObject):
         self._note_why_not()
         self.tray_changed.emit()
 
-    def _connect(self, news: QtEvents) -> None:
+    def _connect(self, qt_events: QtEvents) -> None:
         self._timer.timeout.connect(self.look_for_tray)
         self.unread.changed.connect(self.refresh)
         self._pause.changed.connect(self.refresh)
-        news.settings_changed.connect(self._show_icon)
-        news.endpoint_removed.connect(self.choices.forget)
-        news.endpoint_removed.connect(self.notices.gone)
-        self.menu.show_asked.connect(self._show_window)
-        self.menu.endpoint_asked.connect(self._open_endpoint)
-        self.menu.new_asked.connect(self._new_endpoint)
-        self.menu.quit_asked.connect(self.quit_asked)
-        self.notices.wanted.connect(self.notifier.show)
+        qt_events.settings_changed.connect(self._show_icon)
+        qt_events.endpoint_removed.connect(self.choices.forget)
+        qt_events.endpoint_removed.connect(self.notices.endpoint_deleted)
+        self.menu.show_requested.connect(self._show_window)
+        self.menu.endpoint_requested.connect(self._open_endpoint)
+        self.menu.new_endpoint_requested.connect(self._new_endpoint)
+        self.menu.quit_requested.connect(self.quit_requested)
+        self.notices.notice_ready.connect(self.notifier.show)
         self.notifier.clicked.connect(self._open)
         self.notifier.dismissed.connect(self.notices.dismissed)
-        self.notifier.looked.connect(self._note_why_not)
-        self.sight.came.connect(self._seen)
+        self.notifier.availability_changed.connect(self._note_why_not)
+        self.window_focus.activated.connect(self._window_activated)
 
     @Slot()
     def _note_why_not(self) -> None:
         self.choices.why_not = self.notifier.why_not()
 
     @Slot()
-    def _seen(self) -> None:
+    def _window_activated(self) -> None:
         self._waits = False
 
     @Slot()
     def _show_window(self) -> None:
-        self.wished.emit(LaunchAction.SHOW)
+        self.launch_requested.emit(LaunchAction.SHOW)
 
     @Slot()
     def _new_endpoint(self) -> None:
-        self.wished.emit(LaunchAction.NEW_ENDPOINT)
+        self.launch_requested.emit(LaunchAction.NEW_ENDPOINT)
 
     @Slot(str)
     def _open_endpoint(self, slug: str) -> None:
-        self.wished.emit(EndpointLink(slug=slug))
+        self.launch_requested.emit(EndpointLink(slug=slug))
 
     @Slot(object)
     def _open(self, notice: Notice) -> None:
         if notice.capture_id is not None:
-            self.wished.emit(RequestLink(id=notice.capture_id))
+            self.launch_requested.emit(RequestLink(id=notice.capture_id))
         elif notice in (STAYS, TRYING):
             self._show_window()
         else:

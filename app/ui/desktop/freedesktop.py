@@ -113,11 +113,11 @@ def capabilities(bus: QDBusConnection) -> frozenset[str] | None:
     if reply.type() is not QDBusMessage.MessageType.ReplyMessage or not reply.arguments():
         log.info("no notification service answers: %s", reply.errorMessage())
         return None
-    told = reply.arguments()[0]
-    if not isinstance(told, list):
+    names = reply.arguments()[0]
+    if not isinstance(names, list):
         log.warning("hookline: What the notification service can do is no list of words: taken as nothing.")
         return frozenset()
-    return frozenset(map(str, told))
+    return frozenset(map(str, names))
 
 
 def notify(bus: QDBusConnection, replaces: int, title: str, text: str, actions: list[str]) -> int | None:

@@ -27,25 +27,25 @@ class NotificationPace(Record, frozen=True):
 
 
 class Notifications(QObject):
-    """`wanted` carries each `Notice` to show.
+    """`notice_ready` carries each `Notice` to show.
 
     There is none while paused, for a request received before the start, or for one that the user sees in the list. Each
     notification continues the count of the previous one until the user returns to Hookline or dismisses it.
     """
 
-    wanted = Signal(object)
+    notice_ready = Signal(object)
 
     def __init__(
-        self, services: Services, choices: NotifyChoices, sight: WindowFocus, pause: Pause, parent: QObject
+        self, services: Services, choices: NotifyChoices, window_focus: WindowFocus, pause: Pause, parent: QObject
     ) -> None:
         super().__init__(parent)
-        self._services, self._choices, self._sight, self._pause = services, choices, sight, pause
+        self._services, self._choices, self._window_focus, self._pause = services, choices, window_focus, pause
         self.pace = NotificationPace()
         self._began = now_us()
         self._streams: dict[int, Stream] = {}
         self.stop = services.bus.subscribe(Captured, self._captured)
         pause.changed.connect(self.forget)
-        sight.came.connect(self.forget)
+        window_focus.activated.connect(self.forget)
 
     @Slot()
     def forget(self) -> None:
@@ -61,7 +61,7 @@ class Notifications(QObject):
             self._streams[endpoint.id].clear()
 
     @Slot(object)
-    def gone(self, endpoint: Endpoint) -> None:
+    def endpoint_deleted(self, endpoint: Endpoint) -> None:
         """The endpoint was deleted."""
         stream = self._streams.pop(endpoint.id, None)
         if stream is not None:
@@ -74,7 +74,7 @@ class Notifications(QObject):
         for summary in event.summaries:
             by_endpoint.setdefault(summary.endpoint_id, []).append(summary)
         for endpoint_id, summaries in by_endpoint.items():
-            if self._is_wanted(endpoint_id):
+            if self._should_notify(endpoint_id):
                 self._add(endpoint_id, (one for one in summaries if one.received_at >= self._began))
 
     def _add(self, endpoint_id: int, summaries: Iterable[Summary]) -> None:
@@ -82,23 +82,23 @@ class Notifications(QObject):
             stream = self._streams.get(endpoint_id)
             if stream is None:
                 stream = self._streams[endpoint_id] = Stream(endpoint_id, self.pace, self)
-                stream.due.connect(self._tell)
+                stream.due.connect(self._notify)
             stream.add(summary)
 
-    def _is_wanted(self, endpoint_id: int) -> bool:
+    def _should_notify(self, endpoint_id: int) -> bool:
         endpoint = self._services.endpoints.by_id(endpoint_id)
         when = self._choices.of(endpoint.slug) if endpoint else When.OFF
         if when is When.BEHIND:
-            return not self._sight.in_front()
-        return when is When.ON and not self._sight.shows(endpoint_id)
+            return not self._window_focus.in_front()
+        return when is When.ON and not self._window_focus.shows(endpoint_id)
 
     @Slot(object)
-    def _tell(self, stream: Stream) -> None:
+    def _notify(self, stream: Stream) -> None:
         endpoint = self._services.endpoints.by_id(stream.endpoint_id)
-        if endpoint is None or stream.newest is None or not self._is_wanted(endpoint.id):
+        if endpoint is None or stream.newest is None or not self._should_notify(endpoint.id):
             stream.clear()
             return
-        self.wanted.emit(notice_for(endpoint, stream.newest, stream.count, self._services.providers))
+        self.notice_ready.emit(notice_for(endpoint, stream.newest, stream.count, self._services.providers))
 
 
 class Stream(QObject):
@@ -113,7 +113,7 @@ class Stream(QObject):
         self.newest: Summary | None = None
         self.count = 0
         self.wait_ms = pace.quiet_ms
-        self._fresh = self._told = False
+        self._fresh = self._notified = False
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._over)
@@ -126,7 +126,7 @@ class Stream(QObject):
 
     def clear(self) -> None:
         """Restart the count. The next request is notified like the first one, after at most the shortest pause."""
-        self.newest, self._fresh, self._told = None, False, False
+        self.newest, self._fresh, self._notified = None, False, False
         self.count, self.wait_ms = 0, self._pace.quiet_ms
         if self._timer.remainingTime() > self.wait_ms:
             self._timer.start(self.wait_ms)
@@ -134,9 +134,9 @@ class Stream(QObject):
     @Slot()
     def _over(self) -> None:
         if not self._fresh:
-            self._told, self.wait_ms = False, self._pace.quiet_ms
+            self._notified, self.wait_ms = False, self._pace.quiet_ms
             return
-        self.wait_ms = min(self._pace.longest_ms, self.wait_ms * 2) if self._told else self._pace.quiet_ms
-        self._fresh, self._told = False, True
+        self.wait_ms = min(self._pace.longest_ms, self.wait_ms * 2) if self._notified else self._pace.quiet_ms
+        self._fresh, self._notified = False, True
         self._timer.start(self.wait_ms)
         self.due.emit(self)

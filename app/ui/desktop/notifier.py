@@ -28,11 +28,11 @@ class NotificationService(Protocol):
 
 
 class Notifier(QObject):
-    """`clicked` and `dismissed` carry the notice; `looked` follows each check whether notifications can be shown."""
+    """`clicked` and `dismissed` carry the notice; `availability_changed` follows each check of the service."""
 
     clicked = Signal(object)
     dismissed = Signal(object)
-    looked = Signal()
+    availability_changed = Signal()
 
     def __init__(self, tray: Tray, tasks: Tasks, service: NotificationService | None, parent: QObject) -> None:
         super().__init__(parent)
@@ -58,7 +58,7 @@ class Notifier(QObject):
     def look(self) -> None:
         """Check whether notifications can be shown."""
         if self._service is None:
-            self.looked.emit()
+            self.availability_changed.emit()
         else:
             self._tasks.start(self._look(self._service), "look for a notification service")
 
@@ -70,7 +70,7 @@ class Notifier(QObject):
 
     async def _look(self, service: NotificationService) -> None:
         self._answers = await service.look()
-        self.looked.emit()
+        self.availability_changed.emit()
 
     async def _show(self, notice: Notice) -> None:
         if self._service is not None:

@@ -18,25 +18,25 @@ ENDPOINTS = 5
 class TrayMenu(QMenu):
     """Entries are updated in place: on some desktops an open menu closes when it is rebuilt."""
 
-    show_asked = Signal()
-    endpoint_asked = Signal(str)
-    new_asked = Signal()
-    quit_asked = Signal()
+    show_requested = Signal()
+    endpoint_requested = Signal(str)
+    new_endpoint_requested = Signal()
+    quit_requested = Signal()
 
     def __init__(self, unread: Unread, pause: Pause, parent: QWidget) -> None:
         super().__init__(parent)
         self._unread, self._pause = unread, pause
         shows = self.addAction("Show Hookline")
-        shows.triggered.connect(self.show_asked)
+        shows.triggered.connect(self.show_requested)
         self.setDefaultAction(shows)
         self._above = self.addSeparator()
         self._endpoints = [self.addAction("") for _ in range(ENDPOINTS)]
         self.addSeparator()
         self._hold = self.addAction("Pause")
         self._hold.triggered.connect(self._toggle)
-        self.addAction("New endpoint…").triggered.connect(self.new_asked)
+        self.addAction("New endpoint…").triggered.connect(self.new_endpoint_requested)
         self.addSeparator()
-        self.addAction("Quit Hookline").triggered.connect(self.quit_asked)
+        self.addAction("Quit Hookline").triggered.connect(self.quit_requested)
         self.triggered.connect(self._chosen)
         unread.changed.connect(self.refresh)
         pause.changed.connect(self.refresh)
@@ -62,4 +62,4 @@ class TrayMenu(QMenu):
     @Slot(QAction)
     def _chosen(self, action: QAction) -> None:
         if action.data():
-            self.endpoint_asked.emit(action.data())
+            self.endpoint_requested.emit(action.data())

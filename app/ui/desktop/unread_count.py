@@ -15,13 +15,13 @@ class Unread(QObject):
     changed = Signal()
 
     def __init__(
-        self, endpoints: EndpointRepository, captures: CaptureRepository, news: QtEvents, parent: QObject
+        self, endpoints: EndpointRepository, captures: CaptureRepository, qt_events: QtEvents, parent: QObject
     ) -> None:
         super().__init__(parent)
         self._endpoints, self._captures = endpoints, captures
         self.total = 0
         self._by_endpoint: list[tuple[int, Endpoint, int]] = []
-        for signal in (news.counts_changed, news.endpoints_changed):
+        for signal in (qt_events.counts_changed, qt_events.endpoints_changed):
             signal.connect(self._count)
         self._count()
 

@@ -17,9 +17,9 @@ class Listing(Protocol):
 
 
 class WindowFocus(QObject):
-    """`came` follows when one of Hookline's windows becomes active after another program's."""
+    """`activated` follows when one of Hookline's windows becomes active after another program's."""
 
-    came = Signal()
+    activated = Signal()
 
     def __init__(self, window: QWidget, page: Listing, parent: QObject) -> None:
         super().__init__(parent)
@@ -42,4 +42,4 @@ class WindowFocus(QObject):
     @Slot(Qt.ApplicationState)
     def _changed(self, state: Qt.ApplicationState) -> None:
         if state is Qt.ApplicationState.ApplicationActive:
-            self.came.emit()
+            self.activated.emit()

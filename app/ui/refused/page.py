@@ -64,10 +64,10 @@ class RefusedPage(QWidget):
     said = Signal(str)
 
     def __init__(
-        self, services: Services, theme: Theme, tasks: Tasks, news: QtEvents, parent: QWidget | None = None
+        self, services: Services, theme: Theme, tasks: Tasks, qt_events: QtEvents, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._refused, self._news = services.refused, news
+        self._refused, self._qt_events = services.refused, qt_events
         self._chosen: Refusal | None = None
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -85,11 +85,11 @@ class RefusedPage(QWidget):
         self.raw.hide()
         self._lay_out()
         self._connect_commands()
-        news.endpoints_changed.connect(self.model.endpoints_changed)
+        qt_events.endpoints_changed.connect(self.model.endpoints_changed)
         self.table.selectionModel().selectionChanged.connect(self._show_chosen)
         self.table.activated.connect(self._enter_raw)
         self.model.rowsRemoved.connect(self._show_chosen)
-        news.refused_changed.connect(self._changed)
+        qt_events.refused_changed.connect(self._changed)
         self.refresh()
 
     @Slot()
@@ -105,7 +105,7 @@ class RefusedPage(QWidget):
         """Forget the list."""
         self._refused.clear()
         self.refresh()
-        self._news.refused_changed.emit()
+        self._qt_events.refused_changed.emit()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Catch up."""

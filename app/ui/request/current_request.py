@@ -14,7 +14,7 @@ from app.ui.pending_updates import PendingUpdates
 from app.ui.request.request_pane import DetailPane
 
 
-class ShownRequest(QObject):
+class CurrentRequest(QObject):
     """`summary` is the request that `detail` shows, None if there is none; its note is shown below the header."""
 
     changed = Signal()
@@ -23,7 +23,7 @@ class ShownRequest(QObject):
         super().__init__(parent)
         self.summary: Summary | None = None
         self._detail = detail
-        self._told = PendingUpdates()
+        self._updates = PendingUpdates()
         detail.was_deleted.connect(self._deleted)
         detail.opened.connect(self._opened)
         detail.closed.connect(self._closed)
@@ -46,7 +46,7 @@ class ShownRequest(QObject):
     @Slot()
     def _opened(self) -> None:
         capture = self._detail.capture
-        self._take(self._told.as_told(capture.summary()) if capture else None)
+        self._take(self._updates.updated(capture.summary()) if capture else None)
 
     @Slot()
     def _deleted(self) -> None:
@@ -62,7 +62,7 @@ class ShownRequest(QObject):
         if event.ids is not None:
             self._change(event.ids, read=event.read)
             return
-        self._told.forget("read")
+        self._updates.forget("read")
         if shown is not None and shown.endpoint_id in event.endpoint_ids:
             self._take(replace(shown, read=event.read))
 
@@ -74,7 +74,7 @@ class ShownRequest(QObject):
 
     def _change(self, ids: Sequence[str], **fields: Any) -> None:
         for name in ids:
-            self._told.change(name, **fields)
+            self._updates.change(name, **fields)
         if self.summary is not None and self.summary.id in ids:
             self._take(replace(self.summary, **fields))
 

@@ -55,11 +55,11 @@ class Deletion(QObject):
         if event.ids is None:
             self._look(watched, BY_SOMEONE)  # A request received in the meantime is still stored.
         else:
-            self._tell(BY_SOMEONE)
+            self._report(BY_SOMEONE)
 
     def _endpoint_removed(self, event: EndpointRemoved) -> None:
         if self._watched is not None and self._watched.endpoint_id == event.endpoint.id:
-            self._tell(WITH_ENDPOINT)
+            self._report(WITH_ENDPOINT)
 
     def _purged(self, event: Purged) -> None:
         watched = self._watched
@@ -86,8 +86,8 @@ class Deletion(QObject):
 
     async def _see_whether_stored(self, capture: Capture, reason: str) -> None:
         if await self._services.captures.get(capture.id) is None and self._watched is capture:
-            self._tell(reason)
+            self._report(reason)
 
-    def _tell(self, reason: str) -> None:
+    def _report(self, reason: str) -> None:
         self._watched, self._lost = None, self._watched
         self.found.emit(reason)

@@ -37,19 +37,19 @@ class NotePanel(QFrame):
         self._capture_id: str | None = None
         self._note = self._stored = ""
         self._drafts: dict[str, str] = {}
-        self._came_from: QWidget | None = None
+        self._previous_focus: QWidget | None = None
         self._unsaved_for = ""
         self.writing = False
         self.text = _NoteEdit(self)
         self.text.done.connect(self.save)
-        self.text.given_up.connect(self.cancel)
+        self.text.cancelled.connect(self.cancel)
         self.text.textChanged.connect(self._check)
         self.edit = IconButton("edit", "Edit note (N)", theme, self)
         self.edit.clicked.connect(self.start)
-        self._foot = QWidget(self)
-        self.hint = label("", "small", self._foot)
-        self.cancel_button = Button("Cancel", theme, self._foot, kind="ghost")
-        self.save_button = Button("Save", theme, self._foot, kind="primary")
+        self._footer = QWidget(self)
+        self.hint = label("", "small", self._footer)
+        self.cancel_button = Button("Cancel", theme, self._footer, kind="ghost")
+        self.save_button = Button("Save", theme, self._footer, kind="primary")
         for button, act in ((self.cancel_button, self.cancel), (self.save_button, self.save)):
             button.setProperty("compact", True)
             restyle(button)
@@ -98,14 +98,14 @@ class NotePanel(QFrame):
     def start(self) -> None:
         """Edit the note of the request shown."""
         if self._capture_id is not None and not self.writing and not self._unsaved_for:
-            self._came_from = self.window().focusWidget()
+            self._previous_focus = self.window().focusWidget()
             self._write(self._note)
 
     @Slot()
     def save(self) -> None:
         """Save the text."""
         if self.writing and not self._unsaved_for:
-            self._tell()
+            self._show_hint()
             self._end()
 
     @Slot()
@@ -129,21 +129,21 @@ class NotePanel(QFrame):
         top.setSpacing(metrics.SPACE_1)
         top.addWidget(self.text, 1)
         top.addWidget(self.edit, 0, Qt.AlignmentFlag.AlignTop)
-        foot = QHBoxLayout(self._foot)
-        foot.setContentsMargins(metrics.SPACE_1, 0, 0, 0)
-        foot.setSpacing(metrics.SPACE_2)
-        foot.addWidget(self.hint, 1)
-        foot.addWidget(self.cancel_button)
-        foot.addWidget(self.save_button)
+        footer = QHBoxLayout(self._footer)
+        footer.setContentsMargins(metrics.SPACE_1, 0, 0, 0)
+        footer.setSpacing(metrics.SPACE_2)
+        footer.addWidget(self.hint, 1)
+        footer.addWidget(self.cancel_button)
+        footer.addWidget(self.save_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(metrics.SPACE_1)
         column.addLayout(top)
-        column.addWidget(self._foot)
+        column.addWidget(self._footer)
 
     def _write(self, text: str) -> None:
         self.writing = True
-        self._dress()
+        self._apply_style()
         self.text.setPlainText(text)
         self.text.moveCursor(QTextCursor.MoveOperation.End)
         self.text.setFocus()
@@ -151,9 +151,9 @@ class NotePanel(QFrame):
     def _show(self) -> None:
         self.writing = False
         self.text.setPlainText(self._note)
-        self._dress()
+        self._apply_style()
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self.setProperty("writing", self.writing)
         restyle(self)
         margin = 0 if self.writing else metrics.SPACE_1
@@ -162,7 +162,7 @@ class NotePanel(QFrame):
         self.text.setProperty("frameless", not self.writing)
         restyle(self.text)
         self.edit.setVisible(not self.writing)
-        self._foot.setVisible(self.writing)
+        self._footer.setVisible(self.writing)
         self.setVisible(self.writing or bool(self._note))
         self._fit()
 
@@ -191,9 +191,9 @@ class NotePanel(QFrame):
 
     def _leave(self) -> None:
         if self.writing:
-            self._tell()
+            self._show_hint()
 
-    def _tell(self) -> None:
+    def _show_hint(self) -> None:
         text = self.text.toPlainText().strip()
         if self._capture_id is not None and text != self._note and not self._unsaved_for:
             self._note = text
@@ -209,9 +209,9 @@ class NotePanel(QFrame):
     def _end(self) -> None:
         """Return to reading; the focus returns to where it was before."""
         self._show()
-        if self._came_from is not None and isValid(self._came_from):
-            self._came_from.setFocus()
-        self._came_from = None
+        if self._previous_focus is not None and isValid(self._previous_focus):
+            self._previous_focus.setFocus()
+        self._previous_focus = None
 
 
 class _NoteEdit(QPlainTextEdit):
@@ -220,7 +220,7 @@ class _NoteEdit(QPlainTextEdit):
     """
 
     done = Signal()
-    given_up = Signal()
+    cancelled = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -277,6 +277,6 @@ class _NoteEdit(QPlainTextEdit):
         elif enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self.done.emit()
         elif event.key() == Qt.Key.Key_Escape:
-            self.given_up.emit()
+            self.cancelled.emit()
         else:
             super().keyPressEvent(event)

@@ -12,7 +12,7 @@ from app.core.bodies.escape import escape
 from app.core.model import Summary
 from app.ui.commands.command import Command
 from app.ui.commands.text_size_commands import BodyTextCommands
-from app.ui.request.current_request import ShownRequest
+from app.ui.request.current_request import CurrentRequest
 from app.ui.request.placeholder import LOST, NOT_STORED
 from app.ui.request.request_pane import DetailPane
 from app.ui.requests.list.row_title import name_of
@@ -37,9 +37,9 @@ KEY = "request/geometry"
 
 
 class OwnWindow(QWidget):
-    """A window with the detail pane of one request, and its keys. `gone` is emitted as it closes."""
+    """A window with the detail pane of one request, and its keys. `closed` is emitted as it closes."""
 
-    gone = Signal(str)
+    closed = Signal(str)
 
     def __init__(self, summary: Summary, services: Services, theme: Theme, tasks: Tasks) -> None:
         super().__init__(None, Qt.WindowType.Window)
@@ -54,8 +54,8 @@ class OwnWindow(QWidget):
         self.setWindowTitle(f"{name_of(summary)[:TITLE_MAX]}{of}")
         self.detail = DetailPane(services, theme, tasks, self)
         self.detail.placeholder.say("Opening…", "")
-        self.detail.closed.connect(self._say_gone)
-        self.request = ShownRequest(self.detail, services.bus, self)
+        self.detail.closed.connect(self._show_deleted)
+        self.request = CurrentRequest(self.detail, services.bus, self)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.detail)
@@ -96,7 +96,7 @@ class OwnWindow(QWidget):
         self._end_deletes()
         self.request.stop()
         self.detail.stop()
-        self.gone.emit(self._summary.id)
+        self.closed.emit(self._summary.id)
         super().closeEvent(event)
 
     @Slot()
@@ -128,7 +128,7 @@ class OwnWindow(QWidget):
             self.detail.show_request(self._summary.id, seen=False)  # It may have been marked unread.
 
     @Slot()
-    def _say_gone(self) -> None:
+    def _show_deleted(self) -> None:
         """There is no other request to select here."""
         self.detail.placeholder.say(NOT_STORED, LOST)
 
@@ -150,7 +150,7 @@ class OwnWindows(QObject):
             window = OwnWindow(summary, self._services, self._theme, self._tasks)
             self._place(window)
             self.open_now[summary.id] = window
-            window.gone.connect(self._gone)
+            window.closed.connect(self._forget)
         window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
         window.show()
         window.raise_()
@@ -171,7 +171,7 @@ class OwnWindows(QObject):
             window.resize(*SIZE)
 
     @Slot(str)
-    def _gone(self, capture_id: str) -> None:
+    def _forget(self, capture_id: str) -> None:
         window = self.open_now.pop(capture_id, None)
         if window is not None:
             self._file.setValue(KEY, window.saveGeometry())

@@ -22,7 +22,7 @@ class NotificationsRow(SettingsRow):
         super().__init__("Notifications", TEXT, self.button, parent, width=0)
         self._desktop = desktop
         self.button.clicked.connect(desktop.try_notification)
-        desktop.notifier.looked.connect(self._refresh)
+        desktop.notifier.availability_changed.connect(self._refresh)
         desktop.tray_changed.connect(self._refresh)
         self._refresh()
         desktop.notifier.look()

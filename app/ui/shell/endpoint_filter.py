@@ -35,8 +35,8 @@ class EndpointFilter(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(metrics.SPACE_3, 0, metrics.SPACE_3, metrics.SPACE_2)
         row.addWidget(self.line)
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
 
     def offer(self, endpoints: int) -> None:
         """Shown with many endpoints, or while it holds text; filters nothing while hidden."""
@@ -63,5 +63,5 @@ class EndpointFilter(QWidget):
         return True
 
     @Slot()
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self._icon.setIcon(self._theme.icon("filter"))

@@ -24,7 +24,7 @@ class EndpointRow(SidebarRow):
     `shifted` carries the row and -1 or 1, for up and down.
     """
 
-    menu_wanted = Signal(object, object)
+    menu_requested = Signal(object, object)
     edit_wanted = Signal(object)
     switched = Signal(object, bool)
     dragged = Signal(object, object)
@@ -136,7 +136,7 @@ class EndpointRow(SidebarRow):
         """Ask for the endpoint's menu."""
         keyboard = event.reason() == QContextMenuEvent.Reason.Keyboard
         place = self.mapToGlobal(QPoint(self.text_left(), self.height())) if keyboard else event.globalPos()
-        self.menu_wanted.emit(self._endpoint, place)
+        self.menu_requested.emit(self._endpoint, place)
 
     def text_left(self) -> int:
         """After the switch."""

@@ -67,21 +67,21 @@ class MainWindow(QMainWindow):
         self._settings: SettingsDialog | None = None
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
-        self.news = QtEvents(services.bus, tasks.messages, self)
+        self.qt_events = QtEvents(services.bus, tasks.messages, self)
         self._retention_notice = RetentionNotice(services, tasks, self)
         for endpoint, use in services.limits.reached():
-            self.news.tell_limit(endpoint, use)
+            self.qt_events.tell_limit(endpoint, use)
         self.pause = Pause(self)
         endpoints = [endpoint.id for endpoint in services.endpoints.all()]
-        tasks.start(self.news.recall(services.activity, endpoints), "dashboard: the last hour")
+        tasks.start(self.qt_events.recall(services.activity, endpoints), "dashboard: the last hour")
         self.actions_on_endpoints = EndpointActions(services, theme, tasks, self)
         self.about = AboutOpener(services, theme, tasks, self)
-        self.sidebar = Sidebar(services, theme, self.news, self.actions_on_endpoints, self)
+        self.sidebar = Sidebar(services, theme, self.qt_events, self.actions_on_endpoints, self)
         self.dashboard = DashboardPage(
-            services, theme, tasks, self.news, actions=self.actions_on_endpoints, parent=self
+            services, theme, tasks, self.qt_events, actions=self.actions_on_endpoints, parent=self
         )
         self.requests = EndpointPage(services, theme, tasks, self.pause, self)
-        self.refused = RefusedPage(services, theme, tasks, self.news, self)
+        self.refused = RefusedPage(services, theme, tasks, self.qt_events, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.undo_bar = UndoBar(self.pending, theme, self)
         self.desktop = self._make_desktop(tray or SystemTray(self))
@@ -159,7 +159,7 @@ class MainWindow(QMainWindow):
         """Remember the window and hear no more of what happens; before it is deleted."""
         self._remember()
         self.desktop.stop()
-        self.news.stop()
+        self.qt_events.stop()
         self._end_deletes()
         self._retention_notice.stop()
         self.requests.stop()
@@ -216,7 +216,7 @@ class MainWindow(QMainWindow):
             self._services,
             self._tasks,
             self,
-            news=self.news,
+            qt_events=self.qt_events,
             pause=self.pause,
             page=self.requests,
             choices=choices,
@@ -278,13 +278,13 @@ class MainWindow(QMainWindow):
         actions.made.connect(self._made)
         actions.open_wanted.connect(self.enter_endpoint)
         actions.said.connect(self._say)
-        self.desktop.quit_asked.connect(self.quit)
+        self.desktop.quit_requested.connect(self.quit)
         self.pending.endpoint_back.connect(self._back)
         self._end_deletes = self._services.bus.subscribe(DeleteChanged, self._delete_changed)
-        self.news.endpoint_removed.connect(self._removed)
-        self.news.settings_changed.connect(self._follow_theme)
-        self.news.limit_wanted.connect(self._change_limit)
-        self.news.endpoints_changed.connect(self.commands.refresh)
+        self.qt_events.endpoint_removed.connect(self._removed)
+        self.qt_events.settings_changed.connect(self._follow_theme)
+        self.qt_events.limit_change_requested.connect(self._change_limit)
+        self.qt_events.endpoints_changed.connect(self.commands.refresh)
 
     @Slot(object)
     def _made(self, endpoint: Endpoint) -> None:
@@ -312,7 +312,7 @@ class MainWindow(QMainWindow):
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.state == "undone":
             self._tasks.start(
-                self.news.recount(self._services.activity, event.endpoint_ids), "dashboard: the last hour"
+                self.qt_events.recount(self._services.activity, event.endpoint_ids), "dashboard: the last hour"
             )
 
     @Slot(str)

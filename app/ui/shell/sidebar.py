@@ -44,7 +44,12 @@ class Sidebar(QFrame):
     palette_wanted = Signal()
 
     def __init__(
-        self, services: Services, theme: Theme, news: QtEvents, actions: EndpointActions, parent: QWidget | None = None
+        self,
+        services: Services,
+        theme: Theme,
+        qt_events: QtEvents,
+        actions: EndpointActions,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._services, self._theme, self._actions = services, theme, actions
@@ -70,11 +75,11 @@ class Sidebar(QFrame):
         self.filter.changed.connect(self._filter)
         self.filter.left_down.connect(self._enter_list)
         self.filter.entered.connect(self._open_first)
-        news.endpoints_changed.connect(self.refresh)
-        news.plan_changed.connect(self._refresh_plan)
-        news.counts_changed.connect(self._refresh_counts)
-        news.refused_changed.connect(self._refresh_counts)
-        news.settings_changed.connect(self._refresh_listening)
+        qt_events.endpoints_changed.connect(self.refresh)
+        qt_events.plan_changed.connect(self._refresh_plan)
+        qt_events.counts_changed.connect(self._refresh_counts)
+        qt_events.refused_changed.connect(self._refresh_counts)
+        qt_events.settings_changed.connect(self._refresh_listening)
         actions.switch_refused.connect(self.refresh)
         self.refresh()
 
@@ -125,7 +130,7 @@ class Sidebar(QFrame):
     @Slot(object)
     def _adopt_endpoint(self, row: EndpointRow) -> None:
         row.chosen.connect(self._endpoint_chosen)
-        row.menu_wanted.connect(self._actions.show_menu)
+        row.menu_requested.connect(self._actions.show_menu)
         row.edit_wanted.connect(self._actions.edit)
         row.switched.connect(self._actions.set_active)
         self._adopt(row)

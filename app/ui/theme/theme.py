@@ -56,7 +56,7 @@ class Theme(QObject):
         app.setFont(ui_font())
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_changed)
         self._tokens = self._wanted()
-        self._dress()
+        self._apply_style()
 
     def set_choice(self, choice: Choice) -> None:
         """Change the setting; takes effect at once."""
@@ -68,7 +68,7 @@ class Theme(QObject):
         return themed_icon(name, self._tokens, colour, active)
 
     @contextmanager
-    def undressed(self) -> Iterator[None]:
+    def deferred_styling(self) -> Iterator[None]:
         """Build a window within this context, before anything is shown: its widgets are styled once, at the end.
 
         With a style sheet Qt restyles a widget and all its children whenever its parent changes.
@@ -78,7 +78,7 @@ class Theme(QObject):
         try:
             yield
         finally:
-            self._dress()
+            self._apply_style()
 
     @Slot()
     def _system_changed(self) -> None:
@@ -88,7 +88,7 @@ class Theme(QObject):
         wanted = self._wanted()
         if wanted is not self._tokens:
             self._tokens = wanted
-            self._dress()
+            self._apply_style()
             self.changed.emit(wanted)
 
     def _wanted(self) -> Tokens:
@@ -97,7 +97,7 @@ class Theme(QObject):
         scheme = QGuiApplication.styleHints().colorScheme() if self._app else Qt.ColorScheme.Unknown
         return DARK if scheme == Qt.ColorScheme.Dark else LIGHT
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         if self._app is not None:
             self._app.setPalette(palette(self._tokens))
             self._app.setStyleSheet(style_sheet(self._tokens))

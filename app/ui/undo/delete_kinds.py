@@ -59,7 +59,7 @@ class WaitingDelete:
         """How many stored requests of the endpoint it hides, and how many of those are unread."""
         return 0, 0
 
-    def came(self, summary: Summary) -> None:
+    def request_stored(self, summary: Summary) -> None:
         """A request that it hides was stored only now: it was being received when the deletion began."""
 
     def removed(self, event: RequestsRemoved) -> None:
@@ -150,7 +150,7 @@ class WaitingClearing(WaitingDelete):
             return 0, 0
         return max(0, one.total - one.deleted - self._lost), max(0, one.unread - one.deleted_unread)
 
-    def came(self, summary: Summary) -> None:
+    def request_stored(self, summary: Summary) -> None:
         self.clearing.total += 1
         self.clearing.unread += not summary.read
 

@@ -132,7 +132,7 @@ class PendingDelete(QObject):
                 found = await self._stored.captures.clearings.stored(ids[start : start + STEP])
                 for endpoint_id, stored in found.items():
                     one.add(endpoint_id, stored.ids, stored.unread)
-                    self._tell(RequestsRemoved(endpoint_id=endpoint_id, ids=stored.ids, unread=stored.unread))
+                    self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=stored.ids, unread=stored.unread))
         except BaseException:
             self._show_again(one)
             raise
@@ -148,7 +148,7 @@ class PendingDelete(QObject):
         one = WaitingClearing(clearing, self._stored.captures.counts(endpoint_id).total - clearing.total)
         self._begin(one)
         self._make_way(one)
-        self._tell(RequestsRemoved(endpoint_id=endpoint_id, ids=None, upto=clearing.upto, kept=kept))
+        self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=None, upto=clearing.upto, kept=kept))
         self._let_wait(one)
 
     async def delete_endpoint(self, endpoint_id: int) -> None:
@@ -164,7 +164,7 @@ class PendingDelete(QObject):
             self._drop(one)
             raise
         self._make_way(one)
-        self._tell(EndpointRemoved(endpoint=endpoint))
+        self._publish(EndpointRemoved(endpoint=endpoint))
         self._let_wait(one)
 
     async def finish_endpoints(self, is_in_the_way: Callable[[Endpoint], bool], most: int | None = None) -> bool:
@@ -191,11 +191,11 @@ class PendingDelete(QObject):
     # -- countdown -----------------------------------------------------------------------------------------------
 
     def _begin(self, one: WaitingDelete) -> None:
-        self._tell(DeleteChanged(number=one.number, state="begins"))
+        self._publish(DeleteChanged(number=one.number, state="begins"))
         self._waiting = (*self._waiting, one)
 
     def _make_way(self, one: WaitingDelete) -> None:
-        self._tell(DeleteChanged(number=one.number, state="hides", hides=one.hides))
+        self._publish(DeleteChanged(number=one.number, state="hides", hides=one.hides))
 
     def _let_wait(self, one: WaitingDelete) -> None:
         one.left_ms = DELAY_MS
@@ -235,7 +235,7 @@ class PendingDelete(QObject):
         finally:
             self._drop(one)
         if one.left_some:
-            self._tell(DeleteChanged(number=one.number, state="undone", endpoint_ids=one.endpoint_ids))
+            self._publish(DeleteChanged(number=one.number, state="undone", endpoint_ids=one.endpoint_ids))
 
     async def _undo(self, one: WaitingDelete) -> None:
         if one not in self._waiting or one.finishing:
@@ -251,20 +251,20 @@ class PendingDelete(QObject):
         if isinstance(one, WaitingEndpoint):
             current = self._stored.endpoints.by_id(one.endpoint.id)
             if current is not None:
-                self._tell(EndpointSaved(endpoint=current, created=False))
+                self._publish(EndpointSaved(endpoint=current, created=False))
                 self.endpoint_back.emit(current)
-        self._tell(DeleteChanged(number=one.number, state="undone", endpoint_ids=one.endpoint_ids))
+        self._publish(DeleteChanged(number=one.number, state="undone", endpoint_ids=one.endpoint_ids))
         self.changed.emit()
 
     def _drop(self, one: WaitingDelete) -> None:
         self._finishing.pop(one.number, None)
         if one in self._waiting:
             self._waiting = tuple(other for other in self._waiting if other is not one)
-            self._tell(DeleteChanged(number=one.number, state="done"))
+            self._publish(DeleteChanged(number=one.number, state="done"))
             self.changed.emit()
 
     def _named(self, capture_id: str) -> bool:
         return any(one.span is None and one.hides(0, capture_id) for one in self._waiting)
 
-    def _tell(self, event: Event) -> None:
+    def _publish(self, event: Event) -> None:
         self._bus.publish(event)

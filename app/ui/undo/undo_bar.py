@@ -28,8 +28,8 @@ class UndoBar(QFrame):
     def __init__(self, pending: PendingDelete, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._pending = pending
-        self._told: int | None = None
-        self._came_from: QWidget | None = None
+        self._announced: int | None = None
+        self._previous_focus: QWidget | None = None
         self._under_mouse = False
         self.setProperty("part", "undo")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -64,7 +64,7 @@ class UndoBar(QFrame):
     @Slot(object, object)
     def _focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
         if new is self.button:
-            self._came_from = old
+            self._previous_focus = old
         self._look()
 
     def _look(self) -> None:
@@ -75,7 +75,7 @@ class UndoBar(QFrame):
         newest = self._pending.newest
         self.action.setEnabled(newest is not None)
         if newest is None:
-            self._told = None
+            self._announced = None
             self._leave()
             return
         text = escape(newest.text)
@@ -84,8 +84,8 @@ class UndoBar(QFrame):
         self.button.setAccessibleName("Undo")
         self.button.setAccessibleDescription(text)
         self.show()
-        if newest.number != self._told:
-            self._told = newest.number
+        if newest.number != self._announced:
+            self._announced = newest.number
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, f"{text} Press {UNDO_KEY} to undo."))
 
     def _leave(self) -> None:
@@ -93,5 +93,5 @@ class UndoBar(QFrame):
         had_focus = self.button.hasFocus()
         self._pending.hold(False)
         self.hide()
-        if had_focus and self._came_from is not None and isValid(self._came_from):
-            self._came_from.setFocus()
+        if had_focus and self._previous_focus is not None and isValid(self._previous_focus):
+            self._previous_focus.setFocus()

@@ -212,10 +212,10 @@ class VisibleBus(Bus):
         self._bus, self._deleting = bus, deleting
         self._ends: dict[type[Event], Callable[[], None]] = {}
         for kind in (Captured, RequestsRemoved, EndpointSaved, EndpointRemoved):
-            self._hear(kind)
+            self._subscribe_to(kind)
 
     def subscribe(self, kind: type[E], handler: Callable[[E], None]) -> Callable[[], None]:
-        self._hear(kind)
+        self._subscribe_to(kind)
         return super().subscribe(kind, handler)
 
     def stop(self) -> None:
@@ -223,16 +223,16 @@ class VisibleBus(Bus):
         for end in self._ends.values():
             end()
 
-    def _hear(self, kind: type[Event]) -> None:
+    def _subscribe_to(self, kind: type[Event]) -> None:
         if kind not in self._ends:
-            self._ends[kind] = self._bus.subscribe(kind, self._hand_on)
+            self._ends[kind] = self._bus.subscribe(kind, self._forward)
 
-    def _hand_on(self, event: Event) -> None:
-        seen = self._seen(event) if self._deleting.waiting else event
+    def _forward(self, event: Event) -> None:
+        seen = self._visible(event) if self._deleting.waiting else event
         if seen is not None:
             self.publish(seen)
 
-    def _seen(self, event: Event) -> Event | None:
+    def _visible(self, event: Event) -> Event | None:
         if isinstance(event, Captured):
             return self._captured(event)
         if isinstance(event, RequestsRemoved):
@@ -246,7 +246,7 @@ class VisibleBus(Bus):
         for summary in event.summaries:
             hiding = [one for one in self._deleting.waiting if one.hides(summary.endpoint_id, summary.id)]
             for one in hiding:
-                one.came(summary)
+                one.request_stored(summary)
             if not hiding:
                 seen.append(summary)
         return replace(event, summaries=tuple(seen)) if seen else None

@@ -15,7 +15,7 @@ from app.ui.widgets.question import result_of
 
 
 @dataclass(frozen=True)
-class Way:
+class DialogOption:
     """One option: the button's label and kind."""
 
     text: str
@@ -25,15 +25,17 @@ class Way:
 class ChoiceDialog(Dialog):
     """Says what is wrong and offers options; the last one has the focus, and Esc selects none."""
 
-    def __init__(self, title: str, text: str, ways: tuple[Way, ...], theme: Theme, parent: QWidget | None) -> None:
+    def __init__(
+        self, title: str, text: str, options: tuple[DialogOption, ...], theme: Theme, parent: QWidget | None
+    ) -> None:
         super().__init__(title, theme, parent)
         self.title.setWordWrap(True)
         self.text = label(text, "muted", self, wrap=True)
         self.body.addWidget(self.text)
         self.footer.addStretch(1)
         self.buttons: list[Button] = []
-        for number, way in enumerate(ways, 1):
-            button = Button(way.text, theme, self, kind=way.kind)
+        for number, option in enumerate(options, 1):
+            button = Button(option.text, theme, self, kind=option.kind)
             button.clicked.connect(partial(self.done, number))
             self.footer.addWidget(button)
             self.buttons.append(button)
@@ -43,8 +45,8 @@ class ChoiceDialog(Dialog):
 
 
 async def choose(
-    title: str, text: str, ways: tuple[Way, ...], theme: Theme, parent: QWidget | None = None
-) -> Way | None:
+    title: str, text: str, options: tuple[DialogOption, ...], theme: Theme, parent: QWidget | None = None
+) -> DialogOption | None:
     """The option the user chose; None when the dialog was closed without a choice."""
-    number = await result_of(ChoiceDialog(title, text, ways, theme, parent))
-    return ways[number - 1] if number else None
+    number = await result_of(ChoiceDialog(title, text, options, theme, parent))
+    return options[number - 1] if number else None

@@ -50,9 +50,9 @@ class Dialog(QDialog):
         head = QVBoxLayout()
         head.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, 0)
         head.addWidget(self.title)
-        foot = QFrame(self)
-        foot.setProperty("part", "footer")
-        self.footer = QHBoxLayout(foot)
+        footer_frame = QFrame(self)
+        footer_frame.setProperty("part", "footer")
+        self.footer = QHBoxLayout(footer_frame)
         self.footer.setContentsMargins(metrics.SPACE_5, metrics.SPACE_3, metrics.SPACE_5, metrics.SPACE_3)
         self.footer.setSpacing(metrics.SPACE_2)
         column = QVBoxLayout(self)
@@ -60,7 +60,7 @@ class Dialog(QDialog):
         column.setSpacing(0)
         column.addLayout(head)
         column.addWidget(self.content_area, 1)
-        column.addWidget(foot)
+        column.addWidget(footer_frame)
 
     def fill_columns(self, left: QLayout, right: QLayout) -> None:
         """Fill the dialog with a list and the details of its selected item, separated by a line."""

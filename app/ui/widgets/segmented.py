@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QFrame, QHBoxLayout
 
 
 class Segmented(QFrame):
-    """`chosen` carries the key that the user selected. Tab goes to the selected option, the arrow keys to its
+    """`activated` carries the key that the user selected. Tab goes to the selected option, the arrow keys to its
     neighbours.
     """
 
-    chosen = Signal(str)
+    activated = Signal(str)
 
     def __init__(self, choices: Sequence[tuple[str, str]], parent: QWidget, *, compact: bool = False) -> None:
         super().__init__(parent)
@@ -38,11 +38,11 @@ class Segmented(QFrame):
         self._group.buttonClicked.connect(self._clicked)
         self._group.buttonToggled.connect(self._lead_tab)
 
-    def take(self, key: str) -> None:
-        """Select `key` without emitting `chosen`."""
+    def set_current(self, key: str) -> None:
+        """Select `key` without emitting `activated`."""
         self._buttons[key].setChecked(True)
 
-    def taken(self) -> str | None:
+    def current(self) -> str | None:
         """The selected key."""
         return next((key for key, button in self._buttons.items() if button.isChecked()), None)
 
@@ -72,14 +72,14 @@ class Segmented(QFrame):
     @Slot()
     def _lead_tab(self) -> None:
         """Tab goes to the selected option and skips the others."""
-        taken = self._group.checkedButton()
+        current = self._group.checkedButton()
         for button in self._buttons.values():
-            there = taken is None or button is taken
+            there = current is None or button is current
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if there else Qt.FocusPolicy.ClickFocus)
 
     @Slot(QAbstractButton)
     def _clicked(self, button: QAbstractButton) -> None:
-        self.chosen.emit(str(button.property("key")))
+        self.activated.emit(str(button.property("key")))
 
 
 class _Choice(QToolButton):

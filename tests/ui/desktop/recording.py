@@ -63,7 +63,7 @@ class TrayDesk:
         self.desk, self.tray, self.ended = desk, tray, 0
         self.window = desk.window(self._end, tray=tray)
         self.wishes = DeepLinks(desk.services, desk.tasks, self.window)
-        self.window.desktop.wished.connect(self.wishes.fulfil)
+        self.window.desktop.launch_requested.connect(self.wishes.fulfil)
         self.window.desktop.notices.pace = NotificationPace(gather_ms=30, quiet_ms=60, longest_ms=200)
 
     def _end(self) -> None:

@@ -135,7 +135,7 @@ class TestBursts:
                 await shown.desk.capture(endpoint)
                 await until(lambda: len(shown.tray.told) == 2)
                 assert shown.tray.told[1] == (endpoint.name, "38 new requests")
-                shown.window.desktop.sight.came.emit()
+                shown.window.desktop.window_focus.activated.emit()
                 await shown.desk.capture(endpoint, target="/catch/x/again")
                 await until(lambda: len(shown.tray.told) == 3)
                 assert shown.tray.told[2] == (endpoint.name, "POST /again")
@@ -153,7 +153,7 @@ class TestBursts:
                     (stream,) = shown.window.desktop.notices._streams.values()
                     waits.append(stream.wait_ms)
                 assert waits == [60, 120, 200, 200]
-                shown.window.desktop.sight.came.emit()
+                shown.window.desktop.window_focus.activated.emit()
                 timer = stream.findChild(QTimer)
                 assert timer is not None
                 assert timer.remainingTime() < 120, "who looked need not wait for what comes next"

@@ -57,7 +57,7 @@ class TestCounts:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
                 before = len(shown.tray.icons)
-                shown.window.news.counts_changed.emit()
+                shown.window.qt_events.counts_changed.emit()
                 assert len(shown.tray.icons) == before
 
         run(scene())

@@ -29,7 +29,7 @@ def test_the_place_where_json_is_broken_is_marked(run: Run, tmp_path: Path) -> N
         async with open_page(tmp_path) as shown:
             body = shown.detail.body
             await open_body(shown, b'{\n  "a": "\xf0\x9f\x98\x80",\n  "b": oops\n}', "application/json")
-            assert body.views.taken() == "text"
+            assert body.views.current() == "text"
             assert "line 3, column 8" in body.notes.text.text()
             assert marked(shown) == ["", "o"]
             assert body.notes.place.isVisible()
@@ -57,19 +57,19 @@ def test_show_leads_far_down_in_the_text_as_sent(
         async with open_page(tmp_path) as shown:
             body = shown.detail.body
             await open_body(shown, sent, content_type)
-            assert body.views.taken() == "pretty"
+            assert body.views.current() == "pretty"
             while body.loader.reader is not None and not body.loader.reader.fault:
                 body.loader.more()
                 await until(lambda: not body.loader.loading)
             assert body.notes.place.isVisible()
             QTest.mouseClick(body.notes.place, LEFT)
             await until(lambda: body.code.textCursor().block().text() == line, 20)
-            assert body.views.taken() == "text"
+            assert body.views.current() == "text"
             assert "line 40,001" in body.notes.text.text()
             assert marked(shown)[-1]
             other = await open_body(shown, b"{}", "application/json")
             assert shown.detail.wanted == other
-            assert body.views.taken() == "pretty"
+            assert body.views.current() == "pretty"
 
     run(check())
 

@@ -163,7 +163,7 @@ def test_size_and_wrapping_are_one_choice_for_all_bodies_and_remembered(run: Run
             body.code.grab()
             assert body.code.horizontalScrollBar().maximum() > 500
             assert body.wrap.isVisible()
-            body.views.chosen.emit("hex")
+            body.views.activated.emit("hex")
             await until(lambda: body.stack.currentWidget() is body.hex)
             assert not body.wrap.isVisible()
             where = QPointF(body.hex.viewport().rect().center())

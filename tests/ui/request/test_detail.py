@@ -54,17 +54,17 @@ def test_a_json_body_is_pretty_and_can_be_shown_otherwise(run: Run, tmp_path: Pa
         async with open_page(tmp_path) as shown:
             await open_body(shown, b'{"id":12345678901234567890,"a":[1.10]}', "application/json")
             body = shown.detail.body
-            assert body.views.taken() == "pretty"
+            assert body.views.current() == "pretty"
             assert "auto" in body.kind.text()
             assert body.code.toPlainText() == '{\n  "id": 12345678901234567890,\n  "a": [\n    1.10\n  ]\n}'
-            body.views.chosen.emit("text")
+            body.views.activated.emit("text")
             await until(lambda: body.code.toPlainText().startswith('{"id"'))
-            body.views.chosen.emit("hex")
+            body.views.activated.emit("hex")
             await until(lambda: body.stack.currentWidget() is body.hex)
             assert not body.grab().isNull()
             # The choice holds for the next body of this type.
             await open_body(shown, b"{}", "application/json")
-            assert body.views.taken() == "hex"
+            assert body.views.current() == "hex"
 
     run(check())
 
@@ -145,7 +145,7 @@ def test_a_huge_body_shows_its_beginning_at_once_and_hex_reaches_its_end(run: Ru
             assert heart.longest < 0.5
             assert sum(read) <= PART_SIZE
             assert "of 105 MB" in shown.detail.body.rest.text.text()
-            shown.detail.body.views.chosen.emit("hex")
+            shown.detail.body.views.activated.emit("hex")
             await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.hex)
             hexes = shown.detail.body.hex
             hexes.verticalScrollBar().setValue(hexes.verticalScrollBar().maximum())

@@ -57,7 +57,7 @@ def test_each_place_is_shown_in_the_view_in_use(run: Run, tmp_path: Path, group:
         async with open_page(tmp_path) as shown:
             await open_body(shown, ITEMS, "application/json")
             body = shown.detail.body
-            body.views.chosen.emit(group)
+            body.views.activated.emit(group)
             await until(lambda: body.loader.reader is not None and body.loader.reader.view is not None)
             find(shown, "needle")
             await shows(body, "1 of 3")
@@ -74,7 +74,7 @@ def test_each_place_is_shown_in_the_view_in_use(run: Run, tmp_path: Path, group:
             for line in ("Needle 1", "needle 3"):
                 enter(body, back=True)
                 await until(lambda line=line: line in current(body.code))
-            assert body.views.taken() == group
+            assert body.views.current() == group
             assert body.code.length() < 600_000
             number = body.code.line_count()
             assert number == (1 + 24_000 * 4 + 3 * 3 + 1 if group == "pretty" else 24_003)
@@ -87,7 +87,7 @@ def test_hex_and_tree_stay_what_they_are(run: Run, tmp_path: Path) -> None:
         async with open_page(tmp_path) as shown:
             await open_body(shown, ITEMS, "application/json")
             body = shown.detail.body
-            body.views.chosen.emit("hex")
+            body.views.activated.emit("hex")
             await until(lambda: body.stack.currentWidget() is body.hex)
             find(shown, "needle")
             await shows(body, "1 of 3")
@@ -98,7 +98,7 @@ def test_hex_and_tree_stay_what_they_are(run: Run, tmp_path: Path) -> None:
             await open_body(
                 shown, json.dumps({"a": [{"needle": 1}, "x"], "b": {"c": "a Needle"}}).encode(), "application/json"
             )
-            body.views.chosen.emit("tree")
+            body.views.activated.emit("tree")
             await until(lambda: body.tree.view.nodes.tree is not None)
             find(shown, "needle")
             await shows(body, "1 of 2")

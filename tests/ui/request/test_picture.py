@@ -142,14 +142,14 @@ def test_a_picture_is_previewed_and_other_bodies_offer_none(run: Run, tmp_path: 
             packed = (("Content-Encoding", "gzip"),)
             for data, headers in ((picture("png"), ()), (gzip.compress(picture("png")), packed)):
                 await open_body(shown, data, "image/png", headers=headers)
-                assert body.views.taken() == "preview"
+                assert body.views.current() == "preview"
                 assert body.stack.currentWidget() is body.image
                 await until(lambda: body.image.caption.text() == "PNG \u00b7 30 \u00d7 20 pixels")
                 assert body.image.canvas.picture_rect().width() == 30
                 assert not body.grab().isNull()
             # The type does not decide: what was sent is no picture.
             await open_body(shown, b'{"a": 1}', "image/png")
-            assert body.views.taken() == "pretty"
+            assert body.views.current() == "pretty"
             assert not offered(body.views)
             await open_body(shown, b"<a/>", "image/svg+xml")
             assert not offered(body.views)
@@ -172,7 +172,7 @@ def test_copying_a_picture_copies_the_picture(run: Run, tmp_path: Path) -> None:
             assert not clipboard.text()
             # Neither the view nor the type decides: it is a picture in hex as well.
             clipboard.clear()
-            body.views.chosen.emit("hex")
+            body.views.activated.emit("hex")
             await until(lambda: body.stack.currentWidget() is body.hex)
             body.copy.click()
             await until(lambda: not clipboard.image().isNull())

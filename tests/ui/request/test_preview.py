@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QApplication, QTextBrowser
 from app.__main__ import DRAW
 from app.ui.request.body import render_process
 from app.ui.request.body.page_view import PageView
-from app.ui.request.body.render_process import ARGUMENT, Wanted, draw_apart, drawn
+from app.ui.request.body.render_process import ARGUMENT, DrawRequest, draw_apart, drawn
 from app.ui.request.body.renderer import NOT_LOADED
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import until
@@ -94,8 +94,8 @@ def html_of(watched: Watched) -> bytes:
     return "".join(parts).encode()
 
 
-def wanted(kind: str) -> Wanted:
-    return Wanted(kind=kind, content_type="", width=400, ratio=1.5)
+def wanted(kind: str) -> DrawRequest:
+    return DrawRequest(kind=kind, content_type="", width=400, ratio=1.5)
 
 
 @linux
@@ -200,8 +200,8 @@ def test_drawings_and_pages_are_previewed(run: Run, tmp_path: Path, monkeypatch:
         async with open_page(tmp_path) as shown:
             body = shown.detail.body
             await open_body(shown, SVG, "image/svg+xml")
-            assert body.views.taken() == "pretty"
-            body.views.chosen.emit("preview")
+            assert body.views.current() == "pretty"
+            body.views.activated.emit("preview")
             await until(lambda: body.image.caption.text().startswith("SVG · 40 × 20 pixels"))
             assert NOT_LOADED in body.image.caption.text()
             assert body.stack.currentWidget() is body.image
@@ -209,8 +209,8 @@ def test_drawings_and_pages_are_previewed(run: Run, tmp_path: Path, monkeypatch:
             body.copy.click()
             await until(lambda: QGuiApplication.clipboard().text() == SVG.decode())
             await open_body(shown, b"<h1>Hello</h1><script>x</script>", "text/html")
-            body.views.chosen.emit("preview")
-            await until(lambda: body.views.taken() == "preview")
+            body.views.activated.emit("preview")
+            await until(lambda: body.views.current() == "preview")
             page = body.whole.page("page")
             assert isinstance(page, PageView)
             await until(lambda: NOT_LOADED in page.words.text())

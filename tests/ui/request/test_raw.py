@@ -137,8 +137,8 @@ def test_a_huge_request_is_read_only_as_far_as_it_is_seen(run: Run, tmp_path: Pa
             QTest.keyClick(raw.find_bar.field, Qt.Key.Key_Return)
             await until(lambda: raw.find_bar.count.text() == "No matches")
             assert raw.rest.isHidden()
-            raw.views.chosen.emit("hex")
-            raw.views.take("hex")
+            raw.views.activated.emit("hex")
+            raw.views.set_current("hex")
             assert raw.stack.currentWidget() is raw.hex
 
     run(check())

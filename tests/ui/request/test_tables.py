@@ -60,7 +60,7 @@ def test_a_form_is_a_table_with_groups(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             table = await open_form(shown, sent.encode())
-            assert shown.detail.body.views.taken() == "table"
+            assert shown.detail.body.views.current() == "table"
             assert shown.detail.body.kind.text().startswith("Form ·")
             view, model = table.view, table.view.fields
             QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning, view)
@@ -111,7 +111,7 @@ def test_a_form_of_many_fields_and_one_with_too_many(run: Run, tmp_path: Path, m
             # Find is for lines; what was chosen for this type stays.
             shown.detail.open_find()
             await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.code)
-            assert shown.detail.body.views.taken() == "pretty"
+            assert shown.detail.body.views.current() == "pretty"
             await open_form(shown, b"a=1&b=2")
 
     run(check())
@@ -151,10 +151,10 @@ def test_csv_is_a_table(run: Run, tmp_path: Path) -> None:
             QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning, view)
             assert not table.grab().isNull()
             # Another view is one click away, and the choice holds for the next body of this type.
-            shown.detail.body.views.chosen.emit("text")
+            shown.detail.body.views.activated.emit("text")
             await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.code)
             await open_body(shown, b"a,b\n1,2\n", "text/csv; charset=latin-1")
-            assert shown.detail.body.views.taken() == "text"
+            assert shown.detail.body.views.current() == "text"
 
     run(check())
 

@@ -23,8 +23,8 @@ BODY = b'{"id":12345678901234567890,"id":2,"items":[{"n":1.10,"t":"a\\u202eb"}],
 async def show_tree(shown: PageDesk, body: bytes, **fields: Any) -> None:
     await open_body(shown, body, "application/json", **fields)
     pane = shown.detail.body
-    if pane.views.taken() != "tree":
-        pane.views.chosen.emit("tree")
+    if pane.views.current() != "tree":
+        pane.views.activated.emit("tree")
     await until(lambda: pane.stack.currentWidget() is pane.tree)
     await until(lambda: bool(pane.tree.view.nodes.tree or pane.tree.why.text()))
 
@@ -83,7 +83,7 @@ def test_what_is_no_tree_says_why(run: Run, tmp_path: Path) -> None:
                 await show_tree(shown, body)
                 await until(lambda why=why: why in pane.tree.why.text())  # type: ignore[misc]
             await open_body(shown, b"hello", "text/plain")
-            assert pane.views.taken() == "text"
+            assert pane.views.current() == "text"
 
     run(check())
 

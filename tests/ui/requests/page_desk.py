@@ -72,7 +72,7 @@ async def open_page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
 async def _page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
     async with open_desk(folder) as desk:
         made = await desk.endpoint(**endpoint)
-        with desk.theme.undressed():
+        with desk.theme.deferred_styling():
             pending = pending_delete.PendingDelete(desk.services, desk.tasks, desk.messages)
             page = EndpointPage(pending.services, desk.theme, desk.tasks, Pause())
         actions = EndpointActions(pending.services, desk.theme, desk.tasks, page)

@@ -136,7 +136,7 @@ def test_what_is_held_back_is_not_among_all(run: Run, tmp_path: Path) -> None:
             await filled(shown, 450)
             shown.feed.paused = True
             held = await shown.add()
-            await until(lambda: shown.feed.held == 1)
+            await until(lambda: shown.feed.new_count == 1)
             await select_everything(shown)
             chosen = shown.page.everything.chosen
             assert chosen is not None

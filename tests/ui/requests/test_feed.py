@@ -19,7 +19,7 @@ from app.ui.requests.list import feed as feed_module
 from app.ui.requests.list import model as model_module
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.pager import PAGE
-from app.ui.requests.list.time_range import Within
+from app.ui.requests.list.time_range import TimeRange
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 
@@ -64,7 +64,7 @@ def test_after_a_failed_read_a_list_shows_new_requests_and_loads_the_older_ones(
             assert shown.ids() == []
             with monkeypatch.context() as broken:
                 broken.setattr(shown.desk.store.captures, "page", unreadable)
-                shown.feed.narrow(Within(start=now_us() - DAY_US, end=now_us() + DAY_US))
+                shown.feed.narrow(TimeRange(start=now_us() - DAY_US, end=now_us() + DAY_US))
                 await until(lambda: not shown.feed.pager.jumping)
             await settle()
             assert not shown.page.none_then.isVisible()  # nobody knows whether there are none
@@ -114,7 +114,7 @@ def test_a_reader_who_scrolled_away_is_not_disturbed(run: Run, tmp_path: Path) -
             seen = shown.list.indexAt(shown.list.viewport().rect().center()).data(model_module.SUMMARY_ROLE).id
             for _ in range(12):
                 await shown.add()
-            await until(lambda: shown.feed.held == 12)
+            await until(lambda: shown.feed.new_count == 12)
             assert shown.page.pill.isVisible()
             assert shown.page.pill.text() == "12 new"
             assert bar.value() == 20 * ROW + 7
@@ -379,7 +379,7 @@ def test_what_arrives_while_the_pages_around_a_request_are_read_is_not_lost(run:
                 await until(lambda: not shown.feed.pager.jumping)
                 await settle()
                 if sought is sent[100]:
-                    assert shown.feed.held == 5
+                    assert shown.feed.new_count == 5
                     await shown.reload()
                 else:
                     await until(lambda: set(shown.ids()) >= {one.id for one in came})  # noqa: B023 - awaited here

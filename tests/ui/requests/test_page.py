@@ -240,8 +240,8 @@ def test_ages_tick_for_what_is_seen_only(run: Run, tmp_path: Path) -> None:
         async with open_page(tmp_path) as shown:
             await shown.fill(150)
             await shown.reload()
-            shown.list.ages.tick()
-            assert 0 < len(shown.list.ages.told) < 40
+            shown.list.relative_times.tick()
+            assert 0 < len(shown.list.relative_times.texts) < 40
 
     run(check())
 
@@ -258,7 +258,7 @@ def test_enter_leads_into_the_body_and_esc_back_to_the_list(run: Run, tmp_path: 
                 assert page.focusWidget() is view
                 QTest.keyClick(view, Qt.Key.Key_Escape)
                 assert page.focusWidget() is shown.list
-                body.views.chosen.emit("hex")
+                body.views.activated.emit("hex")
                 await until(lambda: body.stack.currentWidget() is body.hex)
             shown.detail.open_find()
             QTest.keyClick(body.find_bar.field, Qt.Key.Key_Escape)

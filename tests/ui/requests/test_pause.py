@@ -31,7 +31,7 @@ def test_while_paused_new_requests_are_only_counted(run: Run, tmp_path: Path) ->
             assert page.foot.button.text() == "Paused · Resume"
             for _ in range(4):
                 await shown.add()
-            await until(lambda: shown.feed.held == 4)
+            await until(lambda: shown.feed.new_count == 4)
             unread = shown.desk.store.captures.counts(shown.endpoint.id).unread
             await until(lambda: page.footer.text() == f"9 requests · {unread} unread · keeps capturing")
             assert shown.ids() == ids
@@ -64,7 +64,7 @@ def test_scrolling_to_the_top_of_a_paused_list_brings_nothing_in(run: Run, tmp_p
             pause.set(True)
             bar.setValue(40 * ROW)
             await shown.add()
-            await until(lambda: shown.feed.held == 1)
+            await until(lambda: shown.feed.new_count == 1)
             place = shown.page.pill.pos()
             bar.setValue(0)
             await settle()
@@ -92,7 +92,7 @@ def test_a_filtered_list_is_held_too(run: Run, tmp_path: Path) -> None:
             await until(lambda: shown.page.filter.found_nothing)
             shown.page._pause.set(True)
             await shown.add(method="PUT")
-            await until(lambda: shown.feed.held == 1)
+            await until(lambda: shown.feed.new_count == 1)
             assert not shown.model.rowCount()
             shown.page._pause.set(False)
             await until(lambda: shown.model.rowCount() == 1)
@@ -112,14 +112,14 @@ def test_what_a_filter_finds_again_is_counted_once(run: Run, tmp_path: Path) -> 
             # The oldest last: with each of them all that are newer are found again.
             for number, capture in enumerate(reversed(made), 1):
                 await star([capture.id])
-                await until(lambda number=number: shown.feed.held >= number)
+                await until(lambda number=number: shown.feed.new_count >= number)
             for starred in (False, True):
                 await star([made[0].id], starred)
                 await until(lambda: not shown.feed.search._looking and shown.feed.search._unseen is None)
-            assert shown.feed.held == 4
+            assert shown.feed.new_count == 4
             page._pause.set(False)
             await until(lambda: shown.model.rowCount() == 4)
-            assert shown.feed.held == 0
+            assert shown.feed.new_count == 0
 
     run(check())
 
@@ -131,12 +131,12 @@ def test_what_is_held_and_deleted_is_held_no_more(run: Run, tmp_path: Path) -> N
             await shown.reload()
             shown.page._pause.set(True)
             held = [await shown.add() for _ in range(4)]
-            await until(lambda: shown.feed.held == 4)
+            await until(lambda: shown.feed.new_count == 4)
             await shown.desk.store.captures.delete([held[1].id, old[0].id])
-            await until(lambda: shown.feed.held == 3)
+            await until(lambda: shown.feed.new_count == 3)
             assert shown.page.pill.text() == "3 new"
             await shown.desk.store.captures.delete([one.id for one in held])
-            await until(lambda: shown.feed.held == 0)
+            await until(lambda: shown.feed.new_count == 0)
             assert not shown.page.pill.isVisible()
             assert shown.ids() == [one.id for one in reversed(old[1:])]
 
@@ -155,10 +155,10 @@ def test_what_is_held_and_expires_is_held_no_more(run: Run, tmp_path: Path, text
             shown.page._pause.set(True)
             for ago in (8, 7, 1):
                 await shown.add(received_at=now - ago * day // 10)
-            await until(lambda: shown.feed.held == 3)
+            await until(lambda: shown.feed.new_count == 3)
             shown.desk.store.retention._clock = lambda: now + day // 4
             await shown.desk.store.retention.purge()
-            await until(lambda: shown.feed.held == 2)
+            await until(lambda: shown.feed.new_count == 2)
 
     run(check())
 
@@ -193,10 +193,10 @@ def test_home_of_a_paused_list_shows_the_newest_and_chooses_it(run: Run, tmp_pat
             await shown.reload()
             shown.page._pause.set(True)
             newest = await shown.add()
-            await until(lambda: shown.feed.held == 1)
+            await until(lambda: shown.feed.new_count == 1)
             QTest.keyClick(shown.list, Qt.Key.Key_Home)
             await until(lambda: shown.list.selected() and shown.list.selected()[0].id == newest.id)
-            assert shown.feed.held == 0
+            assert shown.feed.new_count == 0
             assert shown.page._pause.on
 
     run(check())

@@ -265,7 +265,7 @@ def test_what_is_open_and_deleted_is_still_shown_and_says_so(
                 assert reason in shown.page._toast._text.text()
             assert not detail.head.note.writing
             assert not shown.page.findChildren(Question)
-            detail.body.views.chosen.emit("hex")
+            detail.body.views.activated.emit("hex")
             await until(detail.body.hex.isVisible)
             newest = await shown.add()
             await until(lambda: shown.model.row_of(newest.id) == 0)

@@ -22,7 +22,7 @@ from app.ui.request.body.body_toolbar import body_toolbar
 from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
 from app.ui.request.body.code.wrap_button import WrapButton
 from app.ui.request.body.copy_button import BodyCopy
-from app.ui.request.body.error_location import FaultPlace
+from app.ui.request.body.error_location import ErrorLocation
 from app.ui.request.body.find.body_find import BodyFind
 from app.ui.request.body.hex_widget import HexWidget
 from app.ui.request.body.image_view import ImageView
@@ -60,7 +60,7 @@ class BodyPane(QWidget):
         super().__init__(parent)
         self._theme, self._tasks = theme, tasks
         self._source: BodySource | None = None
-        self._taken: dict[str, Group] = {}
+        self._selected_views: dict[str, Group] = {}
         self.loader = BodyLoader(tasks, self)
         self.views = Segmented(VIEWS, self)
         for rare in RARE:
@@ -95,7 +95,7 @@ class BodyPane(QWidget):
         self._copying = BodyCopy(
             self.copy, self.loader, tasks, self._toast, source=self._shown, saves=self._saving.start
         )
-        self.fault = FaultPlace(self.code, self.loader, self.notes)
+        self.error_location = ErrorLocation(self.code, self.loader, self.notes)
         self.values = ValueDecoder(self.code, self.split, theme, tasks, self._toast)
         made = {"image": self.image, "drawing": self.image, "tree": self.tree}
         self.whole = WholeViews(made, self.stack, self.values, tasks)
@@ -105,7 +105,7 @@ class BodyPane(QWidget):
     def show_source(self, source: BodySource) -> None:
         """Show this body, cancelling the load in progress."""
         self._source = source
-        self.fault.forget()
+        self.error_location.forget()
         self.parts_shown.forget()
         self._clear_whole()
         self.find_bar.put_away()
@@ -128,12 +128,12 @@ class BodyPane(QWidget):
         """Open the search; a view without one is replaced by Text."""
         if self._source is None or not self._source.size:
             return
-        if self.views.taken() == "table":
-            self.views.take("pretty")
+        if self.views.current() == "table":
+            self.views.set_current("pretty")
             self.loader.start(self._source, "pretty")  # Only once: the view selected for bodies of this type stays.
         elif not self.finding.can_search(self.stack.currentWidget()):
-            self.views.take("text")
-            self._take("text")
+            self.views.set_current("text")
+            self._view_selected("text")
         self.find_bar.start()
 
     @Slot()
@@ -157,7 +157,7 @@ class BodyPane(QWidget):
         column.addWidget(self.rest)
 
     def _connect(self) -> None:
-        self.views.chosen.connect(self._take)
+        self.views.activated.connect(self._view_selected)
         self.search.clicked.connect(self.open_find)
         self.parts.clicked.connect(self._open_parts)
         self.save.clicked.connect(self._saving.start)
@@ -187,7 +187,7 @@ class BodyPane(QWidget):
     @Slot()
     def _start(self) -> None:
         if self._source is not None:
-            self.loader.start(self._source, self._taken.get(media_type(self._source.content_type)))
+            self.loader.start(self._source, self._selected_views.get(media_type(self._source.content_type)))
 
     @Slot()
     def _failed(self) -> None:
@@ -209,14 +209,14 @@ class BodyPane(QWidget):
         source = self._source
         if source is None or reader.view is None:
             return
-        self.views.take(reader.view.group)
+        self.views.set_current(reader.view.group)
         pretty = best_in("pretty", reader.views)
         self.views.set_enabled("pretty", pretty is not None)
         self.parts.setVisible(pretty is not None and pretty.name == "multipart")
         for rare in RARE:
             self.views.set_shown(rare, best_in(rare, reader.views) is not None)
         self.views.set_shown("pretty", pretty is not None or best_in("preview", reader.views) is None)
-        chosen = media_type(source.content_type) in self._taken
+        chosen = media_type(source.content_type) in self._selected_views
         what = _named(reader, source.content_type)
         charset = reader.text_charset
         coded = [escape(charset.label)] if charset is not None and charset.name != "utf-8" else []
@@ -233,23 +233,23 @@ class BodyPane(QWidget):
             self.code.set_lines(lines, reader.first_line, folding=reader.view.group == "pretty")
         self.stack.setCurrentWidget(page)
         self.wrap.setVisible(page is self.code)
-        self._tell(reader)
+        self._show_notices(reader)
         self.finding.view_shown(page, reader, source.content_type)
 
     @Slot(object)
     def _continued(self, lines: list[Line]) -> None:
         self.code.add_lines(lines)
         if self.loader.reader is not None:
-            self._tell(self.loader.reader)
+            self._show_notices(self.loader.reader)
         self.finding.extended()
 
-    def _tell(self, reader: BodyReader) -> None:
+    def _show_notices(self, reader: BodyReader) -> None:
         wrong = _not_as_sent(reader, self._source.content_type) if self._source else []
-        notes, place = self.fault.told(reader)
+        notes, place = self.error_location.notices(reader)
         self.notes.say([*wrong, *notes], place=place)
         if reader.done:
             self.code.end_lines()
-        self.parts_shown.tell(reader, self._source.size if self._source else 0)
+        self.parts_shown.show_part(reader, self._source.size if self._source else 0)
 
     @Slot()
     def _end_near(self) -> None:
@@ -257,9 +257,9 @@ class BodyPane(QWidget):
             self.loader.more()
 
     @Slot(str)
-    def _take(self, group: str) -> None:
+    def _view_selected(self, group: str) -> None:
         if self._source is not None:
-            self._taken[media_type(self._source.content_type)] = cast(Group, group)
+            self._selected_views[media_type(self._source.content_type)] = cast(Group, group)
             self.loader.start(self._source, cast(Group, group))
 
     def _shown(self) -> BodySource | None:

@@ -30,8 +30,8 @@ class CsvTable(QWidget):
     `shown` is emitted with the first rows, `ended` after the last.
     """
 
-    value_wanted = Signal(object)
-    decode_wanted = Signal(object)
+    value_requested = Signal(object)
+    decode_requested = Signal(object)
     shown = Signal()
     ended = Signal()
 
@@ -47,10 +47,10 @@ class CsvTable(QWidget):
         column.addWidget(self.view, 1)
         column.addWidget(view_footer(self.summary, self))
         self._state = ""
-        self.view.value_wanted.connect(self.value_wanted)
-        self.view.decode_wanted.connect(self.decode_wanted)
+        self.view.value_requested.connect(self.value_requested)
+        self.view.decode_requested.connect(self.decode_requested)
         self.view.rows.modelReset.connect(self._summarise)
-        self.view.refused.connect(self._tell)
+        self.view.refused.connect(self._show_refusal)
 
     def show_source(self, source: BodySource) -> None:
         self.clear()
@@ -117,7 +117,7 @@ class CsvTable(QWidget):
         self.summary.setText(" · ".join(parts))
 
     @Slot(str)
-    def _tell(self, words: str) -> None:
+    def _show_refusal(self, words: str) -> None:
         self.summary.setText(words)
 
 

@@ -26,10 +26,10 @@ _UNSAFE = re.compile(r'["\t\r\n]')
 
 
 class CsvView(QTableView):
-    """`value_wanted` and `decode_wanted` carry a cell as a `Value`, `refused` why something cannot be done."""
+    """`value_requested` and `decode_requested` carry a cell as a `Value`, `refused` why something cannot be done."""
 
-    value_wanted = Signal(object)
-    decode_wanted = Signal(object)
+    value_requested = Signal(object)
+    decode_requested = Signal(object)
     refused = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -99,13 +99,13 @@ class CsvView(QTableView):
     def show_value(self) -> None:
         """Show the current cell in full."""
         if self.currentIndex().isValid():
-            self.value_wanted.emit(self._current())
+            self.value_requested.emit(self._current())
 
     @Slot()
     def decode_value(self) -> None:
         """Show the decoded value of the current cell."""
         if self.currentIndex().isValid():
-            self.decode_wanted.emit(self._current())
+            self.decode_requested.emit(self._current())
 
     @Slot()
     def copy_cells(self) -> None:

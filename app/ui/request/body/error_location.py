@@ -10,7 +10,7 @@ from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
 from app.ui.request.body.notices_bar import NotesBar
 
 
-class FaultPlace(QObject):
+class ErrorLocation(QObject):
     """Create it after the object that shows what `loader` loads in `code`; the button in `notes` goes to the place."""
 
     def __init__(self, code: CodeView, loader: BodyLoader, notes: NotesBar) -> None:
@@ -26,7 +26,7 @@ class FaultPlace(QObject):
         """Another body is shown."""
         self._note, self._going = "", False
 
-    def told(self, reader: BodyReader) -> tuple[list[str], bool]:
+    def notices(self, reader: BodyReader) -> tuple[list[str], bool]:
         """The notices about the body, and whether there is a place to go to. The text view does not know what is wrong
         with the body as JSON or XML; it learns that from the other view.
         """

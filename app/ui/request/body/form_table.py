@@ -35,8 +35,8 @@ OPEN_MAX = 1_000
 class FormTable(QWidget):
     """`show_source` shows a body. Enter shows a value in full, Ctrl+E what it decodes to, Ctrl+C copies rows."""
 
-    value_wanted = Signal(object)
-    decode_wanted = Signal(object)
+    value_requested = Signal(object)
+    decode_requested = Signal(object)
     shown = Signal()
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
@@ -46,8 +46,8 @@ class FormTable(QWidget):
         self.stack = ViewOrReason(self.view, self)
         self.why = self.stack.reason
         self.setFocusProxy(self.view)
-        self.view.value_wanted.connect(self.value_wanted)
-        self.view.decode_wanted.connect(self.decode_wanted)
+        self.view.value_requested.connect(self.value_requested)
+        self.view.decode_requested.connect(self.decode_requested)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.stack)
@@ -86,8 +86,8 @@ class FormTable(QWidget):
 
 
 class _FormView(QTreeView):
-    value_wanted = Signal(object)
-    decode_wanted = Signal(object)
+    value_requested = Signal(object)
+    decode_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -162,14 +162,14 @@ class _FormView(QTreeView):
         """Show the current value in full."""
         field = self.fields.field(self.currentIndex())
         if field is not None:
-            self.value_wanted.emit(_value(field))
+            self.value_requested.emit(_value(field))
 
     @Slot()
     def decode_value(self) -> None:
         """Show the decoded current value."""
         field = self.fields.field(self.currentIndex())
         if field is not None:
-            self.decode_wanted.emit(_value(field))
+            self.decode_requested.emit(_value(field))
 
     @Slot()
     def copy_values(self) -> None:

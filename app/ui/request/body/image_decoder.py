@@ -54,10 +54,10 @@ def decoded(data: bytes) -> DecodedImage:
     size = reader.size()
     if not size.isValid():
         return DecodedImage(f"This {title} picture is damaged: its size cannot be read.")
-    said = f"{size.width():,} \u00d7 {size.height():,} pixels"
+    dimensions = f"{size.width():,} \u00d7 {size.height():,} pixels"
     if size.width() * size.height() > PIXELS_MAX:
         return DecodedImage(
-            f"Too large to preview: {said}, more than {PIXELS_MAX // 1_000_000} megapixels. Save it to view it."
+            f"Too large to preview: {dimensions}, more than {PIXELS_MAX // 1_000_000} megapixels. Save it to view it."
         )
     if max(size.width(), size.height()) > SIDE_MAX:
         reader.setScaledSize(
@@ -65,11 +65,13 @@ def decoded(data: bytes) -> DecodedImage:
         )
     image = reader.read()
     if image.isNull():
-        return DecodedImage(f"This {title} picture ({said}) is damaged or needs too much memory. Save it to view it.")
+        return DecodedImage(
+            f"This {title} picture ({dimensions}) is damaged or needs too much memory. Save it to view it."
+        )
     animated = reader.supportsAnimation() and reader.canRead()
     more = " · animated, its first frame is shown" if animated else ""
     cut = " · it ends too early, so that a part is missing" if _is_cut(kind, data) else ""
-    return DecodedImage(f"{title} · {said}{more}{cut}", image, size)
+    return DecodedImage(f"{title} · {dimensions}{more}{cut}", image, size)
 
 
 def too_long(size: int) -> DecodedImage:

@@ -15,7 +15,7 @@ from app.ui.latest_only import Latest
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.image_decoder import BYTES_MAX, DecodedImage, decoded, too_long
 from app.ui.request.body.read_decoded import read_plain
-from app.ui.request.body.render_process import Wanted, draw_apart
+from app.ui.request.body.render_process import DrawRequest, draw_apart
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -92,7 +92,7 @@ class ImageView(QWidget):
             return too_long(source.size)
         if svg_sanitizer.begins(data[:HEAD]):
             self._say(DecodedImage("Drawing…"))  # Another process draws it, which takes a moment.
-            return await draw_apart(Wanted(kind="svg", content_type="", width=0, ratio=1.0), data)
+            return await draw_apart(DrawRequest(kind="svg", content_type="", width=0, ratio=1.0), data)
         return await asyncio.get_running_loop().run_in_executor(None, decoded, data)
 
     def _say(self, picture: DecodedImage) -> None:

@@ -85,7 +85,7 @@ class RestOfBody(QObject):
         bar.more.clicked.connect(self._more)
         bar.earlier.clicked.connect(self._earlier)
 
-    def tell(self, reader: BodyReader, size: int) -> None:
+    def show_part(self, reader: BodyReader, size: int) -> None:
         """Update the text after lines were loaded."""
         full = self._code.length() >= SHOWN_MAX
         if full:

@@ -14,7 +14,7 @@ from app.ui.latest_only import Latest
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.image_decoder import DecodedImage
 from app.ui.request.body.read_decoded import read_plain
-from app.ui.request.body.render_process import Wanted, draw_apart
+from app.ui.request.body.render_process import DrawRequest, draw_apart
 from app.ui.request.body.view_footer import view_footer
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -71,7 +71,9 @@ class PageView(QWidget):
         else:
             # The view gets its width only when it is shown.
             width = min(max(self.area.viewport().width(), NARROWEST), WIDEST)
-            wanted = Wanted(kind="html", content_type=source.content_type, width=width, ratio=self.devicePixelRatioF())
+            wanted = DrawRequest(
+                kind="html", content_type=source.content_type, width=width, ratio=self.devicePixelRatioF()
+            )
             picture = await draw_apart(wanted, data)
         if not self._latest.superseded:
             self._say(picture)

@@ -53,7 +53,7 @@ class PartsDialog(Dialog):
     ) -> None:
         super().__init__("Parts", theme, parent)
         self._parts: list[PartContent] = []
-        self._told: list[str] = []
+        self._notes: list[str] = []
         self.list = QListWidget(self)
         self.list.setAccessibleName("Parts of the body")
         self.list.setUniformItemSizes(True)
@@ -98,8 +98,8 @@ class PartsDialog(Dialog):
         notes = [f"Only parts within the first {size_text(BYTES_MAX)} are listed."] if cut else []
         if len(parts) == PARTS_MAX:
             notes.append(f"Only the first {PARTS_MAX:,} parts are listed.")
-        self._told = notes if parts else ["No part was found: the boundary does not occur."]
-        self.notes.say(self._told)
+        self._notes = notes if parts else ["No part was found: the boundary does not occur."]
+        self.notes.say(self._notes)
         self.list.setCurrentRow(0)
 
     @Slot(object, object)
@@ -108,7 +108,7 @@ class PartsDialog(Dialog):
         if 0 <= row < len(self._parts):
             part = self._parts[row]
             undone = [f"Sent as {part.part.encoding}, decoded here and when it is saved."] if part.decoded else []
-            self.notes.say([*self._told, *undone])
+            self.notes.say([*self._notes, *undone])
             self.pane.show_source(of_part(part))
 
     @Slot()

@@ -30,7 +30,7 @@ FAILED = "This could not be drawn. Save it to view it."
 _LENGTH = struct.Struct("<I")
 
 
-class Wanted(Record, frozen=True):
+class DrawRequest(Record, frozen=True):
     """What to draw; the body follows it."""
 
     kind: str
@@ -72,17 +72,17 @@ class Ending:
                 self._process.kill()
 
 
-async def draw_apart(wanted: Wanted, data: bytes) -> DecodedImage:
+async def draw_apart(request: DrawRequest, data: bytes) -> DecodedImage:
     """Runs `drawn` on a thread. Cancelling kills the process, because the program waits for the thread when it ends."""
     ending = Ending()
     try:
-        return await asyncio.get_running_loop().run_in_executor(None, partial(drawn, wanted, data, ending=ending))
+        return await asyncio.get_running_loop().run_in_executor(None, partial(drawn, request, data, ending=ending))
     except asyncio.CancelledError:
         ending.end()
         raise
 
 
-def drawn(wanted: Wanted, data: bytes, seconds: float = SECONDS, *, ending: Ending | None = None) -> DecodedImage:
+def drawn(request: DrawRequest, data: bytes, seconds: float = SECONDS, *, ending: Ending | None = None) -> DecodedImage:
     """Blocks until the process has ended: not for the GUI thread."""
     try:
         with subprocess.Popen(
@@ -95,7 +95,7 @@ def drawn(wanted: Wanted, data: bytes, seconds: float = SECONDS, *, ending: Endi
             try:
                 if ending is not None:
                     ending.watch(process)
-                output, _ = process.communicate(_packed(wanted) + data, seconds)
+                output, _ = process.communicate(_packed(request) + data, seconds)
             except BaseException:
                 process.kill()
                 raise
@@ -119,8 +119,8 @@ def main() -> int:
     from app.ui.request.body.renderer import draw  # The drawing code is not part of the window's process.
 
     application = QGuiApplication(["hookline"])
-    wanted, data = _unpacked(sys.stdin.buffer.read())
-    found = draw(wanted.kind, data, wanted.content_type, wanted.width, wanted.ratio)
+    request, data = _unpacked(sys.stdin.buffer.read())
+    found = draw(request.kind, data, request.content_type, request.width, request.ratio)
     image = found.image
     if image is None:
         sys.stdout.buffer.write(_packed(Result(words=found.words)))
@@ -154,15 +154,15 @@ def _limit() -> None:
             resource.setrlimit(limit, (most, most))
 
 
-def _packed(record: Wanted | Result) -> bytes:
+def _packed(record: DrawRequest | Result) -> bytes:
     head = msgspec.json.encode(record)
     return _LENGTH.pack(len(head)) + head
 
 
-def _unpacked(data: bytes) -> tuple[Wanted, bytes]:
+def _unpacked(data: bytes) -> tuple[DrawRequest, bytes]:
     (length,) = _LENGTH.unpack_from(data)
     end = _LENGTH.size + length
-    return msgspec.json.decode(data[_LENGTH.size : end], type=Wanted), data[end:]
+    return msgspec.json.decode(data[_LENGTH.size : end], type=DrawRequest), data[end:]
 
 
 def _picture(data: bytes) -> DecodedImage:

@@ -37,10 +37,10 @@ class TreeModel(QAbstractItemModel):
     """Two columns, name and value. The decoded content of a string is a tree of its own, whose root is the string's
     child.
 
-    `decode_wanted` carries the place and text of an expanded string; pass the result to `add_decoded`.
+    `decode_requested` carries the place and text of an expanded string; pass the result to `add_decoded`.
     """
 
-    decode_wanted = Signal(object, object)
+    decode_requested = Signal(object, object)
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
@@ -162,7 +162,7 @@ class TreeModel(QAbstractItemModel):
         place = self.place(parent)
         if self.canFetchMore(parent) and place not in self._asked:
             self._asked.add(place)
-            self.decode_wanted.emit(place, self.plain(parent))
+            self.decode_requested.emit(place, self.plain(parent))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Escaped, in the colours of Pretty."""

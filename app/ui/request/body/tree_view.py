@@ -45,7 +45,7 @@ class TreeView(QWidget):
         self.stack = ViewOrReason(self.view, self)
         self.why = self.stack.reason
         self.setFocusProxy(self.view)
-        self.view.nodes.decode_wanted.connect(self._decode)
+        self.view.nodes.decode_requested.connect(self._decode)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.stack)

@@ -64,8 +64,8 @@ class WholeViews(QObject):
 
         kinds: dict[str, type[CsvTable | FormTable]] = {"form-table": FormTable, "csv-table": CsvTable}
         table = kinds[name](self._values.theme, self._tasks, self._stack)
-        table.value_wanted.connect(self._show_value)
-        table.decode_wanted.connect(self._decode_value)
+        table.value_requested.connect(self._show_value)
+        table.decode_requested.connect(self._decode_value)
         table.mark(self._words)
         return table
 

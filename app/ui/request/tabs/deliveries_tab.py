@@ -60,7 +60,7 @@ class MirrorTab(QWidget):
         self._no_answer, self._blank = QWidget(self), QWidget(self)
         self._build_layout()
         self.choice.currentIndexChanged.connect(self._choose)
-        self.parts.chosen.connect(self._choose_part)
+        self.parts.activated.connect(self._choose_part)
 
     def show_deliveries(self, deliveries: list[Delivery], forward_url: str | None) -> None:
         """Show the deliveries; without any, say why."""
@@ -131,7 +131,7 @@ class MirrorTab(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._outer)
-        self.parts.take("body")
+        self.parts.set_current("body")
 
     @Slot(int)
     def _choose(self, number: int) -> None:
@@ -151,7 +151,7 @@ class MirrorTab(QWidget):
         self.headers.set_rows(delivery.response_headers)
         if answered:
             self.body.show_source(of_delivery(delivery, self._port))
-            self._choose_part(self.parts.taken() or "body")
+            self._choose_part(self.parts.current() or "body")
         else:
             self._answer.setCurrentWidget(self._no_answer)
 

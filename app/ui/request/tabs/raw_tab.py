@@ -83,7 +83,7 @@ class RawView(QWidget):
         self._source: BodySource | None = None
         self.loader = RawLoader(tasks, self)
         self.views = Segmented((("text", "Text"), ("hex", "Hex")), self)
-        self.views.take("text")
+        self.views.set_current("text")
         self.facts = ElidedLabel("", "small", self)
         self.search = IconButton("search", "Find in request (Ctrl+F)", theme, self)
         self.copy = IconButton("copy", "Copy request", theme, self)
@@ -137,8 +137,8 @@ class RawView(QWidget):
     def open_find(self) -> None:
         """Only the text view can be searched, so switch to it."""
         if self._source is not None:
-            self.views.take("text")
-            self._take("text")
+            self.views.set_current("text")
+            self._view_selected("text")
             self.find_bar.start()
 
     @Slot()
@@ -160,7 +160,7 @@ class RawView(QWidget):
         column.addWidget(self.rest)
 
     def _connect(self) -> None:
-        self.views.chosen.connect(self._take)
+        self.views.activated.connect(self._view_selected)
         self.search.clicked.connect(self.open_find)
         self.save.clicked.connect(self._saving.start)
         self.rest.more.clicked.connect(self.loader.more)
@@ -178,14 +178,14 @@ class RawView(QWidget):
             return
         self._source, head = raw_of_capture(self._capture, self._captures)
         self.facts.setText(" · ".join(_facts(self._capture, self._source.size)))
-        self._take(self.views.taken() or "text")
+        self._view_selected(self.views.current() or "text")
         self.loader.start(self._source, head)
 
     @Slot(object)
     def _begun(self, lines: list[Line]) -> None:
         self.code.set_lines(lines)
         self.find_bar.use(self.finder)
-        self._take(self.views.taken() or "text")
+        self._view_selected(self.views.current() or "text")
         self._tell()
 
     @Slot(object)
@@ -196,7 +196,7 @@ class RawView(QWidget):
 
     def _tell(self) -> None:
         """Say how much is not shown yet."""
-        if self._source is None or self.loader.done or self.views.taken() == "hex":
+        if self._source is None or self.loader.done or self.views.current() == "hex":
             self.rest.hide()
         else:
             self.rest.say_first(self.loader.read_bytes, self._source.size, full=self._full())
@@ -217,7 +217,7 @@ class RawView(QWidget):
             self.loader.more()
 
     @Slot(str)
-    def _take(self, view: str) -> None:
+    def _view_selected(self, view: str) -> None:
         if view == "hex":
             self.find_bar.put_away()
             self.hex.show_source(self._source)

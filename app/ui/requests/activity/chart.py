@@ -32,11 +32,11 @@ APPLIES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
 class ActivityChart(QWidget):
-    """`chosen` carries the start and end of a time range, `cleared` asks for all times."""
+    """`range_selected` carries the start and end of a time range, `cleared` asks for all times."""
 
     accessible_role = QAccessible.Role.Chart
 
-    chosen = Signal(object, object)
+    range_selected = Signal(object, object)
     cleared = Signal()
 
     def __init__(self, source: ActivitySource, theme: Theme, parent: QWidget | None = None) -> None:
@@ -161,7 +161,7 @@ class ActivityChart(QWidget):
         marked = self.marked()
         if marked is not None:
             start, end = self._source.axis.between(*marked)
-            self.chosen.emit(start, end)
+            self.range_selected.emit(start, end)
         self._unmark()
 
     def _unmark(self) -> None:

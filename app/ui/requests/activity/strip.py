@@ -27,9 +27,9 @@ ROOMY = 380
 
 
 class ActivityStrip(QFrame):
-    """`chosen` carries (start, end) in microseconds, or None for all times."""
+    """`range_selected` carries (start, end) in microseconds, or None for all times."""
 
-    chosen = Signal(object)
+    range_selected = Signal(object)
 
     def __init__(self, activity: ActivityRepository, bus: Bus, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
@@ -44,15 +44,15 @@ class ActivityStrip(QFrame):
         self.chip.setProperty("part", "chip")
         self.chip.hide()
         self.spans = Segmented(SHORT, self, compact=True)
-        self.spans.take(Span.HOUR)
+        self.spans.set_current(Span.HOUR)
         for span, text in LONG.items():
             self.spans.explain(span, text)
         self._lay_out()
         self.fold.clicked.connect(self._toggle)
         self.chip.clicked.connect(self.clear)
-        self.chart.chosen.connect(self._choose)
+        self.chart.range_selected.connect(self._choose)
         self.chart.cleared.connect(self.clear)
-        self.spans.chosen.connect(self._set_span)
+        self.spans.activated.connect(self._set_span)
         self.source.changed.connect(self._sum_up)
         self._sum_up()
 
@@ -80,7 +80,7 @@ class ActivityStrip(QFrame):
 
     def set_span(self, span: Span) -> None:
         """Show this time span."""
-        self.spans.take(span)
+        self.spans.set_current(span)
         self._set_span(span)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -93,12 +93,12 @@ class ActivityStrip(QFrame):
         """Clear the time range."""
         if self.times is not None:
             self._show_times(None)
-            self.chosen.emit(None)
+            self.range_selected.emit(None)
 
     @Slot(object, object)
     def _choose(self, start: int, end: int) -> None:
         self._show_times((start, end))
-        self.chosen.emit((start, end))
+        self.range_selected.emit((start, end))
 
     def _show_times(self, times: tuple[int, int] | None) -> None:
         self.times = times

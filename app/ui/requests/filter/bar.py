@@ -33,7 +33,7 @@ class FilterBar(QFrame):
     changed = Signal(object)
     entered = Signal()
     """Enter: a stopped search continues."""
-    led_on = Signal()
+    results_requested = Signal()
     """The results should get the keyboard focus."""
     left = Signal()
     """The focus should return to where it was before."""
@@ -60,16 +60,16 @@ class FilterBar(QFrame):
         self._build_layout()
         self.line.textChanged.connect(self._typed)
         self.line.textEdited.connect(self._suggest_for_typed)
-        self.line.asked.connect(self._suggest)
-        self.line.taken.connect(self._complete)
+        self.line.suggestions_requested.connect(self._suggest)
+        self.line.suggestion_accepted.connect(self._complete)
         self.line.suggestions.closed.connect(self._typed)
         self.line.entered.connect(self._enter)
-        self.line.led_on.connect(self._lead_on)
+        self.line.results_requested.connect(self._lead_on)
         self.line.left.connect(self.left)
         self.fix.clicked.connect(self._mend)
         self.chips.removed.connect(self._remove)
-        self.saved.chosen.connect(self.set_text)
-        stored.came.connect(self._suggest_again)
+        self.saved.filter_selected.connect(self.set_text)
+        stored.changed.connect(self._suggest_again)
 
     def start(self) -> None:
         """Focus the field with its text selected; if it is empty, the suggestions open."""
@@ -207,7 +207,7 @@ class FilterBar(QFrame):
         """Apply the text, and move to the results if it is valid."""
         self.apply()
         if self._wrong is None:
-            self.led_on.emit()
+            self.results_requested.emit()
 
     @Slot(int)
     def _remove(self, number: int) -> None:

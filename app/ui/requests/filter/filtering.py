@@ -48,7 +48,7 @@ class PageFilter(QObject):
         self._feed, self._list, self._detail = feed, rows, detail
         self._texts: dict[int | None, str] = {}
         self._saved = SavedFilters(services.data_folder)
-        self.outcome = SearchStatus(feed)
+        self.search_status = SearchStatus(feed)
         self._stored = StoredValues(services, tasks, self)
         self.bar = FilterBar(self._saved, self._stored, theme, parent)
         self.nothing = EmptyState("search", "No matches", "", theme, parent, action="Clear filter")
@@ -58,16 +58,15 @@ class PageFilter(QObject):
         self.nothing.action.connect(self._clear_or_go_on)
         self.bar.changed.connect(self._apply)
         self.bar.entered.connect(self._go_on)
-        self.bar.led_on.connect(self._list.start)
-        self.bar.line.stop_asked.connect(self.outcome.stop)
-        self.bar.saved.save_asked.connect(self._save)
+        self.bar.results_requested.connect(self._list.start)
+        self.bar.line.stop_requested.connect(self.search_status.stop)
+        self.bar.saved.save_requested.connect(self._save)
         self._feed.search.progressed.connect(self._progress)
         self._feed.loaded.connect(rows.selection.keep_open)
         for keys, slot in (("/", self.start), ("F3", self.next_mark), ("Shift+F3", self.previous_mark)):
             shortcut = QShortcut(QKeySequence(keys), parent)
-            shortcut.setContext(
-                Qt.ShortcutContext.WindowShortcut
-            )  # Works from the sidebar too, while the page is visible.
+            # Works from the sidebar too, while the page is visible.
+            shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
             shortcut.activated.connect(slot)
 
     @property
@@ -98,10 +97,10 @@ class PageFilter(QObject):
         used = bool(self.bar.line.text()) or self.bar.isAncestorOf(self.bar.window().focusWidget())
         self.bar.setVisible(bool(total) or self.active or used)
         if self.active and total:
-            footer.setText(self.outcome.found(total))
-            self.bar.progress.set_share(self.outcome.share(total))
-            if self.found_nothing or (self.outcome.stopped and not self._feed.model.rowCount()):
-                self.outcome.tell_nothing(self.nothing, total)
+            footer.setText(self.search_status.found(total))
+            self.bar.progress.set_share(self.search_status.share(total))
+            if self.found_nothing or (self.search_status.stopped and not self._feed.model.rowCount()):
+                self.search_status.tell_nothing(self.nothing, total)
                 stack.setCurrentWidget(self.nothing)
 
     @Slot()
@@ -143,20 +142,20 @@ class PageFilter(QObject):
 
     @Slot()
     def _clear_or_go_on(self) -> None:
-        if self.outcome.stopped:
-            self.outcome.go_on()
+        if self.search_status.stopped:
+            self.search_status.go_on()
         else:
             self.bar.clear()
 
     @Slot()
     def _go_on(self) -> None:
-        if self.outcome.stopped:
-            self.outcome.go_on()
+        if self.search_status.stopped:
+            self.search_status.go_on()
 
     @Slot()
     def _progress(self) -> None:
         self.bar.progress.set_running(self._feed.search.busy)
-        self.bar.line.searching = self.outcome.long
+        self.bar.line.searching = self.search_status.long
         self.changed.emit()
 
     @Slot()

@@ -24,17 +24,17 @@ Span = tuple[int, int]
 class FilterLine(QLineEdit):
     """Shows `suggestions` while they are open; otherwise Down moves to the results, and Esc clears the text."""
 
-    taken = Signal(object)
+    suggestion_accepted = Signal(object)
     """A suggestion was selected."""
     entered = Signal()
     """Enter: search for the text now."""
-    led_on = Signal()
+    results_requested = Signal()
     """Down: the user wants to go to the results."""
     left = Signal()
     """Esc in the empty field."""
-    stop_asked = Signal()
+    stop_requested = Signal()
     """Esc during a long search."""
-    asked = Signal()
+    suggestions_requested = Signal()
     """Suggestions were requested for the current text."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -45,7 +45,7 @@ class FilterLine(QLineEdit):
         self.searching = False
         """Whether there is a search to stop."""
         self.suggestions = Suggestions(theme, self)
-        self.suggestions.chosen.connect(self.taken)
+        self.suggestions.activated.connect(self.suggestion_accepted)
         self.setPlaceholderText(PLACEHOLDER)
         self.setAccessibleName("Filter requests")
         self.setMaxLength(LENGTH_MAX)
@@ -53,8 +53,8 @@ class FilterLine(QLineEdit):
         name_clear_button(self)
         self._icon = QAction("Filter requests", self)
         self.addAction(self._icon, QLineEdit.ActionPosition.LeadingPosition)
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
 
     def mark(self, keys: Sequence[Span], wrong: Span | None) -> None:
         """Colour these ranges as names of filters, and underline the invalid one."""
@@ -89,14 +89,14 @@ class FilterLine(QLineEdit):
         """Up and Down select a suggestion, Enter accepts it; Esc closes, stops, clears or leaves."""
         key, plain = Qt.Key(event.key()), not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if key == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
-            self.asked.emit()
+            self.suggestions_requested.emit()
         elif not plain or not self._led(key):
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, onward: bool) -> bool:
         """Tab accepts the selected suggestion, or the first."""
         if onward and self.suggestions.isVisible():
-            self.suggestions.take_first()
+            self.suggestions.accept_first()
             return True
         return super().focusNextPrevChild(onward)
 
@@ -110,15 +110,15 @@ class FilterLine(QLineEdit):
         offered = self.suggestions.isVisible()
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down) and offered:
             self.suggestions.move_by(1 if key == Qt.Key.Key_Down else -1)
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and offered and self.suggestions.take():
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and offered and self.suggestions.accept():
             pass
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down):
             self.suggestions.hide()
-            (self.led_on if key == Qt.Key.Key_Down else self.entered).emit()
+            (self.results_requested if key == Qt.Key.Key_Down else self.entered).emit()
         elif key == Qt.Key.Key_Escape and offered:
             self.suggestions.hide()
         elif key == Qt.Key.Key_Escape and self.searching:
-            self.stop_asked.emit()
+            self.stop_requested.emit()
         elif key == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif key == Qt.Key.Key_Escape:
@@ -140,7 +140,7 @@ class FilterLine(QLineEdit):
         return style
 
     @Slot()
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self._icon.setIcon(self._theme.icon("search"))
         self.mark(self._keys, self._wrong)
 

@@ -10,8 +10,8 @@ from app.core.search.walk import walk
 _OPPOSITE = {"read": "unread", "unread": "read"}
 
 
-def gains(query: Query | None, mark: str, given: bool = True) -> bool:
-    """Whether the query may find a request only since it was `given` a mark of `is:`, or since it lost it."""
+def mark_adds_matches(query: Query | None, mark: str, given: bool = True) -> bool:
+    """Whether the query may match a request only since it was `given` a mark of `is:`, or since it lost it."""
     asked = set(_marks(query)) if query is not None else set()
     return (mark, given) in asked or (_OPPOSITE.get(mark, ""), not given) in asked
 

@@ -57,10 +57,10 @@ class SavedFilters:
 
 
 class SavedButton(IconButton):
-    """Opens the menu: the saved filters, Save this filter…, and Delete. `chosen` carries a filter's text."""
+    """Opens the menu: the saved filters, Save this filter…, and Delete. `filter_selected` carries a filter's text."""
 
-    chosen = Signal(str)
-    save_asked = Signal()
+    filter_selected = Signal(str)
+    save_requested = Signal()
     deleted = Signal(object)
 
     def __init__(self, saved: SavedFilters, theme: Theme, parent: QWidget) -> None:
@@ -85,7 +85,7 @@ class SavedButton(IconButton):
             menu.addSeparator()
         keep = menu.addAction("Save this filter…")
         keep.setEnabled(bool(self.in_force) and len(filters) < SAVED_MAX)
-        keep.triggered.connect(self.save_asked)
+        keep.triggered.connect(self.save_requested)
         if filters:
             gone = menu.addMenu("Delete")
             for one in filters:
@@ -103,15 +103,15 @@ class SavedButton(IconButton):
 
     @Slot()
     def _choose(self) -> None:
-        self.chosen.emit(self._meant().text)
+        self.filter_selected.emit(self._clicked_filter().text)
 
     @Slot()
     def _delete(self) -> None:
-        one = self._meant()
+        one = self._clicked_filter()
         self.filters.delete(one.name)
         self.deleted.emit(one)
 
-    def _meant(self) -> SavedFilter:
+    def _clicked_filter(self) -> SavedFilter:
         action = self.sender()
         assert isinstance(action, QAction)
         one: SavedFilter = action.data()

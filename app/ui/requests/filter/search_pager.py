@@ -14,10 +14,10 @@ from app.core.model import PageKey, Summary
 from app.core.repositories import CaptureRepository
 from app.core.search.query import Filter, Query, TimePoint
 from app.core.search.walk import walk
-from app.ui.requests.filter.search_progress import Reach
+from app.ui.requests.filter.search_progress import SearchProgress
 from app.ui.requests.list.model import MAX_ROWS, RequestModel
 from app.ui.requests.list.pager import PAGE, just_above
-from app.ui.requests.list.time_range import Within
+from app.ui.requests.list.time_range import TimeRange
 from app.ui.tasks import Tasks
 
 STALE_MS = 500
@@ -42,10 +42,10 @@ class SearchPager(QObject):
         super().__init__(parent)
         self.endpoint_id: int | None = None
         self.query: Query | None = None
-        self.within: Within | None = None
+        self.time_range: TimeRange | None = None
         """The time range that is searched; None for all."""
-        self.reach = Reach(self)
-        self.reach.changed.connect(self.progressed)
+        self.progress = SearchProgress(self)
+        self.progress.changed.connect(self.progressed)
         self.jumping = False
         self._model, self._captures, self._tasks = model, captures, tasks
         self.stale = QTimer(self)
@@ -79,18 +79,18 @@ class SearchPager(QObject):
             self.progressed.emit()
 
     def stop(self) -> None:
-        """Stop the current search at the user's request: nothing older is searched while `reach.stopped`."""
+        """Stop the current search at the user's request: nothing older is searched while `progress.stopped`."""
         if self._running is None:
             return
         if self.stale.isActive():
             self._forget()
-        self.reach.stopped = True
+        self.progress.stopped = True
         self.give_up()
 
     def head(self) -> None:
         """Search from the newest request on."""
         self.give_up()
-        self.reach.begin()
+        self.progress.begin()
         self.jumping = True
         self.stale.start()
         self._running = self._tasks.start(self._run(self._read_head, self._generation), "search: newest")
@@ -109,7 +109,7 @@ class SearchPager(QObject):
         """Continue the search below the last row, unless it is running or the user stopped it."""
         key = self._model.oldest_key()
         room = self._model.rowCount() <= MAX_ROWS - PAGE
-        wanted = self._running is None and not self._model.at_tail and not self.reach.stopped
+        wanted = self._running is None and not self._model.at_tail and not self.progress.stopped
         if wanted and key is not None and room:
             self._running = self._tasks.start(self._run(self._read_older, self._generation), "search: older")
             self.progressed.emit()
@@ -152,7 +152,7 @@ class SearchPager(QObject):
 
     async def _read_head(self) -> None:
         found = 0
-        async for rows in self._search(limit=PAGE, searched=self.reach.come_to):
+        async for rows in self._search(limit=PAGE, searched=self.progress.come_to):
             if found:
                 self._model.add_older(rows)
             else:
@@ -166,7 +166,7 @@ class SearchPager(QObject):
 
     async def _read_older(self) -> None:
         found = 0
-        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE, searched=self.reach.come_to):
+        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE, searched=self.progress.come_to):
             self._model.add_older(rows)
             found += len(rows)
             self.progressed.emit()
@@ -201,7 +201,7 @@ class SearchPager(QObject):
         query = self.query
         if query is None:
             return
-        query = Query(text=query.text, terms=(*query.terms, *bounds(self.within, since)))
+        query = Query(text=query.text, terms=(*query.terms, *bounds(self.time_range, since)))
         found = self._captures.search(query, self.endpoint_id, before=before, limit=limit, searched=searched)
         async with aclosing(found):
             async for rows in found:
@@ -214,12 +214,12 @@ class SearchPager(QObject):
         self.progressed.emit()
 
 
-def bounds(within: Within | None, since: int | None = None) -> list[Filter]:
+def bounds(time_range: TimeRange | None, since: int | None = None) -> list[Filter]:
     """The time range as conditions, at positions that no written term has."""
-    starts = [at for at in (since, within.start if within else None) if at is not None]
+    starts = [at for at in (since, time_range.start if time_range else None) if at is not None]
     found = [Filter(name="since", source="", condition=TimePoint(at=max(starts)), start=-1, end=-1)] if starts else []
-    if within is not None:
-        found.append(Filter(name="before", source="", condition=TimePoint(at=within.end), start=-2, end=-2))
+    if time_range is not None:
+        found.append(Filter(name="before", source="", condition=TimePoint(at=time_range.end), start=-2, end=-2))
     return found
 
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal
 from app.core.text import count_of
 
 
-class Reach(QObject):
+class SearchProgress(QObject):
     """`searched` of the newest requests have been searched, as far as is known (0 at the beginning of a search)."""
 
     changed = Signal()

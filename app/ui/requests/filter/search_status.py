@@ -15,12 +15,12 @@ class SearchStatus:
     @property
     def long(self) -> bool:
         """Whether the search has run long enough for its progress to be known."""
-        return self._feed.search.busy and bool(self._feed.search.reach.searched)
+        return self._feed.search.busy and bool(self._feed.search.progress.searched)
 
     @property
     def stopped(self) -> bool:
         """Whether the user stopped the current search."""
-        return self._feed.query is not None and self._feed.search.reach.stopped
+        return self._feed.query is not None and self._feed.search.progress.stopped
 
     def stop(self) -> bool:
         """Stop a long search; returns whether there was one."""
@@ -31,7 +31,7 @@ class SearchStatus:
 
     def go_on(self) -> None:
         """Continue a stopped search."""
-        self._feed.search.reach.stopped = False
+        self._feed.search.progress.stopped = False
         if self._feed.model.rowCount():
             self._feed.search.older()
         else:
@@ -39,20 +39,20 @@ class SearchStatus:
 
     def share(self, total: int) -> float | None:
         """The share searched, 0 to 1; None if unknown."""
-        return None if self._feed.search.within is not None else self._feed.search.reach.share(total)
+        return None if self._feed.search.time_range is not None else self._feed.search.progress.share(total)
 
     def found(self, total: int) -> str:
         """The text of the footer."""
         search = self._feed.search
         found = 0 if search.stale.isActive() else self._feed.model.rowCount()
-        then, known = ("", total) if search.within is None else (" in this time", None)
+        then, known = ("", total) if search.time_range is None else (" in this time", None)
         if self.stopped:
-            where = search.reach.where(known)
-            if search.reach.searched:
+            where = search.progress.where(known)
+            if search.progress.searched:
                 where = where.removesuffix(" requests")  # The footer is as narrow as the list.
             return f"Stopped: {_number(found, 'none')} in {where}{then} · Enter continues"
         if self.long:
-            return f"{_number(found, 'None')} found so far{then} · {search.reach.going(known)}"
+            return f"{_number(found, 'None')} found so far{then} · {search.progress.going(known)}"
         matches = f"{found:,}{'' if search.done else '+'} of {total:,} {'matches' if found == 1 else 'match'}{then}"
         return f"{matches} · searching…" if search.busy else matches
 
@@ -62,9 +62,9 @@ class SearchStatus:
         if state.button is not None:
             state.button.setText("Continue search" if self.stopped else "Clear filter")
         if self.stopped:
-            known = total if self._feed.search.within is None else None
-            state.text.setText(f"Stopped: nothing matches among {self._feed.search.reach.where(known)}.")
-        elif self._feed.search.within is not None:
+            known = total if self._feed.search.time_range is None else None
+            state.text.setText(f"Stopped: nothing matches among {self._feed.search.progress.where(known)}.")
+        elif self._feed.search.time_range is not None:
             text = "No request in the time chosen in the chart above matches. Clear the filter, or choose another time."
             state.text.setText(text)
         else:

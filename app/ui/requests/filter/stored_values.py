@@ -21,9 +21,9 @@ LONGEST = 100
 
 
 class StoredValues(QObject):
-    """`offered` has the values last read for the current list; `came` is emitted when they change."""
+    """`offered` has the values last read for the current list; `changed` is emitted when they change."""
 
-    came = Signal()
+    changed = Signal()
 
     def __init__(self, services: Services, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
@@ -56,7 +56,7 @@ class StoredValues(QObject):
         offered = {"provider": self._providers(found), "event": self._events(found)}
         if offered != self.offered:
             self.offered = offered
-            self.came.emit()
+            self.changed.emit()
 
     def _providers(self, found: Sequence[SenderCount]) -> list[Stored]:
         counts: dict[str, int] = {}

@@ -30,9 +30,9 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class Suggestions(QFrame):
-    """Opens below `anchor`. `chosen` carries the suggestion."""
+    """Opens below `anchor`. `activated` carries the suggestion."""
 
-    chosen = Signal(object)
+    activated = Signal(object)
     closed = Signal()
 
     def __init__(self, theme: Theme, anchor: QWidget) -> None:
@@ -82,7 +82,7 @@ class Suggestions(QFrame):
         count, row = self.rows.count(), self.rows.currentRow()
         self.rows.setCurrentRow((row + step) % count if row >= 0 else 0 if step > 0 else count - 1)
 
-    def take(self) -> bool:
+    def accept(self) -> bool:
         """Accept the selected suggestion, or the only one; returns whether there was one."""
         item = self.rows.currentItem()
         if item is None and self.rows.count() == 1:
@@ -92,9 +92,9 @@ class Suggestions(QFrame):
         self._clicked(item)
         return True
 
-    def take_first(self) -> None:
+    def accept_first(self) -> None:
         """Accept the selected suggestion, or the first."""
-        if not self.take() and self.rows.count():
+        if not self.accept() and self.rows.count():
             self._clicked(self.rows.item(0))
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -105,7 +105,7 @@ class Suggestions(QFrame):
     def _clicked(self, item: QListWidgetItem) -> None:
         suggestion = item.data(_WHAT)
         self.hide()
-        self.chosen.emit(suggestion)
+        self.activated.emit(suggestion)
 
 
 class _Row(QStyledItemDelegate):
@@ -125,10 +125,10 @@ class _Row(QStyledItemDelegate):
         painter.save()
         lit = option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver)
         if lit:
-            chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+            selected = bool(option.state & QStyle.StateFlag.State_Selected)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(tokens.selection if chosen else tokens.hover))
+            painter.setBrush(QColor(tokens.selection if selected else tokens.hover))
             painter.drawRoundedRect(rect, metrics.RADIUS_SMALL, metrics.RADIUS_SMALL)
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
         inner = rect.adjusted(metrics.SPACE_2, 0, -metrics.SPACE_2, 0)

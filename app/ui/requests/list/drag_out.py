@@ -111,7 +111,7 @@ class DragOut(QObject):
         self._begin = QTimer(self)
         self._begin.setSingleShot(True)
         self._begin.timeout.connect(self._drag)
-        rows.drag_asked.connect(self.prepare)
+        rows.drag_requested.connect(self.prepare)
         rows.viewport().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

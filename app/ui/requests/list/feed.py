@@ -22,12 +22,12 @@ from app.core.ids import first_id
 from app.core.model import PageKey, Summary
 from app.core.repositories import CaptureRepository
 from app.core.search.query import Query
-from app.ui.requests.filter.query_fields import gains
+from app.ui.requests.filter.query_fields import mark_adds_matches
 from app.ui.requests.filter.search_pager import SearchPager, mentions
 from app.ui.requests.list.model import RequestModel
 from app.ui.requests.list.new_request_counter import NewRequestCounter
 from app.ui.requests.list.pager import PAGE, Pager
-from app.ui.requests.list.time_range import Within
+from app.ui.requests.list.time_range import TimeRange
 from app.ui.tasks import Tasks
 from app.ui.throttle import Throttle
 
@@ -40,7 +40,7 @@ FOLLOWED_ROWS = 600
 class RequestFeed(QObject):
     """The rows of one list. While the user is not at the top, new requests are only counted, not inserted."""
 
-    held_changed = Signal(int)
+    new_count_changed = Signal(int)
     """The number of requests newer than those shown."""
     loaded = Signal()
     """The list was reloaded, or its first request arrived."""
@@ -61,9 +61,9 @@ class RequestFeed(QObject):
         self._all = Pager(self.model, captures, tasks, self)
         self._all.loaded.connect(self._loaded)
         # Requests that arrived while the page was read may be missing: they are counted, and read at the top.
-        self._held = NewRequestCounter(captures, tasks, self)
-        self._held.changed.connect(self.held_changed)
-        self._all.joined.connect(self._held.set)
+        self._new_requests = NewRequestCounter(captures, tasks, self)
+        self._new_requests.changed.connect(self.new_count_changed)
+        self._all.joined.connect(self._new_requests.set)
         self.search = SearchPager(self.model, captures, tasks, self)
         self.search.loaded.connect(self._loaded)
         self.search.arrived.connect(self._take)
@@ -90,9 +90,9 @@ class RequestFeed(QObject):
         ]
 
     @property
-    def held(self) -> int:
+    def new_count(self) -> int:
         """The number of requests newer than those shown."""
-        return self._held.count
+        return self._new_requests.count
 
     @property
     def pager(self) -> Pager | SearchPager:
@@ -108,7 +108,7 @@ class RequestFeed(QObject):
         """List the requests of an endpoint or of all (None), at all times; with a `query`, only its matches."""
         self.relisted.emit()
         self.endpoint_id = self._all.endpoint_id = self.search.endpoint_id = endpoint_id
-        self._all.within = self.search.within = None
+        self._all.time_range = self.search.time_range = None
         self.model.reset([], at_head=True, at_tail=True)
         self.filter_by(query)
 
@@ -122,10 +122,10 @@ class RequestFeed(QObject):
         self.query = self.search.query = query
         self.head()
 
-    def narrow(self, within: Within | None) -> None:
+    def narrow(self, time_range: TimeRange | None) -> None:
         """List only requests of this time range, or of all times (None)."""
         self.relisted.emit()
-        self._all.within = self.search.within = within
+        self._all.time_range = self.search.time_range = time_range
         self.model.reset([], at_head=True, at_tail=True)
         self.head()
 
@@ -133,7 +133,7 @@ class RequestFeed(QObject):
         """Go to the newest request and follow new ones."""
         self.following = True
         self._waiting.clear()
-        self._held.set(0)
+        self._new_requests.set(0)
         self.pager.head()
 
     def tail(self) -> None:
@@ -145,18 +145,18 @@ class RequestFeed(QObject):
         """Go to this request; new ones are inserted at the top if the newest are loaded, too."""
         self.following = True
         self._waiting.clear()
-        self._held.set(0)
+        self._new_requests.set(0)
         self.pager.around(key)
 
     def follow(self, on: bool) -> None:
         """Insert new requests because the user is at the top, or only count them."""
-        if on and (self.held or self.following):
-            if self.held and not self.paused:
+        if on and (self.new_count or self.following):
+            if self.new_count and not self.paused:
                 self.head()
         elif not on or self.model.at_head:
             self.following = on
             if not on:
-                self._held.add(self._waiting)
+                self._new_requests.add(self._waiting)
             self._waiting.clear()
 
     @Slot()
@@ -169,8 +169,8 @@ class RequestFeed(QObject):
 
     def _captured(self, event: Captured) -> None:
         mine = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
-        if self.pager.within is not None and mine:
-            mine = self.pager.within.cut(mine)
+        if self.pager.time_range is not None and mine:
+            mine = self.pager.time_range.cut(mine)
             self._throttle.call()  # The page's counts are of all times.
         if not mine:
             return
@@ -193,7 +193,7 @@ class RequestFeed(QObject):
         else:
             if not self.paused and len(newer) <= PAGE:
                 fresh = self.model.take_between(fresh)
-            self._held.add(fresh)
+            self._new_requests.add(fresh)
         self._throttle.call()
 
     @Slot()
@@ -205,7 +205,7 @@ class RequestFeed(QObject):
         waiting, self._waiting = self._waiting, []
         if self.paused:
             fresh = [item for item in waiting if self.model.row_of(item.id) is None]
-            self._held.add(fresh)
+            self._new_requests.add(fresh)
             return
         self._throttle.set_interval(FLOOD_MS if len(waiting) > PAGE else MERGE_MS)
         if len(waiting) > PAGE:
@@ -230,7 +230,7 @@ class RequestFeed(QObject):
             for item in self._waiting:
                 if item.endpoint_id in event.endpoint_ids:
                     self.model.change(item.id, read=event.read)
-        if gains(self.query, "read", event.read):
+        if mark_adds_matches(self.query, "read", event.read):
             self.search.note(event.ids or (first_id(0),))
         self._throttle.call()
 
@@ -261,7 +261,7 @@ class RequestFeed(QObject):
             return event.has(item.endpoint_id, item.id) if event.ids is None else item.id in names
 
         self._waiting = [item for item in self._waiting if not gone(item)]
-        self._held.remove(names)
+        self._new_requests.remove(names)
         lost = self.model.remove(gone)
         if event.ids is None or (lost and not self.model.rowCount()):
             self.head()
@@ -273,7 +273,7 @@ class RequestFeed(QObject):
             self.pager.check()
             self._check_kept(lost)
             self._check_late = bool(self._waiting)
-            self._held.check(self.endpoint_id, self.model.newest_key())
+            self._new_requests.check(self.endpoint_id, self.model.newest_key())
             self._throttle.call()
 
     def check_selected(self) -> None:

@@ -58,7 +58,7 @@ class FirstRequest(QObject):
     @Slot()
     def _look(self) -> None:
         count = self._feed.model.rowCount()
-        if not (self.waiting and count) or self._feed.query is not None or self._feed.pager.within is not None:
+        if not (self.waiting and count) or self._feed.query is not None or self._feed.pager.time_range is not None:
             return
         first = self._oldest or self._feed.model.summary(count - 1)
         self.forget()

@@ -38,7 +38,7 @@ class RequestModel(QAbstractListModel):
         super().__init__(parent)
         # Oldest first, so that new requests are appended: row r is the item at len - 1 - r.
         self._items: list[Summary] = []
-        self._told = PendingUpdates()
+        self._updates = PendingUpdates()
         self.kept: dict[str, Summary] = {}
         """Selected requests that are not loaded, by ID, kept up to date as well."""
         self.at_head = self.at_tail = True
@@ -90,7 +90,7 @@ class RequestModel(QAbstractListModel):
     def reset(self, newest_first: Sequence[Summary], *, at_head: bool, at_tail: bool) -> None:
         """Replace all rows."""
         self.beginResetModel()
-        self._items = [self._told.as_told(item) for item in reversed(newest_first)]
+        self._items = [self._updates.updated(item) for item in reversed(newest_first)]
         self.at_head, self.at_tail = at_head, at_tail
         self.endResetModel()
 
@@ -98,7 +98,7 @@ class RequestModel(QAbstractListModel):
         """Insert rows at the top, without those already loaded; the oldest beyond `most` (or MAX_ROWS) are dropped.
         Returns how many were added.
         """
-        fresh = sorted((self._told.as_told(item) for item in newest_first if self.row_of(item.id) is None), key=_id)
+        fresh = sorted((self._updates.updated(item) for item in newest_first if self.row_of(item.id) is None), key=_id)
         late = [item for item in fresh if self._items and item.id < self._items[-1].id]
         top = fresh[len(late) :]
         if top:
@@ -122,7 +122,7 @@ class RequestModel(QAbstractListModel):
         if newest_first:
             count = len(self._items)
             self.beginInsertRows(QModelIndex(), count, count + len(newest_first) - 1)
-            self._items[:0] = [self._told.as_told(item) for item in reversed(newest_first)]
+            self._items[:0] = [self._updates.updated(item) for item in reversed(newest_first)]
             self.endInsertRows()
         excess = len(self._items) - MAX_ROWS
         if excess > 0:
@@ -161,7 +161,7 @@ class RequestModel(QAbstractListModel):
     def set_all_read(self, endpoint_ids: Collection[int], read: bool) -> None:
         """Show all requests of these endpoints as read or unread."""
         chosen = set(endpoint_ids)
-        self._told.forget("read")
+        self._updates.forget("read")
         self._items = [
             msgspec.structs.replace(item, read=read) if item.endpoint_id in chosen and item.read != read else item
             for item in self._items
@@ -183,7 +183,7 @@ class RequestModel(QAbstractListModel):
 
     def change(self, capture_id: str, **fields: Any) -> None:
         """Update these fields of a request's `Summary`, now or once it is inserted."""
-        self._told.change(capture_id, **fields)
+        self._updates.change(capture_id, **fields)
         if capture_id in self.kept:
             self.kept[capture_id] = msgspec.structs.replace(self.kept[capture_id], **fields)
             self.kept_changed.emit()

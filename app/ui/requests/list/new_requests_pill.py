@@ -18,7 +18,7 @@ FAR_SCREENS = 1.5
 """The user is far from the newest after scrolling down by this many screens."""
 
 
-class NewestPill(Button):
+class NewRequestsPill(Button):
     """Floats over the top of `rows`. While the list is paused a click shows the new requests once, and the list stays
     paused.
     """
@@ -30,7 +30,7 @@ class NewestPill(Button):
         self.setProperty("part", "pill")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.clicked.connect(rows.go_to_newest)
-        feed.held_changed.connect(self.look)
+        feed.new_count_changed.connect(self.look)
         feed.loaded.connect(self.look)
         pause.changed.connect(self.look)
         rows.verticalScrollBar().valueChanged.connect(self.look)
@@ -45,23 +45,23 @@ class NewestPill(Button):
 
     @Slot()
     def look(self) -> None:
-        held = self._feed.held
+        count = self._feed.new_count
         scrolled = self._list.verticalScrollBar().value()
         far = scrolled > FAR_SCREENS * self._list.viewport().height() or not self._feed.model.at_head
-        shown = held > 0 or (far and self._feed.model.rowCount() > 0)
+        shown = count > 0 or (far and self._feed.model.rowCount() > 0)
         if shown:
-            self._dress(held)
+            self._apply_style(count)
         self.setVisible(shown)
 
-    def _dress(self, held: int) -> None:
-        text = f"{held:,} new" if held else "Newest"
+    def _apply_style(self, count: int) -> None:
+        text = f"{count:,} new" if count else "Newest"
         if text == self.text():
             return
         self.setText(text)
-        tip = "Show them. The list stays paused." if self._pause.on and held else "Go to the newest requests"
+        tip = "Show them. The list stays paused." if self._pause.on and count else "Go to the newest requests"
         self.setToolTip(plain_tooltip(tip))
-        self.setAccessibleName(f"{text}. {tip}" if held else tip)
-        kind: Kind = "primary" if held else "secondary"
+        self.setAccessibleName(f"{text}. {tip}" if count else tip)
+        kind: Kind = "primary" if count else "secondary"
         if kind != self.property("kind"):
             self.set_kind(kind)
         self._place()

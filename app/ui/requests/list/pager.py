@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from app.core.model import PageKey, Summary
 from app.core.repositories import CaptureRepository
 from app.ui.requests.list.model import RequestModel
-from app.ui.requests.list.time_range import Within
+from app.ui.requests.list.time_range import TimeRange
 from app.ui.tasks import Tasks
 
 PAGE = 200
@@ -32,7 +32,7 @@ class Pager(QObject):
     ) -> None:
         super().__init__(parent)
         self.endpoint_id: int | None = None
-        self.within: Within | None = None
+        self.time_range: TimeRange | None = None
         """The time range that is listed; None for all."""
         self.arrived = 0
         """Incremented by the listener for new requests."""
@@ -93,7 +93,7 @@ class Pager(QObject):
             raise
 
     async def _read_head(self, generation: int) -> None:
-        before = self.within.top if self.within else None
+        before = self.time_range.top if self.time_range else None
         page, ended = self._cut(await self._captures.page(self.endpoint_id, before=before, limit=PAGE))
         if generation == self._generation:
             self.jumping = False
@@ -102,7 +102,7 @@ class Pager(QObject):
 
     def _cut(self, page: list[Summary]) -> tuple[list[Summary], bool]:
         """The part of a page that is listed, and whether there is no more beyond it."""
-        kept = self.within.cut(page) if self.within else page
+        kept = self.time_range.cut(page) if self.time_range else page
         return kept, len(kept) < PAGE
 
     def _show_head(self, page: list[Summary], ended: bool) -> None:
@@ -114,7 +114,7 @@ class Pager(QObject):
             self._model.reset(page, at_head=True, at_tail=ended)
 
     async def _read_tail(self, generation: int) -> None:
-        after = self.within.bottom if self.within else _OLDEST
+        after = self.time_range.bottom if self.time_range else _OLDEST
         page, ended = self._cut(await self._captures.page(self.endpoint_id, after=after, limit=PAGE))
         if generation == self._generation:
             self.jumping = False

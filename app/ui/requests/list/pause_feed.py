@@ -9,7 +9,7 @@ from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
 
 
-class Holding(QObject):
+class PausedFeed(QObject):
     """Switched by `pause`. On resuming, new requests are inserted if the user is at the top of `rows`; further down the
     pill counts them, as usual.
     """

@@ -13,13 +13,13 @@ from app.ui.requests.list.model import RequestModel
 TICK_MS = 1_000
 
 
-class Ages(QObject):
-    """Repaints only the times that changed, and only in visible rows. `told` has the shown times by request ID."""
+class RelativeTimes(QObject):
+    """Repaints only the times that changed, and only in visible rows. `texts` has the shown times by request ID."""
 
     def __init__(self, rows: QListView, model: RequestModel) -> None:
         super().__init__(rows)
         self._list, self._model = rows, model
-        self.told: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
         self._clock = QTimer(self)
         self._clock.setInterval(TICK_MS)
         self._clock.timeout.connect(self.tick)
@@ -32,14 +32,14 @@ class Ages(QObject):
             return
         viewport = self._list.viewport()
         first = self._list.indexAt(viewport.rect().topLeft())
-        ages: dict[str, str] = {}
+        relative_times: dict[str, str] = {}
         now = now_us()
         for row in range(max(0, first.row()), self._model.rowCount()):
             rect = self._list.visualRect(self._model.index(row))
             if rect.top() > viewport.height():
                 break
             summary = self._model.summary(row)
-            ages[summary.id] = ago_text(summary.received_at, now)
-            if self.told.get(summary.id) != ages[summary.id]:
+            relative_times[summary.id] = ago_text(summary.received_at, now)
+            if self.texts.get(summary.id) != relative_times[summary.id]:
                 viewport.update(delegate.time_rect(rect))
-        self.told = ages
+        self.texts = relative_times

@@ -14,7 +14,7 @@ from app.ui.request.request_pane import DetailPane
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import MAX_ROWS
-from app.ui.requests.list.time_range import Within
+from app.ui.requests.list.time_range import TimeRange
 from app.ui.requests.list.view import RequestList
 from app.ui.undo.pending_delete import DeleteChanged
 
@@ -23,7 +23,7 @@ from app.ui.undo.pending_delete import DeleteChanged
 class ListPosition:
     """A list before a deletion. `rows` are newest first; `shown` is the request that was open."""
 
-    listed: tuple[int | None, Query | None, Within | None]
+    listed: tuple[int | None, Query | None, TimeRange | None]
     rows: list[Summary]
     at_head: bool
     at_tail: bool
@@ -55,8 +55,8 @@ class Restoring(QObject):
             elif self._feed.endpoint_id is None or self._feed.endpoint_id in event.endpoint_ids:
                 self._read_again()
 
-    def _listed(self) -> tuple[int | None, Query | None, Within | None]:
-        return self._feed.endpoint_id, self._feed.query, self._feed.pager.within
+    def _listed(self) -> tuple[int | None, Query | None, TimeRange | None]:
+        return self._feed.endpoint_id, self._feed.query, self._feed.pager.time_range
 
     def _rows(self) -> list[Summary]:
         model = self._feed.model

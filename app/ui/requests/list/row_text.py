@@ -25,7 +25,7 @@ def row_text(summary: Summary, providers: Mapping[str, str], names: Mapping[int,
     """
     title = title_of(summary, providers)
     marks = (("Unread", not summary.read), ("Starred", summary.starred), ("Has a note", bool(summary.note)))
-    said = [
+    parts = [
         f"{title.main} from {title.sender}" if title.sender else title.main,
         escape(summary.method[:20]),
         title.path,
@@ -35,7 +35,7 @@ def row_text(summary: Summary, providers: Mapping[str, str], names: Mapping[int,
         _age(summary.received_at),
         STATE_WORDS.get(summary.mirror, ""),
     ]
-    return "".join(f"{word}. " for word, true in marks if true) + ", ".join(part for part in said if part)
+    return "".join(f"{word}. " for word, true in marks if true) + ", ".join(part for part in parts if part)
 
 
 def _age(received_at: int) -> str:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QMouseEvent
 
 from app.core.events import Bus, RequestNoted, RequestsStarred
 from app.core.model import Summary
-from app.ui.requests.filter.query_fields import gains
+from app.ui.requests.filter.query_fields import mark_adds_matches
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import SUMMARY_ROLE
 from app.ui.requests.list.view import RequestList
@@ -35,12 +35,12 @@ class FeedMarks:
     def _starred(self, event: RequestsStarred) -> None:
         for capture_id in event.ids:
             self._feed.model.change(capture_id, starred=event.starred)
-        if gains(self._feed.query, "starred", event.starred):
+        if mark_adds_matches(self._feed.query, "starred", event.starred):
             self._look_again(event.ids, event.endpoint_ids)
 
     def _noted(self, event: RequestNoted) -> None:
         self._feed.model.change(event.id, note=event.note)
-        if gains(self._feed.query, "noted", event.note is not None):
+        if mark_adds_matches(self._feed.query, "noted", event.note is not None):
             self._look_again((event.id,), (event.endpoint_id,))
 
     def _look_again(self, ids: Sequence[str], endpoint_ids: Sequence[int]) -> None:

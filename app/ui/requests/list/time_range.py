@@ -8,7 +8,7 @@ from app.core.ids import first_id
 from app.core.model import PageKey, Record, Summary
 
 
-class Within(Record, frozen=True):
+class TimeRange(Record, frozen=True):
     """From `start` up to, not including, `end`, in microseconds."""
 
     start: int

@@ -9,11 +9,11 @@ from app.ui.requests.list.feed import RequestFeed
 
 def listed(feed: RequestFeed, activity: ActivityStrip, total: int) -> str | None:
     """`3 of 303 requests in this time`; None while `feed` lists those of all times, `total` of them."""
-    if feed.pager.within is None:
+    if feed.pager.time_range is None:
         return None
     model = feed.model
     counted = activity.source.total_of(activity.times) if activity.times else None
-    if not feed.pager.jumping and model.at_head and model.at_tail and not feed.held:
+    if not feed.pager.jumping and model.at_head and model.at_tail and not feed.new_count:
         number = f"{model.rowCount():,}"
     else:
         number = f"{counted.total:,}" if counted else f"{model.rowCount():,}+"

@@ -23,7 +23,7 @@ from app.ui.requests.list.delegate import ROW, RequestDelegate
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.jumps import STEPS, Jumps
 from app.ui.requests.list.model import SUMMARY_ROLE
-from app.ui.requests.list.relative_times import Ages
+from app.ui.requests.list.relative_times import RelativeTimes
 from app.ui.requests.selection.selection import Selection
 from app.ui.theme.theme import Theme
 
@@ -42,11 +42,11 @@ class RequestList(QListView):
     `selection` knows what is selected, loaded or not.
     """
 
-    chosen = Signal(object)
+    request_selected = Signal(object)
     """The request that the user moved to, if it is the only one selected."""
-    settled = Signal()
+    selection_settled = Signal()
     """The selection changed; emitted once for all changes of one event."""
-    drag_asked = Signal()
+    drag_requested = Signal()
     """The selection is being dragged."""
 
     def __init__(self, feed: RequestFeed, theme: Theme, parent: QWidget) -> None:
@@ -80,7 +80,7 @@ class RequestList(QListView):
         feed.model.modelReset.connect(self._settling.start)
         self.clicked.connect(self._take_current)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
-        self.ages = Ages(self, feed.model)
+        self.relative_times = RelativeTimes(self, feed.model)
 
     def current(self) -> Summary | None:
         """The request under the cursor, if it is loaded."""
@@ -126,7 +126,7 @@ class RequestList(QListView):
     def _take_current(self, index: Index) -> None:
         """Open the cursor's request if it is not open: after a delete the cursor is on a row without opening it."""
         if not self._extending and index == self.currentIndex() and self.selected_count() == 1:
-            self.chosen.emit(index.data(SUMMARY_ROLE))
+            self.request_selected.emit(index.data(SUMMARY_ROLE))
 
     @Slot()
     def start(self) -> None:
@@ -151,13 +151,13 @@ class RequestList(QListView):
     def go_to_newest(self) -> None:
         """Scroll to the top, and show new requests that were only counted."""
         self.scrollToTop()
-        if self._feed.held or not self._feed.model.at_head:
+        if self._feed.new_count or not self._feed.model.at_head:
             self._feed.head()
 
     @Slot()
     def go_home(self) -> None:
         """Put the cursor on the newest request stored."""
-        if self._feed.held or not self._feed.model.at_head:
+        if self._feed.new_count or not self._feed.model.at_head:
             self.jumps.open_newest()
         else:
             self.select_row(0)
@@ -171,7 +171,7 @@ class RequestList(QListView):
         self.jumps.give_up()
         self._moved_to = self.selection.cursor = self.current()
         if current.isValid() and not self._extending and self.selected_count() <= 1:
-            self.chosen.emit(current.data(SUMMARY_ROLE))
+            self.request_selected.emit(current.data(SUMMARY_ROLE))
 
     def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
         """Emit after the event: the cursor moves before the selection does. A plain selection drops what is selected
@@ -220,7 +220,7 @@ class RequestList(QListView):
 
     def startDrag(self, actions: Qt.DropAction) -> None:
         """The files have to be written first."""
-        self.drag_asked.emit()
+        self.drag_requested.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """j and k move as the arrow keys do; End goes to the oldest stored request."""
@@ -258,12 +258,12 @@ class RequestList(QListView):
     @Slot()
     def _settle(self) -> None:
         moved_to, self._moved_to = self._moved_to, None
-        self.settled.emit()
+        self.selection_settled.emit()
         current = self.current()
         if moved_to is None or current is None or current.id != moved_to.id:
             return
         if self.selected_count() == 1 and self.selectionModel().isSelected(self.currentIndex()):
-            self.chosen.emit(current)
+            self.request_selected.emit(current)
 
 
 def act(actions: Iterable[QAction], event: QKeyEvent) -> bool:

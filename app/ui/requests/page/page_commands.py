@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from app.core.model import Summary
 from app.ui.commands.registry import CommandGroup
 from app.ui.pause import Pause
-from app.ui.request.current_request import ShownRequest
+from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import DetailPane
 from app.ui.requests.list.stars_and_notes import StarClicks
 from app.ui.requests.list.view import RequestList
@@ -41,7 +41,7 @@ class PageCommands(QObject):
         *,
         rows: RequestList,
         detail: DetailPane,
-        request: ShownRequest,
+        request: CurrentRequest,
         page: QWidget,
     ) -> None:
         super().__init__(page)
@@ -114,8 +114,8 @@ class PageCommands(QObject):
     def _connect(self) -> None:
         rows = self._list
         self._later.timeout.connect(self.refresh)
-        rows.chosen.connect(self.refresh)
-        rows.settled.connect(self.refresh)
+        rows.request_selected.connect(self.refresh)
+        rows.selection_settled.connect(self.refresh)
         self.stars.toggled.connect(self._toggle_star)
         self.selected.note_asked.connect(self._note.start)
         self.shown.note_asked.connect(self._note.start)

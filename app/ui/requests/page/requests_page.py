@@ -14,7 +14,7 @@ from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged
 from app.core.model import Capture, Endpoint, Summary
 from app.core.text import count_of
 from app.ui.pause import Pause
-from app.ui.request.current_request import ShownRequest
+from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import DetailPane
 from app.ui.request.window import OwnWindows
 from app.ui.requests.activity.strip import ActivityStrip
@@ -22,11 +22,11 @@ from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.drag_out import DragFiles, DragOut
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.first_request import FirstRequest
-from app.ui.requests.list.new_requests_pill import NewestPill
-from app.ui.requests.list.pause_feed import Holding
+from app.ui.requests.list.new_requests_pill import NewRequestsPill
+from app.ui.requests.list.pause_feed import PausedFeed
 from app.ui.requests.list.restore import Restoring
 from app.ui.requests.list.stars_and_notes import FeedMarks
-from app.ui.requests.list.time_range import Within
+from app.ui.requests.list.time_range import TimeRange
 from app.ui.requests.list.time_range_count import listed
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.page.empty_state import EmptyList, NoneThen
@@ -78,9 +78,9 @@ class EndpointPage(QWidget):
         self._toast = Toast(theme, self)
         self._pause = pause
         self._marks = FeedMarks(self.feed, services.bus)
-        self._holding = Holding(pause, self.feed, self.list)
-        self.pill = NewestPill(self.list, self.feed, pause, theme)
-        self.request = ShownRequest(self.detail, services.bus, self)
+        self._holding = PausedFeed(pause, self.feed, self.list)
+        self.pill = NewRequestsPill(self.list, self.feed, pause, theme)
+        self.request = CurrentRequest(self.detail, services.bus, self)
         self.bulk = BatchJob(self)
         actions = RequestActions(services, theme, self, self._toast, self.bulk)
         self.everything = Everything(self.list, self.feed, services, tasks, self.bulk)
@@ -147,7 +147,7 @@ class EndpointPage(QWidget):
         A filter or a chosen time that leaves it out is given up.
         """
         self.filter.make_room(capture)
-        if self.feed.pager.within is not None and not self.feed.pager.within.holds(capture.received_at):
+        if self.feed.pager.time_range is not None and not self.feed.pager.time_range.holds(capture.received_at):
             self.activity.clear()
         self.list.go_to(capture)
 
@@ -171,7 +171,7 @@ class EndpointPage(QWidget):
             self.commands.clear_selection()
         elif self.detail.isAncestorOf(self.focusWidget()):
             self.take_focus()
-        elif self.filter.outcome.stop():
+        elif self.filter.search_status.stop():
             pass
         elif self.filter.bar.line.text():
             self.filter.bar.clear()
@@ -224,10 +224,10 @@ class EndpointPage(QWidget):
         self.filter.bar.left.connect(self.take_focus)
         for name in ("edit_requested", "test_requested", "switch_requested", "delete_requested"):
             getattr(self.of_endpoint, name).connect(getattr(self, name))
-        self.list.chosen.connect(self._chosen)
+        self.list.request_selected.connect(self._chosen)
         self.detail.closed.connect(self._leave_detail)
         self.empty.test_asked.connect(self.of_endpoint.send_test)
-        self.activity.chosen.connect(self._narrow)
+        self.activity.range_selected.connect(self._narrow)
         self.none_then.action.connect(self.activity.clear)
         self.feed.loaded.connect(self._count)
         self.feed.counts_changed.connect(self._count)
@@ -277,7 +277,7 @@ class EndpointPage(QWidget):
 
     @Slot(object)
     def _narrow(self, times: tuple[int, int] | None) -> None:
-        self.feed.narrow(Within(start=times[0], end=times[1]) if times else None)
+        self.feed.narrow(TimeRange(start=times[0], end=times[1]) if times else None)
 
     @Slot()
     def _count(self) -> None:
@@ -287,7 +287,7 @@ class EndpointPage(QWidget):
         total = sum(self._services.captures.counts(number).total for number in ids)
         unread = sum(self._services.captures.counts(number).unread for number in ids)
         what = listed(self.feed, self.activity, total) or count_of(total, "request")
-        note = f" · {unread:,} unread" if unread and self.feed.pager.within is None else ""
+        note = f" · {unread:,} unread" if unread and self.feed.pager.time_range is None else ""
         state = "keeps capturing" if self._pause.on else "newest on top"
         self.footer.setText(f"{what}{note} · {state}" if total else "No requests yet")
         self._stack.setCurrentWidget(self._what_to_see(total))
@@ -308,7 +308,7 @@ class EndpointPage(QWidget):
         if not total:
             return self.empty
         # What could not be read has no end yet, so nobody knows whether there are any.
-        narrowed = self.feed.pager.within is not None and not self.feed.pager.jumping and self.feed.model.at_tail
+        narrowed = self.feed.pager.time_range is not None and not self.feed.pager.jumping and self.feed.model.at_tail
         return self.none_then if narrowed and not self.filter.active else self.list
 
     def _show_head(self) -> None:

@@ -9,7 +9,7 @@ from app.core.model import PageKey, Record, Summary
 from app.core.repositories import CaptureRepository
 from app.core.search.query import Query
 from app.ui.requests.filter.search_pager import bounds
-from app.ui.requests.list.time_range import Within
+from app.ui.requests.list.time_range import TimeRange
 from app.ui.requests.selection.selected_requests import SelectedRequests
 
 NO_LIMIT = 2**31
@@ -20,7 +20,7 @@ class Listed(Record, frozen=True):
 
     endpoint_id: int | None
     query: Query | None
-    within: Within | None
+    time_range: TimeRange | None
 
 
 class Gathered:
@@ -66,7 +66,7 @@ async def requests_of(
 ) -> AsyncGenerator[list[Summary], None]:
     """The list's requests older than `before`, newest first, in batches as they are found."""
     terms = listed.query.terms if listed.query else ()
-    query = Query(text=listed.query.text if listed.query else "", terms=(*terms, *bounds(listed.within)))
+    query = Query(text=listed.query.text if listed.query else "", terms=(*terms, *bounds(listed.time_range)))
     async with aclosing(captures.search(query, listed.endpoint_id, before=before, limit=NO_LIMIT)) as found:
         async for batch in found:
             yield batch

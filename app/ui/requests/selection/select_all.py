@@ -47,7 +47,7 @@ class Everything(QObject):
         feed.model.rowsInserted.connect(self._take_in)
         feed.model.modelReset.connect(self._take_in_anew)
         feed.relisted.connect(self.drop)
-        rows.settled.connect(self._look)
+        rows.selection_settled.connect(self._look)
         feed.search.progressed.connect(self._look)
         bulk.changed.connect(self._look)
         bus = services.bus
@@ -75,12 +75,12 @@ class Everything(QObject):
     @property
     def number(self) -> int | None:
         """How many that is; None while nobody has counted what a filter finds, or what came in a stretch of time."""
-        if self._feed.query is not None or self._feed.pager.within is not None:
+        if self._feed.query is not None or self._feed.pager.time_range is not None:
             return None
         wanted = self._feed.endpoint_id
         ids = [wanted] if wanted is not None else [endpoint.id for endpoint in self._services.endpoints.all()]
         total = sum(self._services.captures.counts(number).total for number in ids)
-        return total - (self._feed.held if self._feed.model.at_head else 0)
+        return total - (self._feed.new_count if self._feed.model.at_head else 0)
 
     @property
     def busy(self) -> bool:
@@ -134,7 +134,7 @@ class Everything(QObject):
 
     def _listed(self) -> Listed:
         feed = self._feed
-        return Listed(endpoint_id=feed.endpoint_id, query=feed.query, within=feed.pager.within)
+        return Listed(endpoint_id=feed.endpoint_id, query=feed.query, time_range=feed.pager.time_range)
 
     def _still(self, meant: Callable[[str], bool]) -> bool:
         """Whether of the same list all those that are meant and loaded are selected, and none else."""

@@ -19,7 +19,7 @@ class Selecting(QObject):
     ) -> None:
         super().__init__(foot)
         self._foot, self._list, self._feed, self._bulk, self._everything = foot, rows, feed, bulk, everything
-        rows.settled.connect(self.look)
+        rows.selection_settled.connect(self.look)
         feed.loaded.connect(self.look)
         feed.counts_changed.connect(self.look)
         feed.search.progressed.connect(self.look)

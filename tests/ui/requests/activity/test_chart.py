@@ -192,7 +192,7 @@ def test_a_time_of_many_pages_is_paged_within_it(run: Run, tmp_path: Path) -> No
                     shown.feed.pager.older()
                     await settle(20)
                 await until(lambda: shown.ids() == ids[300:600])
-                assert not shown.feed.held
+                assert not shown.feed.new_count
 
     run(check())
 
@@ -291,7 +291,7 @@ def test_the_dashboard_knows_the_last_hour_from_before_the_start(run: Run, tmp_p
             await shown.add(received_at=now_us() - 30 * MINUTE, mirror=MirrorState.FAILED)
             await shown.add(received_at=now_us() - 3 * 60 * MINUTE)
         async with shown_window(tmp_path) as (desk, window):
-            ledger, number = window.news.ledger, desk.store.endpoints.all()[0].id
+            ledger, number = window.qt_events.session_stats, desk.store.endpoints.all()[0].id
             await until(lambda: sum(ledger.activity(number)) == 1)
             assert ledger.last_outcome(number) is MirrorState.FAILED
             await desk.capture(desk.store.endpoints.all()[0])

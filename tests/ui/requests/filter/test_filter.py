@@ -190,7 +190,7 @@ def test_stored_events_and_providers_are_suggested(run: Run, tmp_path: Path) -> 
             other = await shown.desk.endpoint()
             shown.page.show_endpoint(other.id)
             line.setFocus()
-            line.asked.emit()
+            line.suggestions_requested.emit()
             QTest.keyClicks(line, "event:")
             await settle(20)
             assert not offered.isVisible()
@@ -277,12 +277,12 @@ def test_a_reader_further_down_is_told_and_not_moved(run: Run, tmp_path: Path) -
             for _ in range(3):
                 await shown.add(method="PUT")
                 await shown.add(method="POST")
-            await until(lambda: shown.feed.held == 3)
+            await until(lambda: shown.feed.new_count == 3)
             assert bar.value() == 20 * ROW
             assert shown.page.pill.text() == "3 new"
             QTest.mouseClick(shown.page.pill, Qt.MouseButton.LeftButton)
             await until(lambda: shown.model.rowCount() == 103)
-            assert shown.feed.held == 0
+            assert shown.feed.new_count == 0
 
     run(check())
 

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
-from app.ui.requests.list.time_range import Within
+from app.ui.requests.list.time_range import TimeRange
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 
@@ -34,7 +34,7 @@ async def begin(shown: PageDesk, text: str, *, reload: bool = True) -> None:
         await shown.reload()
     shown.page.filter.bar.line.setFocus()
     shown.page.filter.bar.set_text(text)
-    await until(lambda: shown.feed.search.reach.searched > 5)
+    await until(lambda: shown.feed.search.progress.searched > 5)
 
 
 def test_it_says_how_far_it_is(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,9 +46,9 @@ def test_it_says_how_far_it_is(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
             page = shown.page
             assert page.footer.text().startswith("None found so far · ")
             assert page.footer.text().endswith(f" of {ROWS + 1:,} searched · Esc stops")
-            before = page.filter.outcome.share(ROWS + 1)
+            before = page.filter.search_status.share(ROWS + 1)
             await until(page.filter.bar.progress.seen)
-            await until(lambda: (page.filter.outcome.share(ROWS + 1) or 0) > (before or 1))
+            await until(lambda: (page.filter.search_status.share(ROWS + 1) or 0) > (before or 1))
             monkeypatch.undo()  # what is left of it need not be slow
             await until(lambda: not shown.feed.search.busy, 20)
             assert page.footer.text() == f"1 of {ROWS + 1:,} matches"
@@ -69,7 +69,7 @@ def test_esc_stops_it_and_enter_goes_on(
             await begin(shown, "needle")
             page, line = shown.page, shown.page.filter.bar.line
             QTest.keyClick(line if in_line else shown.list, Key.Key_Escape)
-            searched = shown.feed.search.reach.searched
+            searched = shown.feed.search.progress.searched
             assert page.footer.text() == f"Stopped: 1 in the newest {searched:,} · Enter continues"
             assert line.text() == "needle"
             shown.feed.pager.older()
@@ -97,7 +97,7 @@ def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(
             QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
             assert nothing.isVisible()
             assert shown.page.footer.text().startswith("Stopped: none in the newest ")
-            searched = shown.feed.search.reach.searched
+            searched = shown.feed.search.progress.searched
             assert nothing.title.text() == "No matches so far"
             assert nothing.text.text() == f"Stopped: nothing matches among the newest {searched:,} requests."
             assert not shown.model.rowCount()
@@ -120,13 +120,13 @@ def test_another_filter_begins_anew(run: Run, tmp_path: Path) -> None:
             await shown.add(b"thimble")
             await begin(shown, "needle")
             QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
-            assert shown.page.filter.outcome.stopped
+            assert shown.page.filter.search_status.stopped
             shown.page.filter.bar.set_text("thimble")
             await until(lambda: shown.model.rowCount() == 1)
-            assert not shown.page.filter.outcome.stopped
+            assert not shown.page.filter.search_status.stopped
             shown.page.filter.bar.clear()
             await until(lambda: shown.model.rowCount() > 1)
-            assert not shown.page.filter.outcome.stopped
+            assert not shown.page.filter.search_status.stopped
 
     run(check())
 
@@ -136,7 +136,7 @@ def test_in_a_chosen_time_it_does_not_say_of_how_many(run: Run, tmp_path: Path) 
         async with open_page(tmp_path) as shown:
             await shown.fill(ROWS)
             await shown.reload()
-            shown.feed.narrow(Within(start=now_us() - HOUR, end=now_us() + HOUR))
+            shown.feed.narrow(TimeRange(start=now_us() - HOUR, end=now_us() + HOUR))
             await begin(shown, "needle", reload=False)
             assert " found so far in this time · " in shown.page.footer.text()
             assert shown.page.footer.text().endswith(" searched · Esc stops")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.core.search.parse import parse
-from app.ui.requests.filter.query_fields import gains
+from app.ui.requests.filter.query_fields import mark_adds_matches
 from app.ui.requests.list.delegate import ROW
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
@@ -47,7 +47,7 @@ def test_what_is_marked_comes_in_at_its_place_and_nothing_moves(run: Run, tmp_pa
             await mark(shown, text, [ids[3], ids[87]])
             await until(lambda: {ids[3], ids[87]} <= set(shown.ids()))
             assert shown.ids() == sorted(shown.ids(), reverse=True)
-            assert shown.feed.held == 0
+            assert shown.feed.new_count == 0
             assert [one.id for one in shown.list.selected()] == [chosen]
             await settle()
             first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
@@ -103,8 +103,8 @@ def test_what_is_unread_again_leaves_only_when_the_list_is_read_again(run: Run, 
     ],
 )
 def test_only_what_may_bring_a_request_in_is_searched_for(text: str, mark_name: str, given: bool, found: bool) -> None:
-    assert gains(parse(text), mark_name, given) is found
+    assert mark_adds_matches(parse(text), mark_name, given) is found
 
 
 def test_without_a_filter_nothing_is_searched_for() -> None:
-    assert not gains(None, "read")
+    assert not mark_adds_matches(None, "read")

@@ -200,14 +200,14 @@ def test_what_is_marked_is_what_is_seen(
             shown.page.filter.bar.set_text(text)
             await open_body(shown, body, content_type)
             if name == "form":  # which is a table at first
-                await until(lambda: shown.detail.body.views.taken() == "table")
-                shown.detail.body.views.chosen.emit("pretty")
+                await until(lambda: shown.detail.body.views.current() == "table")
+                shown.detail.body.views.activated.emit("pretty")
             await until(lambda: marked(shown) == pretty)
             shown.detail.open_find()
             shown.detail.body.find_bar.field.setText(text.strip('"'))
             assert marked(shown) == pretty
             shown.detail.body.find_bar.leave()
-            shown.detail.body.views.chosen.emit("text")
+            shown.detail.body.views.activated.emit("text")
             await until(lambda: marked(shown) == plain)
             await until(lambda: shown.model.rowCount() == 1)
 

@@ -78,7 +78,7 @@ def test_a_name_not_given_saves_nothing(run: Run, tmp_path: Path) -> None:
             await shown.add()
             await shown.reload()
             shown.page.filter.bar.set_text("paid")
-            shown.page.filter.bar.saved.save_asked.emit()
+            shown.page.filter.bar.saved.save_requested.emit()
             await until(lambda: shown.page.findChildren(NameDialog))
             (dialog,) = shown.page.findChildren(NameDialog)
             QTest.keyClicks(dialog.name, "   ")

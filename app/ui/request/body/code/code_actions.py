@@ -29,8 +29,8 @@ class CodeActions(QObject):
         self._wrap.setCheckable(True)
         self._wrap.triggered.connect(text.toggle_wrap)
         self._zooms = [QAction(name, self) for name in ("Zoom in", "Zoom out", "Reset zoom")]
-        for action, does in zip(self._zooms, (text.zoom_in, text.zoom_out, text.reset_zoom), strict=True):
-            action.triggered.connect(does)
+        for action, slot in zip(self._zooms, (text.zoom_in, text.zoom_out, text.reset_zoom), strict=True):
+            action.triggered.connect(slot)
 
     def menu(self, event: QContextMenuEvent) -> QMenu:
         """A new context menu, with Qt's own entries first."""
@@ -48,11 +48,11 @@ class CodeActions(QObject):
         menu.addActions(self._zooms)
         return menu
 
-    def _with_key(self, text: str, key: str, does: Callable[[], None]) -> QAction:
+    def _with_key(self, text: str, key: str, slot: Callable[[], None]) -> QAction:
         action = QAction(text, self)
         action.setShortcut(QKeySequence(key))
         action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         action.setShortcutVisibleInContextMenu(True)
-        action.triggered.connect(does)
+        action.triggered.connect(slot)
         self._view.addAction(action)
         return action

@@ -82,12 +82,12 @@ class CodeFolds(QObject):
     def fold_all(self) -> None:
         """Fold everything but the outermost level."""
         if self._rows.folds is not None:
-            self._anew(self._rows.folds.inner_regions(), fold=True)
+            self._rebuild(self._rows.folds.inner_regions(), fold=True)
 
     @Slot()
     def unfold_all(self) -> None:
         if self._rows.folds is not None:
-            self._anew(tuple(self._rows.folds.folded), fold=False)
+            self._rebuild(tuple(self._rows.folds.folded), fold=False)
 
     def selected_text(self) -> str:
         """The selected text, with folded lines and without the labels and breaks added for display."""
@@ -135,7 +135,7 @@ class CodeFolds(QObject):
         for row in (self._rows.row_of(line), self._rows.row_of(region.end)):
             self._rows.view.document().findBlockByNumber(row).setUserState(-1)
 
-    def _anew(self, starts: Iterable[int], *, fold: bool) -> None:
+    def _rebuild(self, starts: Iterable[int], *, fold: bool) -> None:
         """Rewrites the document; the line at the top stays in view."""
         folds, view = self._rows.folds, self._rows.view
         if folds is None:

@@ -72,10 +72,10 @@ class CodeView(QPlainTextEdit):
         self.marks = CodeMarks(self.rows, self.folds, theme, self._layout)
         self.folds.changed.connect(self.gutter.update)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
-        theme.changed.connect(self._dress)
+        theme.changed.connect(self._apply_style)
         theme.body_text.changed.connect(self._set_text)
         self._set_text()
-        self._dress(theme.tokens)
+        self._apply_style(theme.tokens)
 
     def set_lines(self, lines: Sequence[Line], first: int | None = 1, *, folding: bool = False) -> None:
         """Show these lines; the first has this number, or None if numbers are unknown. `folding`: indented lines can be
@@ -137,9 +137,9 @@ class CodeView(QPlainTextEdit):
         """The text to search, without folds."""
         return self._text
 
-    def find_all(self, wanted: str, written: Sequence[Written] = ()) -> list[tuple[int, int]]:
-        """Places of `wanted`, for `show_match`; `written` is the notation of the text."""
-        return self._text.find([wanted], written)
+    def find_all(self, needle: str, written: Sequence[Written] = ()) -> list[tuple[int, int]]:
+        """Places of `needle`, for `show_match`; `written` is the notation of the text."""
+        return self._text.find([needle], written)
 
     def find_words(
         self, words: Sequence[str], written: Sequence[Written], begin: int = 0
@@ -224,7 +224,7 @@ class CodeView(QPlainTextEdit):
         self._make_room()
 
     @Slot(object)
-    def _dress(self, tokens: Tokens) -> None:
+    def _apply_style(self, tokens: Tokens) -> None:
         self._dress_number += 1
         for kind in ("key", "string", "number", "literal", "punctuation"):
             self._formats[kind] = QTextCharFormat()

@@ -19,8 +19,8 @@ class TextSize(QObject):
         super().__init__(view)
         self._text, self._changed = text, changed
         view.viewport().installEventFilter(self)
-        text.changed.connect(self._tell)
-        self._tell()
+        text.changed.connect(self._notify)
+        self._notify()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Zoom with the wheel while Ctrl is held."""
@@ -29,5 +29,5 @@ class TextSize(QObject):
             return True
         return super().eventFilter(watched, event)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._changed(mono_font(self._text.size))

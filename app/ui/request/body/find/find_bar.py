@@ -80,7 +80,7 @@ class FindBar(QFrame):
         """This view is shown, or shows other content: search in it."""
         if self.finder is finder:
             if not self.isHidden():
-                finder.shown_anew()
+                finder.view_changed()
             return
         if self.finder is not None:
             self.finder.changed.disconnect(self.show_state)
@@ -143,7 +143,7 @@ class FindBar(QFrame):
         finder = self.finder
         if finder is None:
             return
-        self.count.setText(finder.told())
+        self.count.setText(finder.status_text())
         self.hex.setVisible(finder.not_in_view and bool(self.field.text()))
         for button in (self.back, self.next):
             button.setEnabled(finder.total > 0)

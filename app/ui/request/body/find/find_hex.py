@@ -19,18 +19,18 @@ class HexFinder(ScanningFinder):
         self._hex, self._loader = hexes, loader
         self._wants_next = False
 
-    def search(self, wanted: str) -> None:
+    def search(self, needle: str) -> None:
         """Find this text."""
         self.forget()
-        self.wanted, self._wants_next = wanted, False
+        self.needle, self._wants_next = needle, False
         self._hex.mark(None)
-        if wanted:
+        if needle:
             self._scan_from(0)
         self.changed.emit()
 
     def step(self, by: int) -> None:
         if self._failed:
-            self.search(self.wanted)
+            self.search(self.needle)
         elif by > 0 and self.current + 1 >= len(self.places) and not self._ended:
             self._wants_next = bool(self.places)
             if not self.busy:
@@ -40,10 +40,10 @@ class HexFinder(ScanningFinder):
 
     def clear(self) -> None:
         self.forget()
-        self.wanted = ""
+        self.needle = ""
         self._hex.mark(None)
 
-    def came(self) -> None:
+    def places_changed(self) -> None:
         first = not self.total
         self.total, self.more = len(self.places), not self._ended
         if self._wants_next and (self.current + 1 < self.total or not self.busy):
@@ -58,11 +58,11 @@ class HexFinder(ScanningFinder):
         if source is not None:
             # Binary data has no charset of its own.
             charset = reader.text_charset if reader is not None else None
-            search = BodySearch(charset.name if charset else "utf-8", self.wanted, begin)
+            search = BodySearch(charset.name if charset else "utf-8", self.needle, begin)
             self.run(lambda: self.scan(source, (), search, begin))
 
     def _go_to(self, number: int) -> None:
         self.current = number
         if number < len(self.places):
-            self._hex.mark((self.places[number], len(self.wanted.encode("utf-8", "replace"))))
+            self._hex.mark((self.places[number], len(self.needle.encode("utf-8", "replace"))))
         self.changed.emit()

@@ -40,18 +40,18 @@ class LinesFinder(ScanningFinder):
         self._wants_next = False
         loader.failed.connect(self._loading_failed)
 
-    def search(self, wanted: str) -> None:
+    def search(self, needle: str) -> None:
         """The first match in view becomes the current one, or else the first in the body."""
         self.forget()
-        self.wanted, self._matches, self._searched = wanted, [], 0
+        self.needle, self._matches, self._searched = needle, [], 0
         self._going, self._wants_next = None, False
         source, reader = self._loader.source, self._loader.reader
         self._shown = _named(source, reader)
         self._code.show_match((), 0)
-        if wanted and source is not None and reader is not None:
+        if needle and source is not None and reader is not None:
             self._in_lines = reader.done and not reader.begins_at
             if self._code.length() <= AT_ONCE_MAX:
-                self._matches, self._searched = self._code.find_words([wanted], self._marks.written)
+                self._matches, self._searched = self._code.find_words([needle], self._marks.written)
                 self._lines_searched()
                 if not self._in_lines:
                     self.run(lambda: self._scan_from(source, reader, 0))
@@ -64,7 +64,7 @@ class LinesFinder(ScanningFinder):
             if self._matches:
                 self._go_to((self.current + by) % len(self._matches))
         elif self._failed:
-            self.search(self.wanted)
+            self.search(self.needle)
         elif by < 0 or self.current + by < len(self.places):
             if self.places:
                 self._go_to((self.current + by) % len(self.places))
@@ -84,23 +84,23 @@ class LinesFinder(ScanningFinder):
 
     def clear(self) -> None:
         self.forget()
-        self.wanted, self._matches, self._going, self._shown = "", [], None, None
+        self.needle, self._matches, self._going, self._shown = "", [], None, None
         self._code.show_match((), 0)
 
-    def shown_anew(self) -> None:
+    def view_changed(self) -> None:
         """Another body, or other lines of the same one, which keep the places."""
         reader = self._loader.reader
         if self._in_lines or _named(self._loader.source, reader) != self._shown or reader is None:
-            self.search(self.wanted)
+            self.search(self.needle)
             return
-        self._matches, self._searched = self._code.find_words([self.wanted], self._marks.written)
+        self._matches, self._searched = self._code.find_words([self.needle], self._marks.written)
         self._code.show_match(self._matches, self.current - self._before(reader), move=False)
         self._show()
 
     def extended(self) -> None:
         """More lines are shown; the view scrolls only if it was waiting for them."""
-        if self.wanted and len(self._matches) < MATCHES_MAX:
-            more, self._searched = self._code.find_words([self.wanted], self._marks.written, self._searched)
+        if self.needle and len(self._matches) < MATCHES_MAX:
+            more, self._searched = self._code.find_words([self.needle], self._marks.written, self._searched)
             self._matches = (self._matches + more)[:MATCHES_MAX]
             reader = self._loader.reader
             if reader is not None and self._going is None:
@@ -110,7 +110,7 @@ class LinesFinder(ScanningFinder):
             self.changed.emit()
         self._show()
 
-    def came(self) -> None:
+    def places_changed(self) -> None:
         if self._ended and not self.places and self._matches:
             # The text searched for belongs to the layout, not to the body.
             self._in_lines = True
@@ -126,7 +126,7 @@ class LinesFinder(ScanningFinder):
         """Search many lines off the GUI thread."""
         text, begin = self._code.found_text(), self._code.found_text().text()
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(None, text.find, [self.wanted], self._marks.written)
+        found = await loop.run_in_executor(None, text.find, [self.needle], self._marks.written)
         if self._latest.superseded:
             return
         self._matches, self._searched = found, len(begin)
@@ -139,7 +139,7 @@ class LinesFinder(ScanningFinder):
 
     async def _scan_from(self, source: BodySource, reader: BodyReader, begin: int) -> None:
         indented = reader.view is not None and reader.view.name in ("json", "ndjson")
-        search = BodySearch(reader.charset, self.wanted, begin, self._marks.written, indented=indented)
+        search = BodySearch(reader.charset, self.needle, begin, self._marks.written, indented=indented)
         await self.scan(source, reader.codings, search, begin)
 
     def _lines_searched(self) -> None:

@@ -24,16 +24,16 @@ class RawFinder(Finder):
         self._searched = 0
         """Characters searched so far."""
 
-    def told(self) -> str:
+    def status_text(self) -> str:
         """“No matches” is only said once everything was searched."""
-        if self.wanted and not (self.total or self.busy or self._loader.done):
+        if self.needle and not (self.total or self.busy or self._loader.done):
             return f"No matches in the first {size_text(self._loader.read_bytes)}"
-        return super().told()
+        return super().status_text()
 
-    def search(self, wanted: str) -> None:
+    def search(self, needle: str) -> None:
         self.clear()
-        self.wanted, self.progress = wanted, "Searching…"
-        if wanted:
+        self.needle, self.progress = needle, "Searching…"
+        if needle:
             self._look()
             self._code.show_match(self._matches, 0)
             if not self._matches:
@@ -56,13 +56,13 @@ class RawFinder(Finder):
 
     def clear(self) -> None:
         """Clear the search."""
-        self.wanted, self._matches, self._searched = "", [], 0
+        self.needle, self._matches, self._searched = "", [], 0
         self.total, self.current, self.more, self.busy = 0, 0, False, False
         self._code.show_match((), 0)
 
     def extended(self) -> None:
         """More lines are shown; the view scrolls only if they were loaded for the search."""
-        if not self.wanted:
+        if not self.needle:
             return
         if self.busy and self._goes_on() and self._code.length() - self._searched < SEEK_STEP:
             self._loader.more()
@@ -89,8 +89,8 @@ class RawFinder(Finder):
 
     def _look(self) -> None:
         """Search the new text, and the end of the previous text: a match may span both."""
-        begin = max(0, self._searched - len(self.wanted) + 1)
-        found, self._searched = self._code.find_words([self.wanted], (), begin)
+        begin = max(0, self._searched - len(self.needle) + 1)
+        found, self._searched = self._code.find_words([self.needle], (), begin)
         last = self._matches[-1][1] if self._matches else 0
         self._matches = (self._matches + [place for place in found if place[0] >= last])[:MATCHES_MAX]
         self.total = len(self._matches)

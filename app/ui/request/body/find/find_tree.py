@@ -23,14 +23,14 @@ class TreeFinder(Finder):
         self._latest = Latest(tasks, "tree: find")
         self._nodes: list[int] = []
 
-    def search(self, wanted: str) -> None:
+    def search(self, needle: str) -> None:
         """Find this text."""
         self.clear()
-        self.wanted = wanted
+        self.needle = needle
         tree = self._tree.view.nodes.tree
-        if wanted and tree is not None:
+        if needle and tree is not None:
             self.busy, self.progress = True, "Searching…"
-            self._latest.run(lambda: self._look(tree, wanted))
+            self._latest.run(lambda: self._look(tree, needle))
         self.changed.emit()
 
     def step(self, by: int) -> None:
@@ -48,10 +48,10 @@ class TreeFinder(Finder):
     def clear(self) -> None:
         """Clear the search."""
         self._latest.stop()
-        self.wanted, self._nodes, self.total, self.current, self.busy = "", [], 0, 0, False
+        self.needle, self._nodes, self.total, self.current, self.busy = "", [], 0, 0, False
 
-    async def _look(self, tree: JsonTree, wanted: str) -> None:
-        pattern = pattern_of([wanted], ("json",))
+    async def _look(self, tree: JsonTree, needle: str) -> None:
+        pattern = pattern_of([needle], ("json",))
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(None, tree.find, pattern) if pattern is not None else []
         if not self._latest.superseded:

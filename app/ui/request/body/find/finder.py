@@ -29,7 +29,7 @@ class Finder(QObject):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.wanted = ""
+        self.needle = ""
         self.total = 0
         self.current = 0
         self.more = False
@@ -39,15 +39,15 @@ class Finder(QObject):
         """Whether this view cannot show the current match."""
         self.progress = ""
 
-    def told(self) -> str:
+    def status_text(self) -> str:
         """`3 of 1,204`, `3 of 10,000+`."""
-        if not self.wanted:
+        if not self.needle:
             return ""
         if self.total:
             return f"{self.current + 1:,} of {self.total:,}{'+' if self.more else ''}"
         return self.progress if self.busy else "No matches"
 
-    def search(self, wanted: str) -> None:
+    def search(self, needle: str) -> None:
         """Find all matches of this text, and go to the first one."""
         raise NotImplementedError
 
@@ -63,9 +63,9 @@ class Finder(QObject):
         """Clear the search and its highlights."""
         raise NotImplementedError
 
-    def shown_anew(self) -> None:
+    def view_changed(self) -> None:
         """The view shows a body, or another part of it."""
-        self.search(self.wanted)
+        self.search(self.needle)
 
 
 class ScanningFinder(Finder):
@@ -78,8 +78,8 @@ class ScanningFinder(Finder):
         self._ended = False
         self._failed = False
 
-    def told(self) -> str:
-        return "The rest could not be read" if self._failed else super().told()
+    def status_text(self) -> str:
+        return "The rest could not be read" if self._failed else super().status_text()
 
     def stop(self) -> None:
         """Stop searching."""
@@ -94,7 +94,7 @@ class ScanningFinder(Finder):
         self.total = self.current = 0
         self.more = self.not_in_view = False
 
-    def came(self) -> None:
+    def places_changed(self) -> None:
         """More `places` are known, or all of them."""
         raise NotImplementedError
 
@@ -132,9 +132,9 @@ class ScanningFinder(Finder):
                     if read - read_before >= TELL_EVERY or (found and first):
                         read_before, first = read, False
                         self.progress = f"Searching… {size_text(read)} of {size_text(source.size)}"
-                        self.came()
+                        self.places_changed()
                 else:
                     self._ended = True
         if not self._latest.superseded:
             self.busy = False
-            self.came()
+            self.places_changed()
