@@ -57,6 +57,8 @@ class DetailPane(QFrame):
         self._capture: Capture | None = None
         self._wanted: str | None = None
         self._enters = False
+        self._again = False
+        """Whether what is wanted was shown before, and is shown again unasked."""
         self.deleted = ""
         """Why the request shown is no longer stored; empty while it is."""
         self._tab_of: dict[str, int] = {}
@@ -112,9 +114,19 @@ class DetailPane(QFrame):
         marks it read.
         """
         if capture_id == self._wanted:
+            if seen and self._again:
+                self._again = False
+                self.mark_seen()
             return
-        self._wanted, self._enters = capture_id, enter
+        self._wanted, self._enters, self._again = capture_id, enter, False
         self._latest.run(partial(self._load, capture_id, seen))
+
+    def show_again(self, capture_id: str) -> None:
+        """Open a request that was shown before, if it is still stored. It may be marked unread, and stays so until
+        `show_request` is asked for it.
+        """
+        self._wanted, self._enters, self._again = capture_id, False, True
+        self._latest.run(partial(self._load, capture_id, False))
 
     def mark_seen(self) -> None:
         """Mark the request read that was opened unseen, or is being opened."""
@@ -123,7 +135,7 @@ class DetailPane(QFrame):
 
     def clear(self) -> None:
         """Show no request."""
-        self._wanted, self._capture, self._enters = None, None, False
+        self._wanted, self._capture, self._enters, self._again = None, None, False, False
         self._forget_deletion()
         self._latest.stop()
         self.body.stop()
@@ -179,8 +191,10 @@ class DetailPane(QFrame):
         if self._latest.superseded:
             return
         if capture is None:
+            expected = not self._again
             self.clear()
-            self.placeholder.say(NOT_STORED, LOST)
+            if expected:
+                self.placeholder.say(NOT_STORED, LOST)
             return
         self._show(capture)
         if not capture.read and seen:

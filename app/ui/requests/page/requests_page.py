@@ -61,6 +61,9 @@ class EndpointPage(QWidget):
         super().__init__(parent)
         self._services = services
         self._endpoint: Endpoint | None = None
+        self._open_in: dict[int | None, str | None] = {}
+        """The request that was open when an endpoint's page, or that of all (None), was left."""
+        self._shown_again: str | None = None
         self.feed = RequestFeed(services.captures, services.bus, tasks, self)
         self.header = EndpointHeader(theme, self)
         self.activity = ActivityStrip(services.activity, services.bus, theme, tasks, self)
@@ -126,7 +129,11 @@ class EndpointPage(QWidget):
             end()
 
     def show_endpoint(self, endpoint_id: int | None) -> None:
-        """List an endpoint's requests, or those of all (None), the newest on top."""
+        """List an endpoint's requests, or those of all (None), the newest on top. On the way back to a page, the
+        request that was open there is opened again.
+        """
+        stays = endpoint_id == self.endpoint_id and self.isVisible()
+        self._open_in[self.endpoint_id] = None if self.detail.deleted else self.detail.wanted
         self._endpoint = self._services.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
         self.detail.clear()
         self.of_endpoint.endpoint = self._endpoint
@@ -134,6 +141,9 @@ class EndpointPage(QWidget):
         self.activity.show_endpoint(endpoint_id)
         self._show_head()
         self._count()
+        self._shown_again = None if stays else self._open_in.get(endpoint_id)
+        if self._shown_again is not None:
+            self.detail.show_again(self._shown_again)
 
     def open_request(self, capture_id: str) -> None:
         """Show a request in the detail, and in the list if it is loaded."""
@@ -225,6 +235,7 @@ class EndpointPage(QWidget):
         for name in ("edit_requested", "test_requested", "switch_requested", "delete_requested"):
             getattr(self.of_endpoint, name).connect(getattr(self, name))
         self.list.request_selected.connect(self._chosen)
+        self.detail.opened.connect(self._select_again)
         self.detail.closed.connect(self._leave_detail)
         self.empty.test_asked.connect(self.of_endpoint.send_test)
         self.activity.range_selected.connect(self._narrow)
@@ -268,6 +279,13 @@ class EndpointPage(QWidget):
             self.detail.clear()
             if self.list.selected_count() == 1:
                 self.detail.placeholder.not_open()
+
+    @Slot(str)
+    def _select_again(self, capture_id: str) -> None:
+        """Select what was open when this page was left, loaded or not, unless the list leaves it out."""
+        shown_again, self._shown_again = self._shown_again, None
+        if capture_id == shown_again and not self.filter.active and not self.list.selected_count():
+            self.list.keep_one(self.request.summary)
 
     @Slot()
     def _leave_detail(self) -> None:
