@@ -39,7 +39,7 @@ MARGIN = 12
 BADGE_LEFT, PROVIDER_LEFT, TITLE_LEFT = 20, 80, 106
 """Where method, provider's mark and title begin. The mark's place stays empty where nobody known sent a request: titles
 stand below each other."""
-NAME_MAX, NAME_SHARE, NAME_GAP = 160, 0.4, 12
+NAME_MAX, NAME_SHARE, NAME_GAP = 160, 1 / 3, 12
 """Pixels that an endpoint's name gets at most, its part of what it shares with the title, and pixels behind it."""
 TITLE_GAP = 8
 
