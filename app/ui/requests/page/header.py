@@ -61,9 +61,17 @@ class EndpointHeader(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """In a narrow list the buttons leave their words to the tooltips, and the room to the endpoint's name."""
         super().resizeEvent(event)
-        worded = self.width() >= WORDED
-        self.edit.setText("Edit" if worded else "")
-        self.test.setText("Send test" if worded else "")
+        self._word_buttons()
+
+    def _word_buttons(self) -> None:
+        words = {self.edit: "Edit", self.test: "Send test"}
+        for button, text in words.items():
+            button.setText(text)
+        margins = 2 * metrics.SPACE_4 + 3 * metrics.SPACE_2
+        needed = sum(part.sizeHint().width() for part in (self.name, self.edit, self.test, self.more)) + margins
+        if self.width() < max(WORDED, needed):
+            for button in words:
+                button.setText("")
 
     def offer_notifications(self, choices: NotifyChoices) -> None:
         """Put the choice of notifications into the menu."""
@@ -87,6 +95,7 @@ class EndpointHeader(QFrame):
         self.url.set_text(url)
         for widget in (self.url, self.edit, self.test, self.more):
             widget.setVisible(own)
+        self._word_buttons()
         active = endpoint is None or endpoint.active
         self.banner.setVisible(not active)
         self._switch.setText("Switch off" if active else "Switch on")
