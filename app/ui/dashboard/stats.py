@@ -12,6 +12,7 @@ from app.ui.session_stats import SessionStats
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card, line
+from app.ui.widgets.fitting_label import FittingLabel
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip, restyle
 from app.ui.widgets.meter import Meter
 
@@ -20,11 +21,11 @@ _CELLS = (
     (
         "stored",
         "Stored",
-        "kept",
+        "captured",
         "Requests captured since this window opened, committed to disk before the sender was answered",
     ),
     ("mirrored", "Mirrored", "delivered", "Deliveries that a forward URL took"),
-    ("failed", "Failed", "undelivered", "Deliveries that a forward URL did not take"),
+    ("failed", "Failed", "deliveries", "Deliveries that a forward URL did not take"),
     ("refused", "Refused", "not kept", "Requests that were not captured; see Refused"),
 )
 
@@ -39,11 +40,11 @@ class Stats(QWidget):
         self._plan_note = ElidedLabel("", "small", self)
         self._meter = Meter("Endpoints", theme, self)
         self._size = label("—", "title", self)
-        self._size_note = ElidedLabel("", "small", self)
+        self._size_note = FittingLabel("small", self)
         self._size_meter = Meter("Storage", theme, self)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(metrics.SPACE_4)
+        row.setSpacing(metrics.SPACE_3)
         row.addWidget(self._session_card(), 13)
         row.addWidget(self._figure_card("Endpoints", self._plan, self._plan_note, self._meter), 5)
         row.addWidget(self._figure_card("Storage", self._size, self._size_note, self._size_meter), 5)
@@ -77,8 +78,8 @@ class Stats(QWidget):
         self._size.setText(figure)
         held = count_of(kept, "request")
         stopped = "full, not capturing" if use.capturing_stopped else "full, oldest deleted" if use.reached else held
-        self._size_note.setText(f"{limit}{stopped}")
-        self._size_note.set_meaning(f"{use_text(use.used, use.limit)} stored, {held}")
+        meaning = f"{use_text(use.used, use.limit)} stored, {held}"
+        self._size_note.set_wordings((f"{limit}{stopped}", stopped), meaning)
         self._size_meter.set_use(use.used, use.limit or 0)
         self._size_meter.setVisible(use.limit is not None)
         alarm = "danger" if use.capturing_stopped else None
@@ -106,12 +107,12 @@ class Stats(QWidget):
             cell = QWidget(card)
             cell.setToolTip(text)
             column = QVBoxLayout(cell)
-            left = metrics.SPACE_3 if place else metrics.SPACE_4
-            column.setContentsMargins(left, metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3)
+            left = metrics.SPACE_2 if place else metrics.SPACE_3
+            column.setContentsMargins(left, metrics.SPACE_3, metrics.SPACE_1, metrics.SPACE_3)
             column.setSpacing(metrics.SPACE_1)
             column.addWidget(label(title, "small", cell))
             column.addWidget(self._values[key])
-            column.addWidget(ElidedLabel(note, "faint", cell))
+            column.addWidget(label(note, "faint", cell))
             row.addWidget(cell, 1)
         card.body.addLayout(row)
         return card

@@ -49,8 +49,6 @@ RARE: tuple[Group, ...] = ("table", "tree", "preview")
 
 EMPTY_WIDTH = 280
 """Width in pixels of the text in empty states: the detail pane may be narrow."""
-KIND_LEAST = 1
-"""Minimum width of the facts about the body, so that buttons get the space first."""
 
 
 class BodyPane(QWidget):
@@ -66,7 +64,7 @@ class BodyPane(QWidget):
         for rare in RARE:
             self.views.set_shown(rare, False)
         self.kind = ElidedLabel("", "small", self)
-        self.kind.setMinimumWidth(KIND_LEAST)
+        self.kind.setMinimumWidth(1)  # of all in its row it is missed least
         self.search = IconButton("search", "Find in body (Ctrl+F)", theme, self)
         self.wrap = WrapButton(theme, self)
         self.parts = Button("Parts…", theme, self, kind="link")

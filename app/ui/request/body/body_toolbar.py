@@ -11,10 +11,10 @@ from app.ui.theme import metrics
 
 def body_toolbar(views: QWidget, facts: QWidget, buttons: Iterable[QWidget]) -> QHBoxLayout:
     row = QHBoxLayout()
-    row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2)
-    row.setSpacing(metrics.SPACE_1)
+    row.setContentsMargins(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
+    row.setSpacing(2)  # all of it fits a third of 960 pixels
     row.addWidget(views)
-    row.addSpacing(metrics.SPACE_1)
+    row.addSpacing(2)
     row.addWidget(facts, 1)
     for button in buttons:
         row.addWidget(button)

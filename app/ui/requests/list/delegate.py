@@ -41,6 +41,8 @@ BADGE_LEFT, PROVIDER_LEFT, TITLE_LEFT = 20, 80, 106
 stand below each other."""
 NAME_MAX, NAME_SHARE, NAME_GAP = 160, 1 / 3, 12
 """Pixels that an endpoint's name gets at most, its part of what it shares with the title, and pixels behind it."""
+SIZED = 360
+"""Narrower rows leave out the size: the title would have less room than it."""
 TITLE_GAP = 8
 
 STATES = {
@@ -143,7 +145,8 @@ class RequestDelegate(QStyledItemDelegate):
         return colour
 
     def _size_rect(self, row: QRect) -> QRect:
-        return QRect(self.time_rect(row).left() - SIZE_WIDTH, row.top(), SIZE_WIDTH, row.height())
+        width = SIZE_WIDTH if row.width() >= SIZED else 0
+        return QRect(self.time_rect(row).left() - width, row.top(), width, row.height())
 
     def _right_side(self, painter: QPainter, rect: QRect, summary: Summary, tokens: Tokens) -> None:
         painter.setFont(self._small)
@@ -154,7 +157,8 @@ class RequestDelegate(QStyledItemDelegate):
         if not summary.complete:
             painter.setPen(QColor(tokens.warning))
             size = "cut off"
-        painter.drawText(self._size_rect(rect), flags, size)
+        if self._size_rect(rect).width():
+            painter.drawText(self._size_rect(rect), flags, size)
 
     def _marks(self, painter: QPainter, rect: QRect, summary: Summary, *, offer_star: bool) -> int:
         """Paint forwarding state, star and note; returns where the title must end."""

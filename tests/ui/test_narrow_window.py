@@ -1,0 +1,82 @@
+"""The window on the smallest screens, such as 1920 by 1080 at 200 %: nothing is cut that has no other place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QLabel, QScrollArea
+
+from app.core.model import Plan
+from app.ui.requests.page.header import WORDED
+from app.ui.shell.sidebar import DASHBOARD
+from tests import factories
+from tests.ui.desk import shown
+from tests.ui.waiting import settle, until
+
+Scene = Callable[..., Any]
+SIZE = (960, 540)
+
+
+@pytest.mark.parametrize("plan", Plan)
+def test_captions_of_the_figures_are_whole(run: Scene, tmp_path: Path, plan: Plan) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path, endpoints=8, plan=plan) as (_, window):
+            window.resize(*SIZE)
+            window.show_page(DASHBOARD)
+            await settle(10)
+            labels = [one for one in window.dashboard.stats.findChildren(QLabel) if one.isVisible() and one.text()]
+            assert labels
+            cut = [one.text() for one in labels if one.fontMetrics().horizontalAdvance(one.text()) > one.width()]
+            assert cut == []
+            assert [area for area in window.findChildren(QScrollArea) if area.horizontalScrollBar().isVisible()] == []
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"), [(b"{}", "application/json"), (b"--b\r\n\r\nhi\r\n--b--", "multipart/form-data; boundary=b")]
+)
+def test_the_button_that_wraps_stays_and_titles_have_more_room_than_sizes(
+    run: Scene, tmp_path: Path, body: bytes, kind: str
+) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            window.resize(*SIZE)
+            capture = factories.capture(body, endpoint_id=desk.store.endpoints.all()[0].id, content_type=kind)
+            await desk.store.captures.add(capture, body)
+            window.show_endpoint(capture.endpoint_id)
+            window.requests.go_to(capture)
+            wrap = window.requests.detail.body.wrap
+            await until(wrap.isVisible)
+            await settle(10)
+            assert wrap.visibleRegion().boundingRect() == wrap.rect()
+            assert wrap.isEnabled()
+            assert wrap.width() >= wrap.sizeHint().width()
+            assert [area for area in window.findChildren(QScrollArea) if area.horizontalScrollBar().isVisible()] == []
+            row = window.requests.list.visualRect(window.requests.list.model().index(0, 0))
+            delegate = window.requests.list.request_delegate
+            assert delegate.star_rect(row).right() - row.left() > row.width() * 0.7
+
+    run(scene())
+
+
+def test_the_name_of_an_endpoint_goes_before_the_words_of_its_buttons(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path) as (desk, window):
+            window.resize(1280, 800)
+            endpoint = await desk.endpoint(name="My first endpoint")
+            window.show_endpoint(endpoint.id)
+            await settle(10)
+            header = window.requests.header
+            assert header.width() > WORDED
+            assert header.name.shown_text() == "My first endpoint"
+            assert header.edit.text() == ""
+            assert header.edit.accessibleName() == "Edit"
+            await desk.store.endpoints.update(endpoint.id, factories.draft(name="Shop"))
+            await until(lambda: header.name.text() == "Shop")
+            assert header.edit.text() == "Edit"
+
+    run(scene())
