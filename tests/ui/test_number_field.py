@@ -192,13 +192,13 @@ class TestInTheForm:
 
         run(scene())
 
-    def test_the_slider_follows_what_is_right_and_sets_the_number(
+    def test_the_slider_follows_as_far_as_it_goes_and_sets_the_number(
         self, run: Scene, window: QWidget, tmp_path: Path
     ) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
                 retention = (dialog := open_dialog(desk, window)).form.retention
-                for typed, slid in (("45", 45), ("365", 36), ("", 36), ("9", 9), ("1", 1)):
+                for typed, slid in (("45", 45), ("365", 90), ("", 90), ("9", 9), ("0", 1), ("1", 1)):
                     type_into(retention.days, typed)
                     assert retention.slider.value() == slid
                     assert retention.days.text() == typed

@@ -54,9 +54,10 @@ class RetentionControl(QWidget):
     def _typed(self) -> None:
         days = self.days.value()
         self.days.set_unit("day" if days == 1 else "days")
-        if self.days.problem() is None:
-            self.slider.blockSignals(True)  # The slider only follows here: it must not change the number in return.
-            self.slider.setValue(days)
+        nearest = max(RETENTION_MIN, min(RETENTION_MAX, days))
+        if nearest != days or self.days.problem() is None:
+            self.slider.blockSignals(True)  # The slider only follows here.
+            self.slider.setValue(nearest)
             self.slider.blockSignals(False)
         self.changed.emit()
 

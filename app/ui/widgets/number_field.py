@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QResizeEvent, QWheelEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QWidget
 
 from app.ui.theme.metrics import CONTROL, SPACE_2
@@ -112,6 +112,13 @@ class NumberField(QAbstractSpinBox):
         if value > self._low:
             found |= QAbstractSpinBox.StepEnabledFlag.StepDownEnabled
         return found
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Page Up and Page Down scroll the form, and do not step by ten."""
+        if event.key() in (Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Scrolling a form over the field must not change it."""
