@@ -35,8 +35,3 @@ def exact_size(size: int) -> str:
             whole, hundredths = divmod(size * 100 // unit, 100)
             texts.append(f"{whole}.{hundredths:02d}".rstrip("0").rstrip(".") + f" {name}")
     return min(texts, key=len, default=f"{size} B")
-
-
-def is_binary(size: int) -> bool:
-    """Whether `exact_size` writes it in a binary unit."""
-    return exact_size(size).endswith("iB")

@@ -8,13 +8,12 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from app.core.bodies.escape import escape
 from app.core.clock import DAY_US, EPOCH
 from app.core.model import Endpoint, StorageUse
-from app.core.sizes import exact_size, is_binary
+from app.core.sizes import exact_size
 
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 """`%b` would follow the locale that Qt sets."""
-_UNITS = ("B", "kB", "MB", "GB", "TB")
-_BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def sender_line(provider: str | None, event: str | None, providers: Mapping[str, str]) -> str:
@@ -30,21 +29,19 @@ def count_of(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def size_text(size: int, *, binary: bool = False) -> str:
-    """Bytes in the unit that keeps the number short: `912 B`, `1.2 kB`, `345 MB`; `binary`: `1.2 KiB`, `329 MiB`."""
-    amount, units, step = float(size), _BINARY_UNITS if binary else _UNITS, 1024 if binary else 1000
-    for unit in units:
-        if amount < 999.5 or unit == units[-1]:
+def size_text(size: int) -> str:
+    """Bytes in the binary unit that keeps the number short: `912 B`, `1.2 KiB`, `329 MiB`. Limits are binary, too."""
+    amount = float(size)
+    for unit in _UNITS:
+        if amount < 999.5 or unit == _UNITS[-1]:
             return f"{amount:.1f} {unit}" if unit != "B" and amount < 9.95 else f"{amount:.0f} {unit}"
-        amount /= step
+        amount /= 1024
     raise AssertionError("the last unit takes all")
 
 
 def use_text(used: int, limit: int | None) -> str:
-    """`1.2 GB of 20 GB`, `1.1 GiB of 20 GiB`: in the units that the limit is written in; without a limit `1.2 GB`."""
-    if limit is None:
-        return size_text(used)
-    return f"{size_text(used, binary=is_binary(limit))} of {exact_size(limit)}"
+    """`1.1 GiB of 20 GiB`; without a limit `1.1 GiB`."""
+    return size_text(used) if limit is None else f"{size_text(used)} of {exact_size(limit)}"
 
 
 def limit_text(endpoint: Endpoint | None, use: StorageUse) -> tuple[str, str]:

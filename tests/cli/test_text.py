@@ -59,9 +59,9 @@ def test_times_are_shown_in_the_local_zone(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_tail_line_names_what_arrived() -> None:
     summary = capture(b"x" * 2048, target="/catch/orders/new?x=1", method="PUT").summary()
     line = format_tail(summary, "orders")
-    assert line[8:] == "  orders  PUT      /new?x=1  2.0 kB  application/json"
+    assert line[8:] == "  orders  PUT      /new?x=1  2.0 KiB  application/json"
     told = capture(b"x" * 2048, target="/catch/orders", method="PUT", gist="JSON · id").summary()
-    assert format_tail(told, "orders")[8:] == "  orders  PUT      JSON · id  /  2.0 kB  application/json"
+    assert format_tail(told, "orders")[8:] == "  orders  PUT      JSON · id  /  2.0 KiB  application/json"
     known = capture(target="/catch/orders", provider="stripe", event="invoice.paid", gist="JSON · id").summary()
     assert format_tail(known, "orders")[8:].startswith("  orders  POST     stripe  invoice.paid  /  ")
 
@@ -79,12 +79,12 @@ def test_a_tail_line_tells_of_a_sender_that_broke_off_and_escapes_what_it_wrote(
     [
         (0, "0 B"),
         (999, "999 B"),
-        (1000, "1.0 kB"),
-        (9_949, "9.9 kB"),
-        (9_950, "10 kB"),
-        (999_500, "1.0 MB"),
-        (104_857_600, "105 MB"),
-        (5_000_000_000_000, "5.0 TB"),
+        (1024, "1.0 KiB"),
+        (10_188, "9.9 KiB"),
+        (10_189, "10 KiB"),
+        (1_023_500, "1.0 MiB"),
+        (104_857_600, "100 MiB"),
+        (5_000_000_000_000, "4.5 TiB"),
     ],
 )
 def test_sizes_are_short(size: int, shown: str) -> None:

@@ -80,10 +80,10 @@ def test_bytes_that_were_cut_or_made_room_are_told(run: Scene, tmp_path: Path) -
                 refuse(desk, os.urandom(REFUSED_RAW_MAX))
             await until(lambda: page.model.rowCount() == 257)
             page.table.selectRow(0)
-            assert page.raw.caption.text().startswith("The first 66 kB, as received · ")
+            assert page.raw.caption.text().startswith("The first 64 KiB, as received · ")
             await until(page.raw.bytes.hex.isVisible)
             page.table.selectRow(256)
-            assert page.raw.caption.text().startswith("The 66 kB received were dropped to make room for newer requests")
+            assert page.raw.caption.text().startswith("The 64 KiB received were dropped to make room for newer")
 
     run(scene())
 

@@ -100,6 +100,26 @@ class TestSettings:
 
         run(scene())
 
+    def test_page_down_in_a_number_scrolls_and_changes_nothing(
+        self, run: Scene, window: QWidget, tmp_path: Path
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_settings(desk, window)
+                dialog.resize(640, 400)
+                await settle()
+                bar, port = dialog._area.verticalScrollBar(), dialog.network.port
+                port.setFocus()
+                before = bar.value()
+                QTest.keyClick(port, Qt.Key.Key_PageDown)
+                assert port.value() == desk.settings.port
+                assert bar.value() > before
+                QTest.keyClick(port, Qt.Key.Key_PageUp)
+                assert (port.value(), bar.value()) == (desk.settings.port, before)
+                dialog.reject()
+
+        run(scene())
+
     def test_a_port_in_use_lands_beside_its_field(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
@@ -274,10 +294,10 @@ class TestSettings:
         text = storage_text(
             StorageSize(file_bytes=1, free_bytes=2_500_000, expired=40), None, now + 60_000_000 * 5, now
         )
-        assert text == "The next cleanup deletes 40 requests and gives back 2.5 MB. Next cleanup in 5 min."
+        assert text == "The next cleanup deletes 40 requests and gives back 2.4 MiB. Next cleanup in 5 min."
         report = PurgeReport(at=now, deleted={1: 2, 2: 3}, freed_bytes=4096)
         text = storage_text(StorageSize(file_bytes=1, free_bytes=0, expired=0), report, None, now)
-        assert text == "Nothing to clean up. The last one deleted 5 requests and freed 4.1 kB."
+        assert text == "Nothing to clean up. The last one deleted 5 requests and freed 4.0 KiB."
 
 
 def refusal(number: int) -> Refusal:

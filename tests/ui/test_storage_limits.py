@@ -116,7 +116,7 @@ class TestSettings:
                 dialog.save_button.click()
                 await until(lambda: desk.settings.storage_limit == 30_000_000)
                 assert desk.settings.when_full == "stop_capturing"
-                await until(lambda: storage.used.text() == "303 kB of 30 MB stored")
+                await until(lambda: storage.used.text() == "296 KiB of 30 MB stored")
                 storage.limit.clear()
                 storage.limit.textEdited.emit("")
                 dialog.save_button.click()

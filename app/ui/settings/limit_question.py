@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import StorageUse, WhenFull
-from app.core.sizes import exact_size, is_binary
+from app.core.sizes import exact_size
 from app.core.text import size_text
 from app.ui.theme.theme import Theme
 from app.ui.widgets.question import ask
@@ -15,8 +15,7 @@ async def may_limit(parent: QWidget, theme: Theme, use: StorageUse, limit: int |
     """Whether the user agrees to what this limit deletes of what is stored now; True where that is nothing."""
     if limit is None or when_full != "delete_oldest" or use.used <= limit:
         return True
-    binary = is_binary(limit)
-    stored, over = (size_text(size, binary=binary) for size in (use.used, use.used - limit))
+    stored, over = (size_text(size) for size in (use.used, use.used - limit))
     text = (
         f"A limit of {exact_size(limit)} deletes at least {over} of the {stored} stored: the oldest requests, starred"
         " ones too. This cannot be undone."

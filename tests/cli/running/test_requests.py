@@ -89,7 +89,7 @@ def test_show_leaves_out_a_body_that_is_not_text_and_says_how_to_get_it(program:
 def test_show_cuts_a_long_body_between_characters(program: Program, run: Run) -> None:
     send(program, "/catch/orders", b"x" + "ü".encode() * 20_000)
     shown = run("show", newest(run)).out
-    assert "(The first 16 kB of 40 kB. All of it: hookline show " in shown
+    assert "(The first 16 KiB of 39 KiB. All of it: hookline show " in shown
 
 
 def test_show_as_json_is_the_apis_request(program: Program, run: Run) -> None:

@@ -134,9 +134,9 @@ def test_large_and_many_parts_stay_bounded_and_a_large_one_is_shown_before_it_is
     began = time.perf_counter()
     formatter = MultipartFormatter(TYPE, ranked)
     formatter.feed("--b\r\n\r\n" + "x" * (2 * SHOWN_MAX), False)
-    assert formatter.take(10)[0].text == "Part 1 · more than 66 kB"
+    assert formatter.take(10)[0].text == "Part 1 · more than 64 KiB"
     formatter.feed("\r\n--b--", True)
-    assert "131 kB" in lines_of(formatter, "")[-1].text
+    assert "128 KiB" in lines_of(formatter, "")[-1].text
     many = lines_of(MultipartFormatter(TYPE, ranked), "--b\r\n\r\n\r\n" * 20_000, limit=100)
     assert len(many) > 20_000
     assert time.perf_counter() - began < 60

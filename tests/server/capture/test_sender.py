@@ -44,8 +44,8 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR" + bytes((0, 0, 2, 128, 0, 0, 1, 144)) +
         ("Content-Type: application/json\r\n", b'{"id":7,"x":"' + b"x" * 9_000 + b'"}', "JSON · id, x, …", False),
         ("Content-Type: multipart/mixed; boundary=x\r\n", PARTS, "multipart · text/plain, …", False),
         ("Content-Type: image/png\r\n", PNG, "PNG 640×400", True),
-        ("Content-Type: image/png\r\n", PNG + bytes(PART_SIZE), "Image · 1.1 MB", False),
-        (GITHUB, b"{}" + b" " * 2 * PART_SIZE, "JSON · 2.1 MB", True),
+        ("Content-Type: image/png\r\n", PNG + bytes(PART_SIZE), "Image · 1.0 MiB", False),
+        (GITHUB, b"{}" + b" " * 2 * PART_SIZE, "JSON · 2.0 MiB", True),
         ("", b"", "no body", True),
     ],
 )

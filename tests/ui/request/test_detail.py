@@ -144,7 +144,7 @@ def test_a_huge_body_shows_its_beginning_at_once_and_hex_reaches_its_end(run: Ru
             assert begun[0] - start < 2
             assert heart.longest < 0.5
             assert sum(read) <= PART_SIZE
-            assert "of 105 MB" in shown.detail.body.rest.text.text()
+            assert "of 100 MiB" in shown.detail.body.rest.text.text()
             shown.detail.body.views.activated.emit("hex")
             await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.hex)
             hexes = shown.detail.body.hex

@@ -45,12 +45,12 @@ def test_a_bomb_is_shown_up_to_a_bound_that_is_named(run: Run, tmp_path: Path, c
         async with open_page(tmp_path) as shown:
             body = await open_packed(shown, b"0" * (10 * 1024 * 1024), coding, content_type)
             told = [body.rest.text.text()]
-            assert told[0].startswith("Showing the first 262 kB, unpacked from ")
+            assert told[0].startswith("Showing the first 256 KiB, unpacked from ")
             while not body.rest.more.isHidden():
                 await load_more(body)
                 told.append(body.rest.text.text())
             assert len(set(told)) == len(told) > 20
-            assert all(" kB, unpacked from " in text or " MB, unpacked from " in text for text in told[:-1])
+            assert all(" KiB, unpacked from " in text or " MiB, unpacked from " in text for text in told[:-1])
             assert told[-1].startswith("Unpacking stops at 8.")
             assert SHOWN_MAX <= body.code.length() < SHOWN_MAX + 300_000
 
@@ -64,7 +64,7 @@ def test_an_honest_body_can_be_read_to_its_end(run: Run, tmp_path: Path, coding:
             data = b"".join(b"line %d of a log\n" % number for number in range(50_000)) + b"the end"
             body = await open_packed(shown, data, coding, "text/plain")
             told = [body.rest.text.text()]
-            assert told[0].startswith("Showing 5,000 lines of the first 262 kB, unpacked from ")
+            assert told[0].startswith("Showing 5,000 lines of the first 256 KiB, unpacked from ")
             while not body.rest.isHidden():
                 await load_more(body)
                 told.append(body.rest.text.text())

@@ -121,7 +121,7 @@ def test_a_huge_request_is_read_only_as_far_as_it_is_seen(run: Run, tmp_path: Pa
             await until(lambda: raw.code.line_count() > 0)
             assert sum(read) <= CHUNK
             assert raw.rest.isVisible()
-            assert raw.rest.text.text().endswith("of 1.1 MB")
+            assert raw.rest.text.text().endswith("of 1.0 MiB")
             before = raw.code.line_count()
             raw.rest.more.click()
             await until(lambda: raw.code.line_count() > before)

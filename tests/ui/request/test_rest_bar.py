@@ -25,18 +25,18 @@ async def loaded(body: BodyPane) -> None:
 def test_load_more_adds_what_it_names_and_keeps_the_place(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert size_text(MORE) == "1.0 MB"
+    assert size_text(MORE) == "1.0 MiB"
     monkeypatch.setattr("app.ui.request.body.more_bar.MORE", 300_000)
 
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             await open_body(shown, b"[" + ITEM * 7_000 + b"1]", "application/json")
             body, bar = shown.detail.body, shown.detail.body.code.verticalScrollBar()
-            assert body.rest.text.text() == "Showing the first 66 kB of 504 kB"
+            assert body.rest.text.text() == "Showing the first 64 KiB of 492 KiB"
             assert '\n    "number"' in body.code.toPlainText()
             bar.setValue(300)
             await loaded(body)
-            assert body.rest.more.text() == "Load 300 kB more"
+            assert body.rest.more.text() == "Load 293 KiB more"
             body.rest.more.click()
             await until(lambda: body.rest.more.text().startswith("Load the rest, "))
             await loaded(body)

@@ -36,11 +36,11 @@ def said(**fields: Any) -> str:
 
 
 def test_a_row_is_said_in_plain_words() -> None:
-    assert said() == "JSON · a, POST, 1.2 kB, 2 minutes ago"
+    assert said() == "JSON · a, POST, 1.2 KiB, 2 minutes ago"
     known = {"provider": "stripe", "event": "invoice.paid", "mirror": MirrorState.DELIVERED, "read": False}
-    assert said(**known) == "Unread. invoice.paid from Stripe, POST, 1.2 kB, 2 minutes ago, forwarded"
+    assert said(**known) == "Unread. invoice.paid from Stripe, POST, 1.2 KiB, 2 minutes ago, forwarded"
     marked = said(starred=True, note="look", target="/catch/x/orders", mirror=MirrorState.FAILED, complete=False)
-    assert marked == "Starred. Has a note. JSON · a, POST, /orders, 1.2 kB, cut off, 2 minutes ago, forwarding failed"
+    assert marked == "Starred. Has a note. JSON · a, POST, /orders, 1.2 KiB, cut off, 2 minutes ago, forwarding failed"
     assert said(mirror=MirrorState.QUEUED).endswith(", waiting to be forwarded")
     assert said(received_at=now_us()).endswith(", just now")
     assert said(received_at=now_us() - 9_500_000).endswith(", 9 seconds ago")

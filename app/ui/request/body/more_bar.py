@@ -14,7 +14,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import ElidedLabel
 
-MORE = 1_000_000
+MORE = 1 << 20
 """Bytes of the body that one press adds."""
 EARLIER = 4 * STEP
 

@@ -65,9 +65,7 @@ class PageView(QWidget):
         if data is None:
             return
         if len(data) > TEXT_MAX:
-            picture = DecodedImage(
-                f"Too large to preview: this page is larger than {size_text(TEXT_MAX, binary=True)}."
-            )
+            picture = DecodedImage(f"Too large to preview: this page is larger than {size_text(TEXT_MAX)}.")
         else:
             # The view gets its width only when it is shown.
             width = min(max(self.area.viewport().width(), NARROWEST), WIDEST)
