@@ -25,11 +25,9 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `response_times.py` | any number of rows in one statement, for each capture |
 | `schema.py` | indexes with conditions, and triggers |
 | `search/index/entries.py` | background steps that read the search text of requests |
-| `search/index/group.py` | full-text tables, which have no models |
+| `search/index/group.py` | full-text tables, and others for each group of requests: no models |
 | `search/index/index_file.py` | the same, in a file of its own |
-| `search/index/numbers.py` | a table for each group of requests |
-| `search/index/trigram_stats.py` | full-text tables |
-| `search/index/vocabulary.py` | a table for each group of requests |
+| `search/index/trigrams.py` | full-text tables |
 | `search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |
 | `search/sparse_marks.py` | the same |
 | `search/sql_filter.py` | the same |

@@ -17,7 +17,7 @@ from app.db.insert import encode_headers
 from app.db.migrations import MIGRATIONS, OLDEST
 from app.db.search.candidate import Candidate
 from app.db.search.index import entries
-from app.db.search.index.index_file import IndexEntry
+from app.db.search.index.group import IndexEntry
 from app.db.search.index.terms import ColumnValues
 from app.db.store import Store
 from tests import factories

@@ -435,7 +435,7 @@ async def test_searches_while_the_index_follows(store: Store, endpoint: Endpoint
 async def test_a_long_search_tells_how_far_it_is(
     store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.db.search.scan_progress.EVERY_S", 0.0)
+    monkeypatch.setattr("app.db.search.search.EVERY_S", 0.0)
     monkeypatch.setattr("app.db.search.search.MOST_ROWS", 20)
     other = await store.endpoints.create(factories.draft())
     await add_many(store, endpoint.id, 30, body=b"needle")

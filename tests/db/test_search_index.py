@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from app.core.clock import now_us
 from app.core.model import Endpoint, Headers, MirrorState
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
-from app.db.search.index import index_file, trigram_stats
+from app.db.search.index import index_file, trigrams
 from app.db.search.index.index_file import GROUP, IndexFile
 from app.db.search.index.trigrams import INDEXED
 from app.db.search.planner import wanted
@@ -234,7 +234,7 @@ def test_no_word_finds_what_the_index_notes_of_columns(file: IndexFile, text: st
 
 
 def test_what_most_requests_have_is_not_asked_for(file: IndexFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trigram_stats, "MOST_ROWS", 5)
+    monkeypatch.setattr(trigrams, "MOST_ROWS", 5)
     assert find(file, word("/")) is None
     assert find(file, either(word("/"), word("zz"))) is None
     assert find(file, word("/"), word("bc")) == [1]
@@ -242,7 +242,7 @@ def test_what_most_requests_have_is_not_asked_for(file: IndexFile, monkeypatch: 
 
 
 def test_what_is_followed_by_very_much_is_not_asked_for(file: IndexFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trigram_stats, "MOST_RUNS", 5)
+    monkeypatch.setattr(trigrams, "MOST_RUNS", 5)
     assert find(file, word("!")) == list(range(24))
     assert find(file, word("/")) is None
 
@@ -338,9 +338,9 @@ async def test_found_with_the_index_and_without_is_the_same(
     for name, value in [("index.LEFT", 10), ("index.BATCH", 8), ("index.GROUP", 32), ("index_file.GROUP", 32)]:
         monkeypatch.setattr(f"app.db.search.index.{name}", value)
     monkeypatch.setattr("app.db.search.index.index.REST", 0.0)
-    monkeypatch.setattr(trigram_stats, "MOST_ROWS", 12)
-    monkeypatch.setattr(trigram_stats, "SAMPLED", 4)
-    monkeypatch.setattr(trigram_stats, "MOST_SAMPLES", 10)
+    monkeypatch.setattr(trigrams, "MOST_ROWS", 12)
+    monkeypatch.setattr(trigrams, "SAMPLED", 4)
+    monkeypatch.setattr(trigrams, "MOST_SAMPLES", 10)
     monkeypatch.setattr("app.db.search.sparse_marks.FEW", 2_000 if seed == 1 else 10)
     rnd = random.Random(seed)
     ids = [await add_any(store, endpoint, rnd) for _ in range(150)]

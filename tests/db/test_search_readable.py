@@ -16,7 +16,7 @@ import pytest
 
 from app.core.model import PART_SIZE, Endpoint, Headers
 from app.core.search.parse import parse
-from app.db.search.index import trigram_stats
+from app.db.search.index import trigrams
 from app.db.search.index.index_file import IndexFile
 from app.db.search.index.trigrams import ALWAYS, INDEXED
 from app.db.search.long_body import WINDOW
@@ -114,7 +114,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexFile]:
     """All samples, numbered as they stand, and as many that hold nothing of it."""
     path = tmp_path_factory.mktemp("index") / "search.db"
     with pytest.MonkeyPatch.context() as patch, closing(IndexFile(path, "store", 99)) as made:
-        patch.setattr(trigram_stats, "SAMPLED", 4)
+        patch.setattr(trigrams, "SAMPLED", 4)
         others = [entry(len(NAMES) + number, "/", (), b"nothing here") for number in range(30)]
         made.add([*(entry(at, *SAMPLES[name]) for at, name in enumerate(NAMES)), *others], 90, ())
         yield made

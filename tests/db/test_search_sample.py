@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from app.core.search.query import Word
-from app.db.search.index import trigram_stats
-from app.db.search.index.index_file import IndexEntry, IndexFile
-from app.db.search.index.text_query import text_query
-from app.db.search.index.trigram_stats import Runs, Sample
+from app.db.search.index import trigrams
+from app.db.search.index.group import IndexEntry
+from app.db.search.index.index_file import IndexFile
+from app.db.search.index.trigrams import Runs, Sample, text_query
 from app.db.search.planner import wanted
 from tests.db.helpers import entry
 
@@ -24,7 +24,7 @@ def with_body(seq: int, body: str) -> IndexEntry:
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IndexFile]:
     """A hundred requests with `common`, each tenth with `seldom` too; every second is a sample."""
-    monkeypatch.setattr(trigram_stats, "SAMPLED", 2)
+    monkeypatch.setattr(trigrams, "SAMPLED", 2)
     with closing(IndexFile(tmp_path / "search.db", "store", 999)) as made:
         bodies = ["common " + ("seldom " if number % 10 == 4 else "") for number in range(100)]
         made.add([with_body(number, body) for number, body in enumerate(bodies)], 100, ())
@@ -58,7 +58,7 @@ def test_nothing_is_lost_when_the_sample_knows_better_later(file: IndexFile) -> 
 
 def test_the_sample_is_begun_anew_when_it_is_large(file: IndexFile, monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked(file, "common") is None
-    monkeypatch.setattr(trigram_stats, "MOST_SAMPLES", 100)
+    monkeypatch.setattr(trigrams, "MOST_SAMPLES", 100)
     file.add([with_body(number, "other") for number in range(199, 203)], 203, ())
     assert Sample(file._connection).rarest(["com"]) == ["com"]
     assert asked(file, "other") is None

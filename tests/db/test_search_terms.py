@@ -15,8 +15,7 @@ from app.core.model import Headers
 from app.core.search.parse import parse
 from app.db.search.index import group
 from app.db.search.index.index_file import GROUP, IndexFile
-from app.db.search.index.json_leaves import MOST_KEPT, MOST_VISITED, leaves
-from app.db.search.index.terms import ColumnValues, terms_of, text_of
+from app.db.search.index.terms import MOST_KEPT, MOST_VISITED, ColumnValues, leaves, terms_of, text_of
 from app.db.search.planner import wanted
 from tests.db.helpers import entry
 

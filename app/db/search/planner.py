@@ -22,9 +22,7 @@ from app.core.search.query import (
 )
 from app.db.search.index import exact_terms
 from app.db.search.index.index_query import AnyOf, Has, JsonPlace, Piece, Wanted, Without, any_of, both
-from app.db.search.index.indexable import tellable
-from app.db.search.index.json_leaves import BETWEEN
-from app.db.search.index.terms import MORE, term
+from app.db.search.index.terms import BETWEEN, MORE, tellable, term
 from app.db.search.index.trigrams import LITERAL, plain
 
 

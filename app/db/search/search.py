@@ -16,7 +16,6 @@ from app.db.search.index.entries import oldest_above
 from app.db.search.index.index import Index
 from app.db.search.planner import wanted
 from app.db.search.scan import NEWEST, STEP_S, Scan, Stretch, top
-from app.db.search.scan_progress import ScanProgress
 from app.db.search.sparse_marks import below, narrowed, rows_of
 from app.db.search.sql_filter import SqlFilter, plan
 
@@ -132,3 +131,25 @@ def _next_rows(rows: int, took: float) -> int:
     if took > STEP_S:
         return max(LEAST_ROWS, rows // 2)
     return min(MOST_ROWS, rows * 2) if took < STEP_S / 2 else rows
+
+
+EVERY_S = 0.25
+
+
+class ScanProgress:
+    """Counts the requests of the list from `start` on, each once, and tells their number to `searched`."""
+
+    def __init__(self, readers: Readers, walk: Scan, start: PageKey, searched: Callable[[int], None] | None) -> None:
+        self._readers, self._walk, self._place, self._searched = readers, walk, start, searched
+        self._count = 0
+        self._next = time.perf_counter() + EVERY_S
+
+    async def came_to(self, place: PageKey | None, found: bool = False) -> None:
+        """The search has looked at everything down to `place`; None: to the end of the list. What was `found` there is
+        counted before it is told of."""
+        late = time.perf_counter() >= self._next or (found and self._count > 0)
+        if self._searched is None or place is None or not late:
+            return
+        self._count += await self._readers.run(partial(self._walk.passed, place=self._place, bottom=place))
+        self._place, self._next = place, time.perf_counter() + EVERY_S
+        self._searched(self._count)

@@ -12,10 +12,8 @@ from app.core.model import Record
 from app.db.raw_sql import raw
 from app.db.schema import PARTS_PER_BODY
 from app.db.search.candidate import NO_JSON, Candidate
-from app.db.search.index.index_file import IndexEntry
-from app.db.search.index.json_leaves import Leaves, leaves
-from app.db.search.index.numbers import SIZE, path_key
-from app.db.search.index.terms import ColumnValues, terms_of
+from app.db.search.index.group import SIZE, IndexEntry, path_key
+from app.db.search.index.terms import ColumnValues, Leaves, leaves, terms_of
 from app.db.search.index.trigrams import INDEXED, indexed_text
 
 IN_A_ROW, PAUSE_S = 4, 1e-4

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 from app.core.search.query import HeaderTest, JsonTest, Network, Operator, Range
 from app.db.search.index.index_query import AnyOf, Has, Holds, JsonPlace, Number, Steps, Wanted, any_of
-from app.db.search.index.indexable import repeated, tellable
-from app.db.search.index.json_leaves import BETWEEN
-from app.db.search.index.terms import MORE, UNKNOWN, folded, header_text, term, word_term
+from app.db.search.index.terms import BETWEEN, MORE, UNKNOWN, folded, header_text, repeated, tellable, term, word_term
 from app.db.search.json_values import as_number, rounded
 
 NOBODY = AnyOf(parts=())

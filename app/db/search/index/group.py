@@ -1,18 +1,31 @@
-"""One group of the index: which of its requests have what is wanted."""
+"""One group of the index: its tables of numbers and of terms, and which of its requests have what is asked for."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import chain
 from typing import Literal
 
-from app.db.search.index import numbers
-from app.db.search.index.exact_terms import one_of_a_kind
-from app.db.search.index.index_query import AnyOf, Both, Has, Holds, JsonPlace, Number, Piece, Wanted, Without
-from app.db.search.index.terms import EVERY, json_term, term
-from app.db.search.index.text_query import NOWHERE, joined, quoted, text_query
-from app.db.search.index.trigram_stats import Runs, Sample
-from app.db.search.index.vocabulary import Vocabulary
+from app.core.model import Record
+from app.db.search.index.exact_terms import one_of_a_kind, single
+from app.db.search.index.index_query import AnyOf, Both, Has, Holds, JsonPlace, Number, Piece, Steps, Wanted, Without
+from app.db.search.index.terms import BETWEEN, EVERY, FIRST_TERM, ITEM, json_term, term, text_of
+from app.db.search.index.trigrams import NOWHERE, TRIGRAM_TABLE, Runs, Sample, joined, quoted, text_query
+
+SIZE = 0
+"""In place of a path."""
+
+MOST_LISTED = 5_000
+"""Terms that are gone through for those that hold a text, or fit a path."""
+MOST_USED = 16
+"""Of those that hold a text: the ones that most requests have."""
+_HIGHEST = "\U0010ffff"
+_ALONE = term("a", "")
+"""How terms of addresses begin, which are not listed: few requests share one."""
 
 Source = Literal["numbers", "terms", "mixed", "texts"]
 ORDER: tuple[Source, ...] = ("texts", "terms", "numbers", "mixed")
@@ -20,6 +33,67 @@ ORDER: tuple[Source, ...] = ("texts", "terms", "numbers", "mixed")
 ANY_NUMBER = 2**31
 FEW = 16
 """Of so few requests none needs to be left out."""
+
+
+@lru_cache(4096)
+def path_key(path: str, near: bool = False) -> int:
+    """What stands for a path in the table, and for that of rounded numbers at it. Two paths with one key only leave
+    fewer requests out, and there is none in 2**32 of them."""
+    written = f"{path}{chr(0) if near else ''}".encode()
+    return int.from_bytes(blake2b(written, digest_size=8).digest(), "big", signed=True)
+
+
+class IndexEntry(Record, frozen=True):
+    """A request for the index: the text whose trigrams are indexed, its terms with spaces between them, and its
+    numbers, each with the key of its path."""
+
+    seq: int
+    received_at: int
+    text: str
+    terms: str
+    numbers: tuple[tuple[int, float], ...]
+
+
+def create_tables(connection: sqlite3.Connection, number: int) -> None:
+    """Make the group's tables, unless they are there.
+
+    The terms are counted in a table of their own: FTS5 goes through all requests that have a term to count them.
+    """
+    connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} {TRIGRAM_TABLE}")
+    connection.execute(
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS terms_{number}"
+        " USING fts5 (terms, content='', columnsize=0, detail=none, tokenize='ascii')"
+    )
+    connection.execute(
+        f"CREATE TABLE IF NOT EXISTS listed_{number} (term TEXT PRIMARY KEY, requests INTEGER NOT NULL)"
+        " STRICT, WITHOUT ROWID"
+    )
+    connection.execute(
+        f"CREATE TABLE IF NOT EXISTS numbers_{number} (path INTEGER NOT NULL, value REAL NOT NULL,"
+        " seq INTEGER NOT NULL, PRIMARY KEY (path, value, seq)) STRICT, WITHOUT ROWID"
+    )
+
+
+def add_entries(connection: sqlite3.Connection, number: int, entries: Sequence[IndexEntry]) -> None:
+    """Index requests of the group."""
+    texts = [(entry.seq, entry.text) for entry in entries]
+    connection.executemany(f"INSERT INTO words_{number} (rowid, words) VALUES (?, ?)", texts)
+    terms = [(entry.seq, entry.terms) for entry in entries]
+    connection.executemany(f"INSERT INTO terms_{number} (rowid, terms) VALUES (?, ?)", terms)
+    counts = Counter(chain.from_iterable(entry.terms.split(" ") for entry in entries))
+    connection.executemany(
+        f"INSERT INTO listed_{number} VALUES (?, ?)"
+        " ON CONFLICT (term) DO UPDATE SET requests = requests + excluded.requests",
+        sorted(item for item in counts.items() if not item[0].startswith(_ALONE)),
+    )
+    numbers = sorted((key, value, entry.seq) for entry in entries for key, value in entry.numbers)
+    connection.executemany(f"INSERT OR IGNORE INTO numbers_{number} VALUES (?, ?, ?)", numbers)
+
+
+def drop_tables(connection: sqlite3.Connection, number: int) -> None:
+    """Forget the group's requests."""
+    for name in ("temp.trigrams", "words", "terms", "listed", "numbers"):
+        connection.execute(f"DROP TABLE IF EXISTS {name}_{number}")
 
 
 class IndexGroup:
@@ -39,7 +113,7 @@ class IndexGroup:
             return self._matching("terms", self._terms(wanted), self._most)
         if isinstance(wanted, Number):
             paths = self._vocabulary.paths(wanted.steps)
-            return None if paths is None else numbers.seqs(self._connection, self._number, wanted, paths, self._most)
+            return None if paths is None else _with_number(self._connection, self._number, wanted, paths, self._most)
         if isinstance(wanted, Both):
             return self._all_of(_by_source(Both, wanted.parts))
         assert isinstance(wanted, AnyOf), "only terms can be asked for without them"
@@ -148,3 +222,67 @@ def _by_source(kind: type[Both] | type[AnyOf], parts: Sequence[Wanted]) -> list[
         alone = source in ("numbers", "mixed") or len(same) < 2
         found += same if alone else [kind(parts=same)]
     return found
+
+
+class Vocabulary:
+    """Of the group with this number."""
+
+    def __init__(self, connection: sqlite3.Connection, number: int) -> None:
+        self._execute, self._table = connection.execute, f"listed_{number}"
+
+    def all_have(self, *written: str) -> bool:
+        """Whether every request of the group has one of these terms, of which no request has two."""
+        return sum(map(self._count, dict.fromkeys(written))) == self._count(EVERY)
+
+    def holding(self, kind: str, text: str) -> list[str]:
+        """Terms of a kind ("": words) in which a text stands: those that most requests have."""
+        if not kind and self.all_have(text):
+            return [text]
+        low, high = (term(kind, ""), term(kind, "") + _HIGHEST) if kind else ("", FIRST_TERM)
+        inner = f"SELECT term, requests FROM {self._table} WHERE term >= ? AND term < ? LIMIT {MOST_LISTED}"
+        where = f"instr(substr(term, {len(kind) + 1}), ?)"
+        query = f"SELECT term FROM ({inner}) WHERE {where} ORDER BY requests DESC LIMIT {MOST_USED}"
+        found = [written for (written,) in self._execute(query, (low, high, text))]
+        return found if kind or text in found else [text, *found]
+
+    def paths(self, steps: Steps) -> list[str] | None:
+        """The paths in JSON bodies that fit these steps; None when there are too many to tell."""
+        if single(steps):
+            return [BETWEEN.join(step for step in steps if step is not None)]
+        start = term("j", "")
+        query = f"SELECT term FROM {self._table} WHERE term >= ? AND term < ? LIMIT {MOST_LISTED}"
+        there = self._execute(query, (start, start + _HIGHEST)).fetchall()
+        if len(there) == MOST_LISTED:
+            return None
+        return [path for path in (text_of(written) for (written,) in there) if _fits(path, steps)]
+
+    def _count(self, written: str) -> int:
+        row = self._execute(f"SELECT requests FROM {self._table} WHERE term = ?", (written,)).fetchone()
+        return row[0] if row else 0
+
+
+def _fits(path: str, steps: Steps) -> bool:
+    there = path.split(BETWEEN)
+    return len(there) == len(steps) and all(
+        step is None or step == found or (found == ITEM and step.isdecimal())
+        for step, found in zip(steps, there, strict=True)
+    )
+
+
+def _with_number(
+    connection: sqlite3.Connection, number: int, asked: Number, paths: Sequence[str], most: int
+) -> set[int] | None:
+    """The requests of a group that have such a number at one of the paths; None when there are more than `most`."""
+    keys = [(path_key(path), asked.strictly) for path in paths] + [(path_key(path, near=True), False) for path in paths]
+    found: set[int] = set()
+    for key, strictly in keys if asked.steps else [(SIZE, asked.strictly)]:
+        where, values = _between(asked, strictly)
+        query = f"SELECT seq FROM numbers_{number} WHERE path = ?{where} LIMIT ?"
+        found.update(seq for (seq,) in connection.execute(query, (key, *values, most + 1)))
+    return found if len(found) <= most else None
+
+
+def _between(asked: Number, strictly: bool) -> tuple[str, list[float]]:
+    ends = ((asked.low, ">" if strictly else ">="), (asked.high, "<" if strictly else "<="))
+    told = [(end, sign) for end, sign in ends if end is not None]
+    return "".join(f" AND value {sign} ?" for _, sign in told), [end for end, _ in told]

@@ -1,8 +1,8 @@
 """The index in a file of its own, so that no capture waits for it; it can be thrown away and made anew at any time.
 
 Requests are grouped by their numbers, one full-text table a group: a group whose requests are all deleted is dropped
-whole, because contentless tables of SQLite 3.40 cannot forget single rows. A group has a table of runs of three
-characters, one of terms with a list of them, and one of numbers.
+whole, because contentless tables of SQLite 3.40 cannot forget single rows. A group has tables of
+trigrams, of terms, of how often each term occurs, and of numbers.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from pathlib import Path
 from app.core.model import Record
 from app.db.connection import companions
 from app.db.disk_reserve import INDEX_NAME
-from app.db.search.index import numbers, vocabulary
-from app.db.search.index.group import IndexGroup
+from app.db.search.index.group import IndexEntry, IndexGroup, add_entries, create_tables, drop_tables
 from app.db.search.index.index_query import Wanted
-from app.db.search.index.trigram_stats import TABLE, Sample
+from app.db.search.index.trigrams import TRIGRAM_TABLE, Sample
 
 FILE_NAME = INDEX_NAME
 GROUP = 32_768
@@ -28,27 +27,14 @@ GROUP = 32_768
 _FORM = 4
 """The form of the file; another one is made anew."""
 
-_TERMS = "USING fts5 (terms, content='', columnsize=0, detail=none, tokenize='ascii')"
-_KINDS = ("words", "terms", "listed", "numbers")
 _TABLES = (
     "CREATE TABLE state (form INTEGER NOT NULL, instance TEXT NOT NULL, upto INTEGER NOT NULL) STRICT",
     "CREATE TABLE span (number INTEGER PRIMARY KEY, oldest INTEGER NOT NULL, newest INTEGER NOT NULL) STRICT",
     "CREATE TABLE gap (first INTEGER PRIMARY KEY, last INTEGER NOT NULL) STRICT",
-    f"CREATE VIRTUAL TABLE sample {TABLE}",
+    f"CREATE VIRTUAL TABLE sample {TRIGRAM_TABLE}",
 )
 _PRAGMAS = ("auto_vacuum = full", "locking_mode = exclusive", "journal_mode = wal", "synchronous = normal")
 _MORE_PRAGMAS = ("cache_size = -8000", "temp_store = memory", "journal_size_limit = 8388608", "secure_delete = fast")
-
-
-class IndexEntry(Record, frozen=True):
-    """A request for the index: what words are looked for in, its terms with spaces between them, and its numbers, each
-    with the key of its path."""
-
-    seq: int
-    received_at: int
-    text: str
-    terms: str
-    numbers: tuple[tuple[int, float], ...]
 
 
 class IndexContents(Record, frozen=True):
@@ -132,8 +118,7 @@ class IndexFile:
         """Forget groups."""
         for number in numbers:
             with self._transaction():
-                for name in ("temp.runs", *_KINDS):
-                    self._connection.execute(f"DROP TABLE IF EXISTS {name}_{number}")
+                drop_tables(self._connection, number)
                 self._connection.execute("DELETE FROM span WHERE number = ?", (number,))
         return self.contents()
 
@@ -155,19 +140,9 @@ class IndexFile:
 
     def _add(self, number: int, entries: Sequence[IndexEntry]) -> None:
         """Requests of one group."""
-        self._connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} {TABLE}")
-        self._connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS terms_{number} {_TERMS}")
-        vocabulary.make_table(self._connection, number)
-        numbers.make_table(self._connection, number)
-        texts = [(entry.seq, entry.text) for entry in entries]
-        terms = [(entry.seq, entry.terms) for entry in entries]
-        self._connection.executemany(f"INSERT INTO words_{number} (rowid, words) VALUES (?, ?)", texts)
-        self._connection.executemany(f"INSERT INTO terms_{number} (rowid, terms) VALUES (?, ?)", terms)
-        vocabulary.add(self._connection, number, [entry.terms for entry in entries])
-        self._sample.add(texts)
-        numbers.add(
-            self._connection, number, [(key, value, entry.seq) for entry in entries for key, value in entry.numbers]
-        )
+        create_tables(self._connection, number)
+        add_entries(self._connection, number, entries)
+        self._sample.add([(entry.seq, entry.text) for entry in entries])
 
     def _open(self) -> None:
         with contextlib.suppress(FileExistsError):
