@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.core.model import Summary
 from app.core.search.parse import parse
-from app.db.search.index.index import BATCH, LEFT
+from app.db.search.index.index import BATCH, MOST_WAITING
 from app.db.store import Store
 from benchmarks.lines import Line
 from benchmarks.programs import BenchError
@@ -91,7 +91,7 @@ async def measure(folder: Path, index_limit_s: float) -> AsyncIterator[Line]:
         total = sum(store.captures.counts(endpoint.id).total for endpoint in store.endpoints.all())
         yield Line("requests", total)
         begin = time.perf_counter()
-        if total > LEFT:
+        if total > MOST_WAITING:
             await _indexed(store, total, index_limit_s)
         yield Line("waited for the index", _ms(begin) / 1000, "s")
         for endpoint_id, called in [(None, "all"), *((one.id, one.name) for one in store.endpoints.all())]:
@@ -108,7 +108,7 @@ async def measure(folder: Path, index_limit_s: float) -> AsyncIterator[Line]:
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         yield Line("most memory of the store alone", most, "MiB", MEMORY_MIB)
         yield Line("database", (await store.retention.size()).file_bytes / 2**20, "MiB")
-        yield Line("index", (folder / "search.db").stat().st_size / 2**20 if total > LEFT else 0.0, "MiB")
+        yield Line("index", (folder / "search.db").stat().st_size / 2**20 if total > MOST_WAITING else 0.0, "MiB")
     finally:
         await store.close()
 

@@ -23,7 +23,7 @@ class Account:
         self.instance_id = ""
 
     async def load(self) -> None:
-        """Read the account, once, from the file."""
+        """Read the account at start; StorageUnavailableError when it cannot be read."""
 
         def job(database: SqliteDatabase) -> tuple[str, str]:
             row = next(iter(AccountModel.select().execute(database)))
@@ -34,11 +34,10 @@ class Account:
 
     @property
     def plan(self) -> Plan:
-        """The plan in force."""
         return self._plan
 
     async def set_plan(self, plan: Plan) -> None:
-        """Change the plan; PlanLimitError when more endpoints exist than it allows."""
+        """Change the plan; PlanLimitError when more endpoints exist than it allows, or StorageUnavailableError."""
 
         def job(database: SqliteDatabase) -> None:
             try:
@@ -58,5 +57,5 @@ class Account:
 
 
 def read_plan(database: SqliteDatabase) -> Plan:
-    """The plan as the file has it."""
+    """The stored plan."""
     return Plan(next(iter(AccountModel.select().execute(database))).plan)

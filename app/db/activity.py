@@ -42,7 +42,10 @@ class Activity:
         self._readers = readers
 
     async def bars(self, endpoint_id: int | None, edges: Sequence[int], *, hidden: Hidden | None = None) -> list[Bar]:
-        """The requests from each of the rising times `edges` up to the next, of one endpoint or of all (None)."""
+        """Count the requests between each two of the ascending times `edges`, of one endpoint or of all (None).
+
+        StorageUnavailableError when the file cannot be read, as for the other methods.
+        """
         found: list[Bar] = []
         for first in range(0, len(edges) - 1, BARS_PER_STEP):
             some = edges[first : first + BARS_PER_STEP + 1]
@@ -50,7 +53,7 @@ class Activity:
         return found
 
     async def oldest(self, endpoint_id: int | None) -> int | None:
-        """When the oldest stored request came, of one endpoint or of all (None); None when there is none."""
+        """When the oldest stored request was received, of one endpoint or of all (None); None when there is none."""
 
         def job(database: SqliteDatabase) -> int | None:
             connection = raw(database)
@@ -63,7 +66,7 @@ class Activity:
         return await self._readers.run(job)
 
     async def last_outcomes(self) -> dict[int, MirrorState]:
-        """How the newest request ended that has an outcome, for each endpoint that has any."""
+        """The delivery result of the newest request that has one, by endpoint."""
 
         def job(database: SqliteDatabase) -> dict[int, MirrorState]:
             connection = raw(database)
@@ -97,6 +100,6 @@ def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int
 
 
 def _visible(connection: sqlite3.Connection, endpoint_id: int | None) -> list[int]:
-    """The endpoint, or all; a removed one's requests are out of sight while they are deleted."""
+    """The endpoint, or all; without those removed, whose requests may still be stored."""
     rows = connection.execute("SELECT id FROM endpoint WHERE NOT removed AND id = coalesce(?, id)", (endpoint_id,))
     return [number for (number,) in rows]

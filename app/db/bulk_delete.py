@@ -22,35 +22,38 @@ from app.db.writer_jobs import AdaptiveBatch
 
 
 class Clearings:
-    """Begun, and neither finished nor given up."""
+    """Bulk deletions that have begun.
+
+    Called on the loop's thread. StorageUnavailableError when the file cannot be read or written.
+    """
 
     def __init__(
         self,
         writer: Writer,
         readers: Readers,
         *,
-        tally: RequestCounts,
-        sweeper: Cleanup,
+        request_counts: RequestCounts,
+        cleanup: Cleanup,
         limits: StorageLimits,
         publish: Callable[[Event], None],
     ) -> None:
         self._writer, self._readers = writer, readers
-        self._tally, self._sweeper, self._limits, self._publish = tally, sweeper, limits, publish
+        self._request_counts, self._cleanup, self._limits, self._publish = request_counts, cleanup, limits, publish
         self._open: list[Clearing] = []
 
     def storing(self, capture: Capture) -> None:
-        """This request is about to be stored: clearings begun before must not delete it."""
+        """Exclude a request that is about to be stored from the deletions that began before."""
         for one in self._open:
             if one.endpoint_id == capture.endpoint_id:
                 one.spare(capture.id)
 
     async def begin(self, endpoint_id: int, keep: Collection[Mark]) -> Clearing:
-        """The requests that deleting now would remove: all but those with one of the marks in `keep`."""
+        """Select the requests that are stored now, without those that have one of the marks in `keep`."""
         clearing = Clearing(endpoint_id)
         clearing.keep = frozenset(keep)
         self._open.append(clearing)  # before the file is read, so that no request in between is missed
 
-        held = self._tally.of(endpoint_id)
+        held = self._request_counts.of(endpoint_id)
 
         def job(database: SqliteDatabase) -> tuple[str, frozenset[str], int]:
             with database.atomic():
@@ -77,7 +80,7 @@ class Clearings:
 
     async def finish(self, clearing: Clearing) -> None:
         """Delete its requests in steps, then publish RequestsRemoved."""
-        pace, endpoint_id = AdaptiveBatch(64), clearing.endpoint_id
+        batch, endpoint_id = AdaptiveBatch(64), clearing.endpoint_id
 
         def job(database: SqliteDatabase, limit: int) -> Removed:
             return delete_oldest(
@@ -87,7 +90,7 @@ class Clearings:
         def after(removed: Removed) -> None:
             clearing.deleted += removed.total
             clearing.deleted_unread += removed.unread
-            self._tally.removed(endpoint_id, removed)
+            self._request_counts.removed(endpoint_id, removed)
             self._limits.freed(removed.freed, endpoint_id)
 
         try:
@@ -95,11 +98,11 @@ class Clearings:
                 late = (await self.marked(endpoint_id)).of(clearing.keep) - clearing.kept
                 clearing.marked_late = any(clearing.has(endpoint_id, name) for name in late)
                 clearing.kept |= late
-            while (await self._writer.between(job, pace, after)).total:
+            while (await self._writer.between(job, batch, after)).total:
                 pass
         finally:
             self.give_up(clearing)
-            self._sweeper.wake()
+            self._cleanup.wake()
         kept = frozenset(clearing.kept)
         self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=None, upto=clearing.upto, kept=kept))
 
@@ -127,7 +130,7 @@ class Clearings:
 
 
 def marked_ids(database: SqliteDatabase, endpoint_id: int | None) -> MarkedIds:
-    """Reads the marks, of which there are few, not the requests."""
+    """The requests with a star or a note. Reads the few marks, not the requests."""
     starred, noted = (
         frozenset(
             name

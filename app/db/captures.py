@@ -22,7 +22,7 @@ from app.db.bulk_delete import Clearings
 from app.db.cleanup import Cleanup
 from app.db.counts import RequestCounts
 from app.db.delete_requests import Deleted, delete_ids
-from app.db.identification import Identifier
+from app.db.identification import Identification
 from app.db.insert import encode_headers
 from app.db.marks import START, Marked, MarkStep, mark_ids, mark_next_read, note_id, star_ids
 from app.db.raw_sql import newest_seq, raw
@@ -40,7 +40,10 @@ IDS_PER_STEP = 100
 
 
 class Captures:
-    """All public methods are called on the loop's thread."""
+    """All public methods are called on the loop's thread.
+
+    Those that read or write raise StorageUnavailableError when the file cannot be used, or the store is closed.
+    """
 
     def __init__(
         self,
@@ -48,21 +51,26 @@ class Captures:
         readers: Readers,
         index: Index,
         *,
-        tally: RequestCounts,
-        sweeper: Cleanup,
+        request_counts: RequestCounts,
+        cleanup: Cleanup,
         limits: StorageLimits,
-        identifier: Identifier,
+        identification: Identification,
         publish: Callable[[Event], None],
     ) -> None:
-        self._writer, self._readers, self._tally, self._limits = writer, readers, tally, limits
-        self._sweeper, self._identifier, self._publish, self._index = sweeper, identifier, publish, index
-        self._replies = ResponseTimes(writer)
-        self.clearings = Clearings(writer, readers, tally=tally, sweeper=sweeper, limits=limits, publish=publish)
+        self._writer, self._readers, self._request_counts, self._limits = writer, readers, request_counts, limits
+        self._cleanup, self._identification, self._publish, self._index = cleanup, identification, publish, index
+        self._response_times = ResponseTimes(writer)
+        self.clearings = Clearings(
+            writer, readers, request_counts=request_counts, cleanup=cleanup, limits=limits, publish=publish
+        )
         self._loop = asyncio.get_running_loop()
         self._numbers = count(1)
 
     async def load(self) -> None:
-        """Find the next number, once, from the file; and put what a crash left half-received up for deletion."""
+        """Find the next number, and mark bodies for deletion that a crash left half received.
+
+        StorageUnavailableError when the store cannot write.
+        """
 
         def job(database: SqliteDatabase) -> tuple[int, str]:
             LooseBodyModel.update(dropped=True).execute(database)
@@ -72,7 +80,7 @@ class Captures:
 
         used, instance = await self._writer.run(job)
         self._numbers = count(used + 1)
-        self._sweeper.wake()
+        self._cleanup.wake()
         self._index.start(instance, used)
 
     def new_seq(self) -> int:
@@ -85,7 +93,7 @@ class Captures:
         With `forward_url` a delivery is queued in the same commit. StorageUnavailableError when it cannot be stored
         now, StorageLimitError when there is no room, NotFoundError when the endpoint is gone.
         """
-        if capture.endpoint_id not in self._tally:
+        if capture.endpoint_id not in self._request_counts:
             raise _endpoint_gone()
         self.clearings.storing(capture)
         if forward_url is not None and capture.mirror is not MirrorState.QUEUED:
@@ -107,7 +115,7 @@ class Captures:
                 raise _endpoint_gone() from error
             raise
         if not capture.identified:
-            self._identifier.wake()
+            self._identification.wake()
 
     def check_room(self, endpoint_id: int, size: int) -> None:
         """StorageLimitError when a body of `size` bytes would not be stored now."""
@@ -157,24 +165,24 @@ class Captures:
             raise
 
     async def drop_parts(self, seq: int) -> None:
-        """The request whose parts came by `add_part` is not kept after all; they are deleted in the background."""
+        """Discard the parts that `add_part` stored for a request; they are deleted in the background."""
 
         def job(database: SqliteDatabase) -> None:
             LooseBodyModel.update(dropped=True).where(LooseBodyModel.seq == seq).execute(database)
 
         def after(_: None) -> None:
             self._limits.dropped(seq)
-            self._sweeper.wake()
+            self._cleanup.wake()
 
         await self._writer.run(job, after)
 
     def replied(self, seq: int, ms: float) -> None:
-        """The answer left `ms` milliseconds after the request came; written with a later commit."""
-        self._replies.add(seq, ms)
+        """Record that the response was sent `ms` milliseconds after the request; written with a later commit."""
+        self._response_times.add(seq, ms)
 
     async def close(self) -> None:
         """Write what `replied` collected."""
-        await self._replies.close()
+        await self._response_times.close()
 
     async def page(
         self,
@@ -191,7 +199,7 @@ class Captures:
         `before`: those next older than the key. `after`: those next newer than the key. `beginning`: those whose ids
         begin so. Those `hidden` are left out.
         """
-        if endpoint_id is not None and endpoint_id not in self._tally:
+        if endpoint_id is not None and endpoint_id not in self._request_counts:
             return []
         return await self._readers.run(
             lambda database: queries.page(
@@ -212,10 +220,10 @@ class Captures:
         """What the query finds and is not `hidden`, newest first: at most `limit` summaries, older than `before`.
 
         They come in batches as they are found; closing the generator cancels the search. StorageUnavailableError when
-        the file cannot be read. While it goes on for long, `searched` is told how many of the newest requests have been
-        looked at.
+        the file cannot be read. During a long search, `searched` receives how many of the newest requests have been
+        examined.
         """
-        if endpoint_id is not None and endpoint_id not in self._tally:
+        if endpoint_id is not None and endpoint_id not in self._request_counts:
             limit = 0
         return search(
             self._readers,
@@ -229,7 +237,7 @@ class Captures:
         )
 
     async def get(self, capture_id: str) -> Capture | None:
-        """A request with its headers; None when it is not stored (any more)."""
+        """A request with its headers; None when it is not stored."""
         return await self._readers.run(lambda database: queries.get(database, capture_id))
 
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
@@ -241,7 +249,7 @@ class Captures:
 
         def after(marked: Marked) -> None:
             for endpoint_id, names in marked.ids.items():
-                self._tally.marked(endpoint_id, -len(names) if read else len(names))
+                self._request_counts.marked(endpoint_id, -len(names) if read else len(names))
             if marked.ids:
                 changed = tuple(name for names in marked.ids.values() for name in names)
                 self._publish(RequestsChanged(endpoint_ids=tuple(marked.ids), ids=changed, read=read))
@@ -252,19 +260,19 @@ class Captures:
     async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None:
         """Mark every request the endpoint holds now read, but those `hidden`, in steps; then publishes RequestsChanged
         without ids."""
-        upto, pace = next(self._numbers), AdaptiveBatch(256)
+        upto, batch = next(self._numbers), AdaptiveBatch(256)
         place: PageKey | None = START
 
         def after(step: MarkStep) -> None:
-            self._tally.marked(endpoint_id, -step.changed)
+            self._request_counts.marked(endpoint_id, -step.changed)
 
         while place is not None:
             job = partial(mark_next_read, endpoint_id=endpoint_id, above=place, upto_seq=upto, hidden=hidden)
-            place = (await self._writer.between(job, pace, after)).reached
+            place = (await self._writer.between(job, batch, after)).reached
         self._publish(RequestsChanged(endpoint_ids=(endpoint_id,), ids=None, read=True))
 
     async def star(self, ids: Sequence[str], starred: bool = True) -> None:
-        """Give requests a star, or take it; publishes RequestsStarred with those that changed.
+        """Star requests, or remove the star; publishes RequestsStarred with those that changed.
 
         A star keeps no request longer than its endpoint's days: retention deletes it as any other.
         """
@@ -298,14 +306,14 @@ class Captures:
 
         def after(deleted: Deleted) -> None:
             for endpoint_id, removed in deleted.removed.items():
-                self._tally.removed(endpoint_id, removed)
+                self._request_counts.removed(endpoint_id, removed)
                 self._limits.freed(removed.freed, endpoint_id)
                 ids = tuple(deleted.ids[endpoint_id])
                 self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=ids, unread=removed.unread))
 
         for some in _in_steps(ids):
             await self._writer.run(partial(delete_ids, ids=some), after)
-        self._sweeper.wake()
+        self._cleanup.wake()
 
     async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None:
         """Delete every request the endpoint holds when asked, in steps, but those with a mark in `keep`; then publishes
@@ -313,8 +321,8 @@ class Captures:
         await self.clearings.finish(await self.clearings.begin(endpoint_id, keep))
 
     def counts(self, endpoint_id: int) -> Counts:
-        """How many requests the endpoint holds; from memory."""
-        return self._tally.of(endpoint_id)
+        """How many requests the endpoint holds, from memory."""
+        return self._request_counts.of(endpoint_id)
 
 
 def _in_steps(ids: Sequence[str]) -> list[Sequence[str]]:

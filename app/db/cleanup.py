@@ -1,4 +1,4 @@
-"""Deletes behind everybody's back what is hidden already: removed endpoints' requests and bodies without a request."""
+"""Deletes in the background what is hidden already: removed endpoints' requests and bodies without a request."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ log = logging.getLogger(__name__)
 
 
 class Cleanup:
-    """Sweeps when woken. What a stop or a crash interrupts goes on at the next start.
+    """Works when woken; what a stop or a crash interrupts continues at the next start.
 
-    `freed` hears what each step gave back.
+    `freed` receives what each step freed.
     """
 
     def __init__(self, writer: Writer, reclaim: Reclaim, freed: Callable[[Freed], None]) -> None:
@@ -30,21 +30,21 @@ class Cleanup:
         self._worker = BackgroundWorker("hookline-cleanup", self._run)
         self.wake, self.stop = self._worker.wake, self._worker.stop
 
-    async def sweep(self) -> None:
-        """Sweep until nothing is left; StorageUnavailableError when the store cannot write."""
+    async def run(self) -> None:
+        """Delete until nothing is left; StorageUnavailableError when the store cannot write."""
         async with self._lock:
-            while await self._writer.between(delete_removed_endpoint, self._rows, self._swept):
+            while await self._writer.between(delete_removed_endpoint, self._rows, self._count_freed):
                 pass
-            while await self._writer.between(delete_loose_parts, self._parts, self._swept):
+            while await self._writer.between(delete_loose_parts, self._parts, self._count_freed):
                 pass
 
-    def _swept(self, freed: Freed | None) -> None:
+    def _count_freed(self, freed: Freed | None) -> None:
         if freed is not None:
             self._freed(freed)
 
     async def _run(self) -> None:
         try:
-            await self.sweep()
+            await self.run()
         except StorageUnavailableError as error:
             log.debug("deleting in the background is put off: %s", error)  # retention tries again
         else:

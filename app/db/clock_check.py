@@ -1,4 +1,4 @@
-"""Decides whether this machine's clock may be trusted to delete by age: it is held against the time last seen here.
+"""Decides whether this machine's clock may be trusted to delete by age: it is compared with the time last seen here.
 
 A clock far ahead of that time is waited for even when it is right, after a long pause or suspend: deleting later
 does no harm, deleting too early cannot be undone.
@@ -54,12 +54,15 @@ class ClockCheck:
         self.problem: ClockProblem | None = None
 
     async def load(self, now: int) -> None:
-        """Look at the clock once without writing anything, so that a full disk keeps no store from opening."""
+        """Check the clock without writing, so that the store opens on a full disk too.
+
+        StorageUnavailableError when the file cannot be read.
+        """
         self.problem = await self._readers.run(lambda database: _look(database, now))
         self._counted_s = self._running_s()
 
     async def run(self, now: int) -> int | None:
-        """Hold the time, `now`, against what was seen, and remember it. The time to delete by; None with a `problem`.
+        """Compare `now` with the time last seen, and remember it. The time to delete by; None with a `problem`.
 
         StorageUnavailableError when it cannot be remembered; nothing must be deleted then either.
         """

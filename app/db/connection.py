@@ -1,4 +1,4 @@
-"""Connections to the database file: looked at before it is touched, opened with the pragmas that keep the promises."""
+"""Connections to the database file: checked before it is opened for writing, then opened with the pragmas below."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
-class GoneError(Exception):
-    """The database file is not at its place any more, or cannot be reached: what is written would be lost."""
+class FileMovedError(Exception):
+    """The database file was moved or cannot be reached: what is written would be lost."""
 
 
 def trouble(error: BaseException) -> str | None:
-    """Why the world keeps us from storing, in sentences; None when `error` is a bug of ours."""
-    if isinstance(error, GoneError):
+    """Why nothing can be stored, in sentences; None when `error` is a bug of the program."""
+    if isinstance(error, FileMovedError):
         return str(error)
     code = _code(error)
     return None if code is None else _REASONS.get(code)
@@ -77,7 +77,7 @@ def wants_room(error: BaseException) -> bool:
 
 
 def is_damage(error: BaseException | None) -> bool:
-    """Whether it says that the database file is damaged."""
+    """Whether the error says that the database file is damaged."""
     return error is not None and _code(error) in _DAMAGE
 
 
@@ -114,7 +114,7 @@ def reader_database(path: Path) -> SqliteDatabase:
 
 
 def read_only_uri(path: Path) -> str:
-    """What opens the database for reading alone."""
+    """The URI that opens the database for reading only."""
     return f"{path.absolute().as_uri()}?mode=ro"
 
 
@@ -130,21 +130,21 @@ def checkpoint(connection: sqlite3.Connection, mode: str) -> bool:
 
 
 class FileIdentity:
-    """Notices when the database or its log was moved, replaced or deleted. Looking costs two `stat` calls."""
+    """Notices when the database or its log was moved, replaced or deleted. A check costs two `stat` calls."""
 
     def __init__(self, path: Path) -> None:
         self._files = [(str(file), _identity(str(file))) for file in (path, companions(path)[0])]
 
     def check(self) -> None:
-        """GoneError when a file is not the one that is open."""
+        """FileMovedError when a file is not the one that is open."""
         for file, identity in self._files:
             try:
                 found = _identity(file)
             except OSError as error:
                 text = f"{file} cannot be reached: {error.strerror}. Check the folder's permissions and the disk."
-                raise GoneError(text) from error
+                raise FileMovedError(text) from error
             if found != identity:
-                raise GoneError(f"{file} was moved, replaced or deleted. Put it back, or restart Hookline.")
+                raise FileMovedError(f"{file} was moved, replaced or deleted. Put it back, or restart Hookline.")
 
 
 def _identity(file: str) -> tuple[int, int] | None:

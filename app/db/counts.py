@@ -11,7 +11,7 @@ from app.db.storage_use import Freed
 
 
 class Removed(Record, frozen=True):
-    """What a deletion took from an endpoint, and the time of the newest request it left (None: none is left)."""
+    """What was deleted from an endpoint, and when its newest remaining request was received (None: none is left)."""
 
     total: int
     unread: int
@@ -26,11 +26,11 @@ class RequestCounts:
         self._counts: dict[int, Counts] = {}
 
     def start(self, endpoint_id: int, counts: Counts) -> None:
-        """Keep the numbers of an endpoint from now on."""
+        """Begin to count for an endpoint, with these numbers."""
         self._counts[endpoint_id] = counts
 
     def forget(self, endpoint_id: int) -> None:
-        """The endpoint is gone."""
+        """Drop the numbers of a deleted endpoint."""
         self._counts.pop(endpoint_id, None)
 
     def __contains__(self, endpoint_id: int) -> bool:
@@ -60,15 +60,14 @@ class RequestCounts:
                     stored_bytes=old.stored_bytes + grown.get(endpoint_id, 0),
                 )
 
-    def removed(self, endpoint_id: int, gone: Removed) -> None:
-        """Requests were deleted."""
+    def removed(self, endpoint_id: int, removed: Removed) -> None:
         old = self._counts.get(endpoint_id)
-        if old is not None and gone.total:
+        if old is not None and removed.total:
             self._counts[endpoint_id] = Counts(
-                total=old.total - gone.total,
-                unread=old.unread - gone.unread,
-                last_received_at=gone.last_received_at,
-                stored_bytes=old.stored_bytes - gone.freed.bytes,
+                total=old.total - removed.total,
+                unread=old.unread - removed.unread,
+                last_received_at=removed.last_received_at,
+                stored_bytes=old.stored_bytes - removed.freed.bytes,
             )
 
     def marked(self, endpoint_id: int, unread: int) -> None:
@@ -78,7 +77,7 @@ class RequestCounts:
             self._counts[endpoint_id] = replace(old, unread=old.unread + unread)
 
     def grew(self, endpoint_id: int, size: int) -> None:
-        """What was stored takes `size` bytes more: a delivery brought something back."""
+        """Add `size` bytes that a delivery's response takes."""
         old = self._counts.get(endpoint_id)
         if old is not None and size:
             self._counts[endpoint_id] = replace(old, stored_bytes=old.stored_bytes + size)

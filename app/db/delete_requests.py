@@ -15,14 +15,14 @@ from app.db.storage_use import LOOSE, SIZE, Freed, all_uses, grow, use_of
 
 
 class Deleted(Record, frozen=True):
-    """Requests deleted by id: what went from which endpoint, and their ids."""
+    """Requests deleted by id, by endpoint: the totals and the ids."""
 
     removed: dict[int, Removed]
     ids: dict[int, list[str]]
 
 
 class MadeRoom(Record, frozen=True):
-    """The oldest requests deleted: what went from which endpoint, and how many of those offered were looked at."""
+    """The totals of deleted requests by endpoint, and how many of the candidates were examined."""
 
     removed: dict[int, Removed]
     looked_at: int
@@ -40,7 +40,7 @@ def delete_oldest(
     """Delete at most `limit` requests of an endpoint, oldest first: received `before`, with ids up to `upto_id`, not in
     the JSON list `kept`."""
     connection = raw(database)
-    chosen = (
+    selected = (
         "FROM capture WHERE endpoint_id = :endpoint AND received_at < :before AND id <= :upto"
         " AND id NOT IN (SELECT value FROM json_each(:kept)) ORDER BY received_at, id LIMIT :limit"
     )
@@ -52,12 +52,12 @@ def delete_oldest(
         "limit": limit,
     }
     total, unread = connection.execute(
-        f"SELECT count(*), count(*) - coalesce(sum(is_read), 0) FROM (SELECT is_read {chosen})", values
+        f"SELECT count(*), count(*) - coalesce(sum(is_read), 0) FROM (SELECT is_read {selected})", values
     ).fetchone()
     freed = Freed(bytes=0)
     if total:
         used, loose = use_of(database, endpoint_id), use_of(database, LOOSE)
-        connection.execute(f"DELETE FROM capture WHERE seq IN (SELECT seq {chosen})", values)
+        connection.execute(f"DELETE FROM capture WHERE seq IN (SELECT seq {selected})", values)
         freed = Freed(bytes=used - use_of(database, endpoint_id), loose=use_of(database, LOOSE) - loose)
     return Removed(total=total, unread=unread, last_received_at=newest(database, endpoint_id), freed=freed)
 
@@ -75,23 +75,23 @@ def oldest(database: SqliteDatabase, limit: int, *, endpoint_id: int | None) -> 
     return [seq for (seq,) in rows.fetchall()]
 
 
-def make_room(database: SqliteDatabase, limit: int, *, seqs: Sequence[int], wanted: int) -> MadeRoom:
-    """Delete the first of these requests, at most `limit`, until they have given back `wanted` bytes."""
+def make_room(database: SqliteDatabase, limit: int, *, seqs: Sequence[int], needed: int) -> MadeRoom:
+    """Delete the first of these requests, at most `limit`, until `needed` bytes are freed."""
     offered = seqs[:limit]
     sizes = CaptureModel.select(CaptureModel.seq, SQL(SIZE)).where(CaptureModel.seq.in_(listed(offered)))
-    chosen: list[int] = []
+    selected: list[int] = []
     for seq, size in sizes.order_by(CaptureModel.seq).tuples().execute(database):
-        chosen.append(seq)
-        wanted -= size
-        if wanted <= 0:
+        selected.append(seq)
+        needed -= size
+        if needed <= 0:
             break
-    looked_at = offered.index(chosen[-1]) + 1 if wanted <= 0 and chosen else len(offered)
-    gone = _delete(database, CaptureModel.seq, chosen)
-    return MadeRoom(removed=gone.removed, looked_at=looked_at)
+    looked_at = offered.index(selected[-1]) + 1 if needed <= 0 and selected else len(offered)
+    deleted = _delete(database, CaptureModel.seq, selected)
+    return MadeRoom(removed=deleted.removed, looked_at=looked_at)
 
 
 def delete_ids(database: SqliteDatabase, ids: Iterable[str]) -> Deleted:
-    """Delete the requests of these ids, as far as they are there."""
+    """Delete the requests with these ids that are stored."""
     return _delete(database, CaptureModel.id, list(ids))
 
 
@@ -102,13 +102,13 @@ def _delete(database: SqliteDatabase, column: Field, values: Sequence[str] | Seq
     rows = list(rows)
     after = all_uses(database)
     loose = after.get(LOOSE, 0) - before.get(LOOSE, 0)
-    gone: dict[int, list[str]] = {}
+    deleted: dict[int, list[str]] = {}
     unread: dict[int, int] = {}
     for endpoint_id, capture_id, is_read in rows:
-        gone.setdefault(endpoint_id, []).append(capture_id)
+        deleted.setdefault(endpoint_id, []).append(capture_id)
         unread[endpoint_id] = unread.get(endpoint_id, 0) + (not is_read)
     removed = {}
-    for endpoint_id, names in gone.items():
+    for endpoint_id, names in deleted.items():
         removed[endpoint_id] = Removed(
             total=len(names),
             unread=unread[endpoint_id],
@@ -116,7 +116,7 @@ def _delete(database: SqliteDatabase, column: Field, values: Sequence[str] | Seq
             freed=Freed(bytes=before[endpoint_id] - after[endpoint_id], loose=loose),
         )
         loose = 0  # told once: whose parts they were is no matter
-    return Deleted(removed=removed, ids=gone)
+    return Deleted(removed=removed, ids=deleted)
 
 
 def newest(database: SqliteDatabase, endpoint_id: int) -> int | None:
@@ -151,7 +151,7 @@ def delete_removed_endpoint(database: SqliteDatabase, limit: int) -> Freed | Non
     number = next((found for (found,) in removed.tuples().execute(database)), None)
     if number is None:
         return None
-    gone = delete_oldest(database, limit, endpoint_id=number)
-    if not gone.total:
+    deleted = delete_oldest(database, limit, endpoint_id=number)
+    if not deleted.total:
         EndpointModel.delete().where(EndpointModel.id == number).execute(database)
-    return gone.freed
+    return deleted.freed

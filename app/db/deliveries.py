@@ -1,4 +1,4 @@
-"""Mirrorings: queued with their capture, finished with an outcome that is stored as data."""
+"""Deliveries: queued with their capture, finished with a result that is stored as data."""
 
 from __future__ import annotations
 
@@ -34,22 +34,25 @@ SMALL = 4 * 1024
 
 
 class Deliveries:
-    """All public methods are called on the loop's thread."""
+    """All public methods are called on the loop's thread.
+
+    StorageUnavailableError when the file cannot be read or written, or the store is closed.
+    """
 
     def __init__(
         self,
         writer: Writer,
         readers: Readers,
-        tally: RequestCounts,
+        request_counts: RequestCounts,
         limits: StorageLimits,
         publish: Callable[[Event], None],
     ) -> None:
         self._writer, self._readers, self._publish = writer, readers, publish
-        self._tally, self._limits = tally, limits
+        self._request_counts, self._limits = request_counts, limits
 
     async def pending(self, endpoint_id: int, limit: int = 50) -> list[Delivery]:
         """An endpoint's queued deliveries, oldest first."""
-        if endpoint_id not in self._tally:
+        if endpoint_id not in self._request_counts:
             return []
         queued = _deliveries().where(_QUEUED, DeliveryModel.endpoint_id == endpoint_id)
         return await self._read(queued.limit(limit))
@@ -61,13 +64,13 @@ class Deliveries:
             query = DeliveryModel.select(DeliveryModel.endpoint_id).distinct().where(_QUEUED)
             return {endpoint_id for (endpoint_id,) in query.tuples().execute(database)}
 
-        return {number for number in await self._readers.run(job) if number in self._tally}
+        return {number for number in await self._readers.run(job) if number in self._request_counts}
 
     async def finish(self, delivery: Delivery, response_body: bytes) -> None:
-        """Store an outcome and publish Mirrored. Does nothing when the request was deleted meanwhile.
+        """Store a delivery's result and publish Mirrored. Does nothing when the request was deleted meanwhile.
 
-        Where there is no room for a long response, its beginning is stored: an outcome that waited would hold up all
-        that is to be forwarded after it.
+        Where there is no room for a long response, its beginning is stored: a result that waits would delay all later
+        deliveries.
         """
         try:
             await self._store(delivery, response_body)
@@ -97,9 +100,9 @@ class Deliveries:
             if done is None:
                 return
             state, grown = done
-            self._tally.grew(d.endpoint_id, grown)
+            self._request_counts.grew(d.endpoint_id, grown)
             self._limits.grew(d.endpoint_id, grown)
-            if d.endpoint_id in self._tally:
+            if d.endpoint_id in self._request_counts:
                 self._publish(Mirrored(delivery=delivery, state=state))
 
         await self._writer.run(job, after, cost=max(0, len(response_body) - SMALL))
@@ -128,7 +131,7 @@ class Deliveries:
         if endpoint_id is None:
             removed = EndpointModel.select(EndpointModel.id).where(SQL("removed"))
             query = query.where(DeliveryModel.endpoint_id.not_in(removed))
-        elif endpoint_id in self._tally:
+        elif endpoint_id in self._request_counts:
             query = query.where(DeliveryModel.endpoint_id == endpoint_id)
         else:
             return []
@@ -143,7 +146,7 @@ class Deliveries:
         return await self._readers.run(job)
 
     async def response_body(self, delivery_id: str) -> bytes:
-        """The answer's body as kept; NotFoundError when there is no such delivery."""
+        """The stored body of the response; NotFoundError when there is no such delivery."""
 
         def job(database: SqliteDatabase) -> bytes:
             query = DeliveryModel.select(DeliveryModel.response_body).where(DeliveryModel.id == delivery_id)

@@ -48,19 +48,19 @@ SHRINK = 256 * KIB
 """A log smaller than this is not worth a checkpoint."""
 
 
-def reserve_of(wanted: int, total: int) -> int:
+def reserve_of(setting: int, total: int) -> int:
     """Bytes kept free on a disk of `total` bytes: what the setting says, on a small disk 5 % of it at most."""
-    return wanted if total >= SMALL_DISK else min(wanted, total // SHARE)
+    return setting if total >= SMALL_DISK else min(setting, total // SHARE)
 
 
 class DiskReserve:
     """Decides which captures have room. Used on the writer's thread alone, save for `has_plenty`.
 
-    `wanted` gives the setting. Sizes are bytes; `low` says that captures are refused, `reason` why.
+    `setting` gives the configured size. Sizes are bytes; `low` says that captures are refused, `reason` why.
     """
 
-    def __init__(self, path: Path, wanted: Callable[[], int]) -> None:
-        self._path, self._wanted = path, wanted
+    def __init__(self, path: Path, setting: Callable[[], int]) -> None:
+        self._path, self._setting = path, setting
         self._log = path.with_name(path.name + "-wal")
         self._file = path.with_name(FILE_NAME)
         self._keeps_file = False
@@ -75,21 +75,21 @@ class DiskReserve:
         self.reason: str | None = None
 
     def begin(self, connection: sqlite3.Connection) -> None:
-        """From now on the reserve has its file; a command that opens the store for a moment needs none."""
+        """Create the reserve's file. A command that opens the store for a moment needs none."""
         self._keeps_file = True
         self.look(connection)
         if self._left < GROUP:
             self._refuse(GROUP)
 
     def has_plenty(self) -> bool:
-        """Whether there is room for what can wait: the search index. May be asked on any thread."""
+        """Whether there is room for the search index, which can wait. Called on any thread."""
         usage = _usage(self._path.parent)
-        return usage is None or usage[1] >= max(PLENTY, 2 * reserve_of(self._wanted(), usage[0]))
+        return usage is None or usage[1] >= max(PLENTY, 2 * reserve_of(self._setting(), usage[0]))
 
     def hold_back(
         self, connection: sqlite3.Connection, adds: list[Add], jobs: list[Job]
     ) -> tuple[list[Add], list[Job], list[Add | Job]]:
-        """The captures and jobs that have room, and those that have none."""
+        """Split captures and jobs into those that have room and those that have none."""
         costly = sum([job.cost for job in jobs])
         if not adds and not costly:
             return adds, jobs, []
@@ -101,13 +101,13 @@ class DiskReserve:
             self._left -= cost
             return adds, jobs, []
         self._left -= GROUP
-        kept_jobs = [job for job in jobs if not job.cost or self._takes(job.cost)]
-        kept_adds = [add for add in adds if self._takes(_size(add))]
+        kept_jobs = [job for job in jobs if not job.cost or self._reserve_bytes(job.cost)]
+        kept_adds = [add for add in adds if self._reserve_bytes(_size(add))]
         if len(kept_adds) == len(adds) and len(kept_jobs) == len(jobs):
             return adds, jobs, []
         kept = {id(item) for item in (*kept_adds, *kept_jobs)}
-        held: list[Add | Job] = [*jobs, *adds]
-        return kept_adds, kept_jobs, [item for item in held if id(item) not in kept]
+        held_back: list[Add | Job] = [*jobs, *adds]
+        return kept_adds, kept_jobs, [item for item in held_back if id(item) not in kept]
 
     def look(self, connection: sqlite3.Connection, cost: int = 0) -> None:
         """Measure the disk; where there is room again, captures are taken again."""
@@ -138,19 +138,19 @@ class DiskReserve:
             self._take_back()
 
     def close(self) -> None:
-        """Take back what closing the database gave away: the next start may need it."""
+        """Fill the reserve's file with the space that closing the database freed: the next start may need it."""
         self._take_back()
 
     def _take_back(self) -> None:
-        usage, held = _usage(self._path.parent), self._file_size()
-        if usage is None or held is None:
+        usage, held_back = _usage(self._path.parent), self._file_size()
+        if usage is None or held_back is None:
             return
         total, free = usage
-        size = min(MOST_IN_FILE, reserve_of(self._wanted(), total), held + free - LEFT_OVER)
-        while size >= max(LEAST_IN_FILE, held + 1) and not _fill(self._file, size):
+        size = min(MOST_IN_FILE, reserve_of(self._setting(), total), held_back + free - LEFT_OVER)
+        while size >= max(LEAST_IN_FILE, held_back + 1) and not _fill(self._file, size):
             size -= size // 8  # the file system wants some for itself
 
-    def _takes(self, cost: int) -> bool:
+    def _reserve_bytes(self, cost: int) -> bool:
         if self.low or cost > self._left:
             self._refuse(cost)
             return False
@@ -182,25 +182,25 @@ class DiskReserve:
             (self._page_size,) = connection.execute("PRAGMA page_size").fetchone()
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         total, free = usage
-        reserve = reserve_of(self._wanted(), total)
+        reserve = reserve_of(self._setting(), total)
         if reserve != self._reserve:
             self._reserve = reserve
             # When others fill the disk, the file must have room for all that is in the log alone, and some more.
-            pages_in_log = min(AUTOCHECKPOINT, self._file_wanted() // 2 // self._page_size)
+            pages_in_log = min(AUTOCHECKPOINT, self._file_target() // 2 // self._page_size)
             connection.execute(f"PRAGMA wal_autocheckpoint = {max(1, pages_in_log)}")
         # Pages that are in the log alone: the next checkpoint makes the database file that much larger.
         self._kept = self._reserve + max(0, pages * self._page_size - in_file)
         if self._keeps_file:
-            self._kept += max(0, self._file_wanted() - (self._file_size() or 0))
+            self._kept += max(0, self._file_target() - (self._file_size() or 0))
         # By half: what is captured stands in the log first, and then in the database as well.
         self._left = (free - self._kept) // 2
 
     def _owns_enough(self, *, fill: bool = False) -> bool:
         """Whether the file owns its blocks; `fill` it if it does not. Without it, no block of the log is given away."""
-        size = self._file_wanted()
+        size = self._file_target()
         return not self._keeps_file or (self._file_size() or 0) >= size or (fill and _fill(self._file, size))
 
-    def _file_wanted(self) -> int:
+    def _file_target(self) -> int:
         return min(MOST_IN_FILE, self._reserve)
 
     def _file_size(self) -> int | None:
@@ -265,16 +265,16 @@ def _fill(file: Path, size: int) -> bool:
     """Give the file `size` bytes that are its own; False when that cannot be, and it is as it was."""
     with contextlib.suppress(OSError):
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-        held = os.fstat(descriptor).st_size
+        held_back = os.fstat(descriptor).st_size
         try:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(descriptor, 0, size)
             else:
-                os.lseek(descriptor, held, os.SEEK_SET)
-                for start in range(held, size, MIB):
+                os.lseek(descriptor, held_back, os.SEEK_SET)
+                for start in range(held_back, size, MIB):
                     os.write(descriptor, os.urandom(min(size - start, MIB)))  # zeros would be compressed to nothing
         except OSError:
-            os.ftruncate(descriptor, held)
+            os.ftruncate(descriptor, held_back)
             raise
         finally:
             os.close(descriptor)

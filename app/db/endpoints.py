@@ -29,20 +29,20 @@ class Endpoints:
         self,
         writer: Writer,
         *,
-        tally: RequestCounts,
+        request_counts: RequestCounts,
         limits: StorageLimits,
-        sweeper: Cleanup,
+        cleanup: Cleanup,
         publish: Callable[[Event], None],
         own_bases: Callable[[], Sequence[str]],
         retention_changed: Callable[[], None],
     ) -> None:
-        self._writer, self._tally, self._limits, self._sweeper = writer, tally, limits, sweeper
+        self._writer, self._request_counts, self._limits, self._cleanup = writer, request_counts, limits, cleanup
         self._publish, self._own_bases, self._retention_changed = publish, own_bases, retention_changed
         self._by_id: dict[int, Endpoint] = {}
         self._by_slug: dict[str, Endpoint] = {}
 
     async def load(self) -> None:
-        """Fill the directory, once, from the file."""
+        """Read all endpoints at start; StorageUnavailableError when they cannot be read."""
         for endpoint in await self._writer.run(_all):
             self._keep(endpoint)
 
@@ -51,11 +51,9 @@ class Endpoints:
         return tuple(self._by_id.values())
 
     def by_slug(self, slug: str) -> Endpoint | None:
-        """The endpoint with this slug."""
         return self._by_slug.get(slug)
 
     def by_id(self, endpoint_id: int) -> Endpoint | None:
-        """The endpoint with this number."""
         return self._by_id.get(endpoint_id)
 
     async def create(self, draft: EndpointDraft) -> Endpoint:
@@ -71,7 +69,7 @@ class Endpoints:
             return _one(database, number)
 
         def after(endpoint: Endpoint) -> None:
-            self._tally.start(endpoint.id, Counts())
+            self._request_counts.start(endpoint.id, Counts())
             self._limits.follow(endpoint)
             self._keep(endpoint)
             self._publish(EndpointSaved(endpoint=endpoint, created=True))
@@ -122,16 +120,19 @@ class Endpoints:
             return ids
 
         def after(ids: list[int]) -> None:
-            held = self._by_id
-            order = [number for number in ids if number in held]
-            order += [number for number in held if number not in ids]
-            self._by_id = {number: held[number] for number in order}
+            known = self._by_id
+            order = [number for number in ids if number in known]
+            order += [number for number in known if number not in ids]
+            self._by_id = {number: known[number] for number in order}
             self._publish(EndpointsReordered(endpoint_ids=tuple(order)))
 
         await self._writer.run(job, after)
 
     async def delete(self, endpoint_id: int) -> None:
-        """Remove an endpoint: it and its requests are out of sight at once, their rows go in small steps."""
+        """Delete an endpoint: it is hidden at once with its requests, whose rows are deleted in small steps.
+
+        NotFoundError, or StorageUnavailableError.
+        """
         endpoint = self._require(endpoint_id)
 
         def job(database: SqliteDatabase) -> None:
@@ -141,9 +142,9 @@ class Endpoints:
         def after(_: None) -> None:
             del self._by_id[endpoint_id], self._by_slug[endpoint.slug]
             self._limits.forget(endpoint_id)
-            self._tally.forget(endpoint_id)
+            self._request_counts.forget(endpoint_id)
             self._publish(EndpointRemoved(endpoint=endpoint))
-            self._sweeper.wake()
+            self._cleanup.wake()
 
         await self._writer.run(job, after)
 
@@ -183,10 +184,10 @@ def _not_found() -> NotFoundError:
 
 
 def _refuse(error: IntegrityError, database: SqliteDatabase, slug: str) -> NoReturn:
-    """Say in the user's words which guard of the database objected."""
+    """Raise the error a user understands for the constraint or trigger that failed."""
     if PLAN_LIMIT in str(error):
-        held = len(_all(database))
-        raise PlanLimitError(create_refusal(read_plan(database), held) or str(error)) from error
+        known = len(_all(database))
+        raise PlanLimitError(create_refusal(read_plan(database), known) or str(error)) from error
     if "endpoint.slug" in str(error):
         message = f"Slug {slug!r} is taken by another endpoint. Choose another, or leave it empty to have one made."
         raise InvalidFieldsError([FieldError(field="slug", message=message)]) from error

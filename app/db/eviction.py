@@ -23,33 +23,33 @@ from app.db.writer_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
 
-TOGETHER = 20_000
+SEQS_PER_READ = 20_000
 """Numbers of the oldest requests read at once: of one endpoint's million that takes a reader 0.3 s."""
-TELL_S = 0.5
+PUBLISH_INTERVAL_S = 0.5
 """Seconds between two `Purged` events while requests keep coming."""
 
 
 class StorageEviction:
-    """Works when woken. Goes by the order of arrival, whatever the clock said; a star keeps no request."""
+    """Works when woken. Deletes in order of arrival, whatever the clock said; starred requests too."""
 
     def __init__(
         self,
         writer: Writer,
         readers: Readers,
         *,
-        tally: RequestCounts,
+        request_counts: RequestCounts,
         limits: StorageLimits,
-        sweeper: Cleanup,
+        cleanup: Cleanup,
         publish: Callable[[Event], None],
         clock: Callable[[], int],
     ) -> None:
-        self._writer, self._readers, self._tally = writer, readers, tally
-        self._limits, self._sweeper = limits, sweeper
+        self._writer, self._readers, self._request_counts = writer, readers, request_counts
+        self._limits, self._cleanup = limits, cleanup
         self._publish, self._clock = publish, clock
         self._rows = AdaptiveBatch(16, least=1)
         self._deleted: Counter[int] = Counter()
         self._freed = 0
-        self._told_at = 0.0
+        self._published_at = 0.0
         self._damaged: set[int] = set()
         self._worker = BackgroundWorker("hookline-eviction", self._run)
         self.wake, self.stop = self._worker.wake, self._worker.stop
@@ -61,49 +61,49 @@ class StorageEviction:
         except StorageUnavailableError as error:
             log.debug("deleting the oldest requests is put off: %s", error)  # the writer has logged why
         else:
-            self._sweeper.wake()  # it gives the space back to the disk
+            self._cleanup.wake()  # it gives the space back to the disk
         finally:
-            self._tell()
+            self._publish_purged()
 
     async def _evict(self, endpoint_id: int | None) -> None:
         """Delete until this limit has room again, or nothing is left to delete."""
         if endpoint_id is None and self._limits.excess(None) > 0:
-            await self._sweeper.sweep()  # what is deleted already comes first
+            await self._cleanup.run()  # what is deleted already comes first
         seqs: list[int] = []
-        while (wanted := self._limits.excess(endpoint_id)) > 0:
+        while (needed := self._limits.excess(endpoint_id)) > 0:
             if not seqs:
-                found = await self._readers.run(partial(oldest, limit=TOGETHER, endpoint_id=endpoint_id))
+                found = await self._readers.run(partial(oldest, limit=SEQS_PER_READ, endpoint_id=endpoint_id))
                 seqs = [seq for seq in found if seq not in self._damaged]
                 if not seqs:
                     return
-            job = partial(make_room, seqs=seqs, wanted=wanted)
+            job = partial(make_room, seqs=seqs, needed=needed)
             try:
                 made = await self._writer.between(job, self._rows, partial(self._made_room, endpoint_id))
             except StorageUnavailableError as error:
                 if not is_damage(error.__cause__):
                     raise
                 if self._rows.rows > 1:
-                    self._rows.begin_small()
+                    self._rows.use_smallest()
                 else:
                     self._damaged.add(seqs.pop(0))  # a request on a damaged page keeps no other from being deleted
                 continue
             del seqs[: made.looked_at]
             if self._limits.waiting_to_go():
-                await self._sweeper.sweep()
-            if time.monotonic() - self._told_at > TELL_S:
-                self._tell()
+                await self._cleanup.run()
+            if time.monotonic() - self._published_at > PUBLISH_INTERVAL_S:
+                self._publish_purged()
 
     def _made_room(self, limit: int | None, made: MadeRoom) -> None:
         for endpoint_id, removed in made.removed.items():
-            self._tally.removed(endpoint_id, removed)
+            self._request_counts.removed(endpoint_id, removed)
             self._limits.freed(removed.freed, endpoint_id)
             self._deleted[endpoint_id] += removed.total
             self._freed += removed.freed.bytes
         if made.removed:
             self._limits.evicting(limit)
 
-    def _tell(self) -> None:
-        self._told_at = time.monotonic()
+    def _publish_purged(self) -> None:
+        self._published_at = time.monotonic()
         if self._deleted:
             report = PurgeReport(at=self._clock(), deleted=dict(self._deleted), freed_bytes=self._freed)
             self._deleted, self._freed = Counter(), 0

@@ -31,23 +31,23 @@ def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, be
         return delete_oldest(database, limit, endpoint_id=endpoint_id, before=before)
     values = {"endpoint": endpoint_id, "before": before, "limit": limit}
     used, loose = use_of(database, endpoint_id), use_of(database, LOOSE)
-    gone: list[tuple[int]] = []
-    for chosen in (f"{_PLAIN} ORDER BY received_at, id", _MISDATED):
-        gone += connection.execute(
-            f"DELETE FROM capture WHERE seq IN (SELECT seq {chosen} LIMIT :limit) RETURNING is_read", values
+    deleted: list[tuple[int]] = []
+    for selection in (f"{_PLAIN} ORDER BY received_at, id", _MISDATED):
+        deleted += connection.execute(
+            f"DELETE FROM capture WHERE seq IN (SELECT seq {selection} LIMIT :limit) RETURNING is_read", values
         ).fetchall()
-    unread = sum(not is_read for (is_read,) in gone)
+    unread = sum(not is_read for (is_read,) in deleted)
     freed = Freed(bytes=used - use_of(database, endpoint_id), loose=use_of(database, LOOSE) - loose)
-    return Removed(total=len(gone), unread=unread, last_received_at=newest(database, endpoint_id), freed=freed)
+    return Removed(total=len(deleted), unread=unread, last_received_at=newest(database, endpoint_id), freed=freed)
 
 
 def count_expired(database: SqliteDatabase, limits: list[tuple[int, int]]) -> int:
     """How many requests `delete_expired` would delete in all; `limits` are endpoint ids with their `before`."""
     connection, total = raw(database), 0
     for endpoint_id, before in limits:
-        for chosen in _chosen(connection):
+        for selection in _selections(connection):
             values = {"endpoint": endpoint_id, "before": before}
-            total += connection.execute(f"SELECT count(*) {chosen}", values).fetchone()[0]
+            total += connection.execute(f"SELECT count(*) {selection}", values).fetchone()[0]
     return total
 
 
@@ -55,10 +55,10 @@ def expired_size(database: SqliteDatabase, endpoint_id: int, before: int) -> tup
     """How many requests `delete_expired` would delete, and the bytes of their bodies, headers and targets."""
     connection = raw(database)
     rows = taken = 0
-    for chosen in _chosen(connection):
+    for selection in _selections(connection):
         values = {"endpoint": endpoint_id, "before": before}
         number, size = connection.execute(
-            f"SELECT count(*), coalesce(sum(size + length(headers) + length(target)), 0) {chosen}", values
+            f"SELECT count(*), coalesce(sum(size + length(headers) + length(target)), 0) {selection}", values
         ).fetchone()
         rows, taken = rows + number, taken + size
     return rows, taken
@@ -74,7 +74,7 @@ def _any_misdated(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM misdated LIMIT 1").fetchone() is not None
 
 
-def _chosen(connection: sqlite3.Connection) -> tuple[str, ...]:
+def _selections(connection: sqlite3.Connection) -> tuple[str, ...]:
     """What to count. Without misdated requests the plain question is answered by the list's index alone."""
     if not _any_misdated(connection):
         return ("FROM capture WHERE endpoint_id = :endpoint AND received_at < :before",)

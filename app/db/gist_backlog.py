@@ -64,7 +64,7 @@ def describe(database: SqliteDatabase, below: int, limit: int) -> Described:
     return Described(gists=found, below=0 if rest is None else rest + 1)
 
 
-def note(database: SqliteDatabase, _: int, *, gists: list[tuple[int, str, str]]) -> None:
+def store_gists(database: SqliteDatabase, _: int, *, gists: list[tuple[int, str, str]]) -> None:
     """Gists of requests deleted in the meantime are dropped."""
     values = [(text, seq) for seq, _, text in gists]
     raw(database).executemany("UPDATE capture SET gist = ? WHERE seq = ? AND gist IS NULL", values)

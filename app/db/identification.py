@@ -42,8 +42,8 @@ class Identified(Record, frozen=True):
     more: bool
 
 
-class Identifier:
-    """Goes through such requests when woken, newest first. What a stop interrupts goes on at the next start."""
+class Identification:
+    """Works when woken, newest requests first; what a stop interrupts continues at the next start."""
 
     def __init__(
         self,
@@ -53,17 +53,17 @@ class Identifier:
         publish: Callable[[Event], None],
         has_room: Callable[[], bool],
     ) -> None:
-        """Without `identify` nothing is ever looked at. Older versions' requests wait until the disk `has_room`."""
+        """Without `identify` no request is identified. Older versions' requests wait until the disk `has_room`."""
         self._writer, self._readers, self._identify, self._publish = writer, readers, identify, publish
         self._has_room = has_room
-        self._pace = AdaptiveBatch(32, most=128)
+        self._batch = AdaptiveBatch(32, most=128)
         self._worker = BackgroundWorker("hookline-identification", self._run)
         self.stop = self._worker.stop
         self._below: int | None = None
         """Requests from this number on have a gist; None: that is not known yet."""
 
     def wake(self) -> None:
-        """There may be something to look at."""
+        """There may be requests to identify."""
         if self._identify is not None:
             self._worker.wake()
 
@@ -75,17 +75,17 @@ class Identifier:
             await self._catch_up(self._identify)
             await self._describe_older()
         except StorageUnavailableError as error:
-            log.warning("finding out who sent what is put off: %s", error)
+            log.warning("identifying requests is postponed: %s", error)
 
     async def _catch_up(self, identify: Identify) -> None:
         while True:
-            job = partial(look, identify=identify, limit=self._pace.rows)
+            job = partial(identify_batch, identify=identify, limit=self._batch.rows)
             began = time.perf_counter()
             found = await self._readers.run(job)
             if not found:
                 return
             looked = time.perf_counter() - began
-            await self._writer.between(partial(note, found=found), self._pace)
+            await self._writer.between(partial(store_identified, found=found), self._batch)
             senders = tuple((one.id, one.sender.provider, one.sender.event) for one in found if one.sender is not None)
             if senders:
                 self._publish(RequestsIdentified(senders=senders))
@@ -98,12 +98,12 @@ class Identifier:
         """Give a gist to those that have none, until one comes that has to be identified first."""
         while self._below and not self._worker.is_woken:
             began = time.perf_counter()
-            described = await self._readers.run(partial(self._describe, below=self._below, limit=self._pace.rows))
+            described = await self._readers.run(partial(self._describe, below=self._below, limit=self._batch.rows))
             looked = time.perf_counter() - began
             if described is None:
                 return
             if described.gists:
-                await self._writer.between(partial(gist_backlog.note, gists=described.gists), self._pace)
+                await self._writer.between(partial(gist_backlog.store_gists, gists=described.gists), self._batch)
                 self._publish(RequestsDescribed(gists=tuple((name, text) for _, name, text in described.gists)))
             self._below = described.below
             await asyncio.sleep(looked * REST)
@@ -112,8 +112,8 @@ class Identifier:
         return gist_backlog.describe(database, below, limit) if self._has_room() else None
 
 
-def look(database: SqliteDatabase, identify: Identify, limit: int) -> list[Identified]:
-    """The newest requests that were not looked at, looked at: at most `limit`, fewer when that takes long."""
+def identify_batch(database: SqliteDatabase, identify: Identify, limit: int) -> list[Identified]:
+    """Identify the newest requests that are not identified yet: at most `limit`, fewer when that takes long."""
     connection, end = raw(database), time.perf_counter() + LOOK_S
     found = []
     with database.atomic():
@@ -133,8 +133,8 @@ def look(database: SqliteDatabase, identify: Identify, limit: int) -> list[Ident
     return found
 
 
-def note(database: SqliteDatabase, _: int, *, found: list[Identified]) -> None:
-    """Write down who sent them and what came, as far as they are still there."""
+def store_identified(database: SqliteDatabase, _: int, *, found: list[Identified]) -> None:
+    """Store the providers and gists of those that are still stored."""
     values = [
         (one.sender.provider, one.sender.event, one.sender.delivery_id, one.gist, one.seq)
         if one.sender is not None

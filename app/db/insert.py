@@ -1,7 +1,7 @@
 """The hot path, underneath peewee: captures go in as a few many-row statements.
 
-sqlite3 gives up and takes back the interpreter's lock at each statement, and taking it back from a busy loop may cost
-more than the insert: so the fewer statements, the more captures a second.
+sqlite3 releases the interpreter's lock at each statement, and taking it again from a busy loop may cost more than the
+insert: the fewer statements, the more captures a second.
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
 
 
 class Inserts:
-    """Stores groups of captures for the writer, and tells of them once they are on disk."""
+    """Stores groups of captures for the writer, and publishes them once they are on disk."""
 
-    def __init__(self, tally: RequestCounts, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
-        self._tally, self._limits, self._publish = tally, limits, publish
+    def __init__(self, request_counts: RequestCounts, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
+        self._request_counts, self._limits, self._publish = request_counts, limits, publish
 
     def write(self, connection: sqlite3.Connection, adds: list[Add]) -> None:
         """Insert them all."""
@@ -114,10 +114,10 @@ class Inserts:
             if tail_part:
                 in_parts.append(capture.seq)
             endpoint_id = capture.endpoint_id
-            if endpoint_id in self._tally:
+            if endpoint_id in self._request_counts:
                 summaries.append(capture.summary())
                 grown[endpoint_id] = grown.get(endpoint_id, 0) + size
         self._limits.stored(taken, in_parts)
         if summaries:
-            self._tally.stored(summaries, grown)
+            self._request_counts.stored(summaries, grown)
             self._publish(Captured(summaries=tuple(summaries)))

@@ -74,7 +74,7 @@ class IntegrityCheck:
         finally:
             self._connection = None
         if problems is not None:
-            self._loop.call_soon_threadsafe(self._tell, problems)
+            self._loop.call_soon_threadsafe(self._report, problems)
 
     def _check(self, connection: sqlite3.Connection) -> list[str] | None:
         """What is wrong; None when it was stopped."""
@@ -116,7 +116,7 @@ class IntegrityCheck:
 
     # -- on the loop's thread ------------------------------------------------------------------------------------
 
-    def _tell(self, problems: list[str]) -> None:
+    def _report(self, problems: list[str]) -> None:
         self.finished, self.sound = True, not problems
         if not problems:
             return

@@ -1,4 +1,4 @@
-"""What the user puts on requests: read or unread, by id or all of an endpoint's in steps; a star; a note."""
+"""Marks the user sets on requests: read or unread, by id or for a whole endpoint in steps; stars; notes."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ START = PageKey(received_at=-1, id="")
 
 
 def mark_ids(database: SqliteDatabase, ids: Sequence[str], read: bool) -> Marked:
-    """Mark these requests, as far as they are there and not so marked already."""
+    """Mark those of these requests that are stored and not marked so already."""
     update = CaptureModel.update(is_read=read).where(CaptureModel.id.in_(ids), CaptureModel.is_read != read)
     return _by_endpoint(update.returning(CaptureModel.endpoint, CaptureModel.id).tuples().execute(database))
 
 
 def star_ids(database: SqliteDatabase, ids: Sequence[str], starred: bool) -> Marked:
-    """Give these requests a star, or take it, as far as they are there and that changes anything."""
+    """Star these requests, or remove the star, where that changes anything."""
     query = (
         CaptureModel.select(CaptureModel.seq, CaptureModel.endpoint, CaptureModel.id)
         .join(StarModel, JOIN.LEFT_OUTER)
@@ -54,7 +54,7 @@ def star_ids(database: SqliteDatabase, ids: Sequence[str], starred: bool) -> Mar
 
 
 def note_id(database: SqliteDatabase, capture_id: str, note: str | None) -> Marked:
-    """Make this the request's note, or leave it none; NotFoundError when the request is not there."""
+    """Set the request's note, or remove it (None); NotFoundError when the request is not stored."""
     query = (
         CaptureModel.select(CaptureModel.seq, CaptureModel.endpoint, NoteModel.text)
         .join(NoteModel, JOIN.LEFT_OUTER)

@@ -1,4 +1,4 @@
-"""Who sent what lately: the providers and events among the newest requests."""
+"""The providers and events among the newest requests."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ NEWEST, MOST = 10_000, 200
 """So many of the newest requests are looked at, and so many pairs of provider and event given."""
 
 
-class Senders:
+class ProviderStats:
     """Called on the loop's thread, works on a reader's."""
 
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
 
     async def lately(self, endpoint_id: int | None) -> list[SenderCount]:
-        """The known senders of an endpoint's newest requests, or of all (None), the most frequent first."""
+        """The known senders of an endpoint's newest requests, or of all (None), the most frequent first.
+
+        StorageUnavailableError when the file cannot be read.
+        """
 
         def job(database: SqliteDatabase) -> list[SenderCount]:
             newest = CaptureModel.select(CaptureModel.provider, CaptureModel.event).where(visible()).limit(NEWEST)

@@ -1,4 +1,4 @@
-"""What readers read: pages by key, one request, its body. Lists touch neither headers nor bodies."""
+"""Queries of the readers: pages by key, one request, its body. Lists read neither headers nor bodies."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def page(
 
 def shown_sql(connection: sqlite3.Connection, hidden: Hidden) -> tuple[str, list[Any]]:
     """The condition on rows of `capture` that leaves out what is hidden. Spans are left to SQLite, which is faster; a
-    million ids in a statement would be read anew each time, so they are asked for one by one."""
+    million ids in a statement would be read anew each time, so each row's id is looked up in memory."""
     conditions, values = ["1"], []
     for span in hidden.spans:
         conditions.append("NOT (endpoint_id = ? AND id <= ? AND id NOT IN (SELECT value FROM json_each(?)))")
@@ -112,7 +112,7 @@ def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | N
 def count_all(database: SqliteDatabase) -> dict[int, Counts]:
     """The numbers of each endpoint that holds requests, from the list's index alone.
 
-    Its order knows the newest request; asked for in the same walk, it would take as long as the rest.
+    Its order knows the newest request; read in the same pass, it would take as long as the rest.
     """
     rows = raw(database).execute(
         "SELECT endpoint_id, total, unread,"

@@ -61,9 +61,11 @@ class Readers:
                 result = run(self._database)
             except Exception as error:
                 reason = trouble(error)
-                told = StorageUnavailableError(f"The stored requests cannot be read. {reason}") if reason else error
-                told.__cause__ = error if reason else error.__cause__
-                self._loop.call_soon_threadsafe(_settle, future, None, told)
+                unavailable = (
+                    StorageUnavailableError(f"The stored requests cannot be read. {reason}") if reason else error
+                )
+                unavailable.__cause__ = error if reason else error.__cause__
+                self._loop.call_soon_threadsafe(_settle, future, None, unavailable)
             else:
                 self._loop.call_soon_threadsafe(_settle, future, result, None)
         self._database.close()

@@ -1,4 +1,4 @@
-"""When the answers left: collected, and written many at a time with some later commit."""
+"""Response times: collected, and written many at a time with a later commit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ResponseTimes:
         self._closed = False
 
     def add(self, seq: int, ms: float) -> None:
-        """The answer to request `seq` left after `ms` milliseconds."""
+        """Record that request `seq` was answered after `ms` milliseconds."""
         if self._closed:
             return
         self._waiting.append((seq, ms))

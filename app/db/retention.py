@@ -50,9 +50,9 @@ class Retention:
         writer: Writer,
         readers: Readers,
         endpoints: Endpoints,
-        tally: RequestCounts,
+        request_counts: RequestCounts,
         limits: StorageLimits,
-        sweeper: Cleanup,
+        cleanup: Cleanup,
         reclaim: Reclaim,
         publish: Callable[[Event], None],
         clock: Callable[[], int],
@@ -60,8 +60,8 @@ class Retention:
         interval_s: float,
     ) -> None:
         self._path, self._writer, self._readers = path, writer, readers
-        self._endpoints, self._tally, self._limits = endpoints, tally, limits
-        self._sweeper, self._reclaim = sweeper, reclaim
+        self._endpoints, self._request_counts, self._limits = endpoints, request_counts, limits
+        self._cleanup, self._reclaim = cleanup, reclaim
         self._publish, self._clock, self._interval_s = publish, clock, interval_s
         self._clock_check = ClockCheck(writer, readers, running_s)
         self._announced: str | None = None
@@ -116,14 +116,17 @@ class Retention:
             now = await self._clock_check.run(self._clock())
             await self._note_problem()
             deleted = {} if now is None else await self._purge_all(now)
-            await self._sweeper.sweep()
+            await self._cleanup.run()
             freed = await self._reclaim.run()
             self.last_report = PurgeReport(at=self._clock(), deleted=deleted, freed_bytes=freed)
         self._publish(Purged(report=self.last_report))
         return self.last_report
 
     async def size(self) -> StorageSize:
-        """Bytes the store takes on disk, and about how many of them the next purge can give back."""
+        """Bytes the store takes on disk, and about how many of them the next purge can free.
+
+        StorageUnavailableError when the file cannot be read.
+        """
         limits = self._age_limits()
         return await self._readers.run(lambda database: _size(database, self._path, limits))
 
@@ -170,7 +173,7 @@ class Retention:
         before, number, total = _limit(endpoint, now), endpoint.id, 0
 
         def after(removed: Removed) -> None:
-            self._tally.removed(number, removed)
+            self._request_counts.removed(number, removed)
             self._limits.freed(removed.freed, number)
 
         job = partial(delete_expired, endpoint_id=number, before=before)

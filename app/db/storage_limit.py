@@ -14,7 +14,7 @@ RETRY_S = 60
 class Limit:
     """`endpoint` None: the limit of all. `taken` is stored, or reserved; `used` tells what is stored alone.
 
-    `changed` hears when it is reached, and when there is room again.
+    `changed` is called when it is reached, and when there is room again.
     """
 
     __slots__ = ("_changed", "_used", "ceiling", "endpoint", "limit", "reached", "taken", "when_full")
@@ -46,7 +46,7 @@ class Limit:
         return limit - min(limit // 10, 64 * MIB)
 
     def set(self, limit: int | None, when_full: WhenFull) -> None:
-        """Begin anew with other bounds; `taken` stays."""
+        """Set other bounds; `taken` stays."""
         if (self.limit, self.when_full) != (limit, when_full):
             self.limit, self.when_full = limit, when_full
             if self.reached:
@@ -62,7 +62,7 @@ class Limit:
         return max(0, self.taken - self.limit + self.gap)
 
     def is_passed(self) -> bool:
-        """Whether it is time to delete."""
+        """Whether the oldest requests must be deleted."""
         return self.excess() > self.gap
 
     def may_pass(self, whole: int) -> bool:
@@ -80,7 +80,6 @@ class Limit:
         return self.taken <= self.limit + self.slack
 
     def give_back(self, size: int) -> None:
-        """So much less is taken."""
         self.taken -= size
         if self.reached and self._has_room():
             self.reach(False)

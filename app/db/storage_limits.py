@@ -41,7 +41,7 @@ class StorageLimits:
         self._loop, self._room = asyncio.get_running_loop(), asyncio.Event()
 
     def load(self, uses: Mapping[int, int]) -> None:
-        """Begin with what the file holds: bytes by owner. No body is arriving now."""
+        """Start with the stored bytes by owner, before any body arrives."""
         self._loose = uses.get(LOOSE, 0)
         self._all.taken = sum(uses.values())
 
@@ -54,7 +54,7 @@ class StorageLimits:
         self._look_for_excess(None)
 
     def follow(self, endpoint: Endpoint) -> None:
-        """An endpoint is there, or was changed."""
+        """Apply the limit of a new or changed endpoint."""
         number = endpoint.id
         own = self._own.get(number)
         if own is None:
@@ -65,7 +65,7 @@ class StorageLimits:
         self._look_for_excess(own)
 
     def forget(self, endpoint_id: int) -> None:
-        """An endpoint is gone; what its requests take counts in all until they are deleted."""
+        """Drop the limit of a deleted endpoint; its requests count towards the total until their rows are deleted."""
         own = self._own.pop(endpoint_id, None)
         if own is not None:
             own.reach(False)
@@ -134,12 +134,12 @@ class StorageLimits:
         self._reserved -= size - parts
 
     def failed(self, endpoint_id: int | None, size: int) -> None:
-        """What was reserved is not in the file."""
+        """Release a reservation: nothing was written."""
         self._reserved -= size
         self._give_back(endpoint_id, size, size)
 
     def stored_part(self, endpoint_id: int | None, seq: int, size: int) -> None:
-        """A part of a body is in the file."""
+        """A part of a body was stored."""
         self._reserved -= size
         self._arriving[seq] = (endpoint_id, self.arriving(seq) + size)
         self._loose += size
@@ -150,13 +150,13 @@ class StorageLimits:
         self._give_back(endpoint_id, size, 0)
 
     def grew(self, endpoint_id: int, size: int) -> None:
-        """What is stored of an endpoint takes more: a delivery brought something back."""
+        """Add what a delivery's response takes."""
         own = self._own.get(endpoint_id)
         self._give_back(endpoint_id, -size, -size)
         self._look_for_excess(own)
 
     def freed(self, freed: Freed, endpoint_id: int | None = None) -> None:
-        """A deletion gave this back."""
+        """Subtract what a deletion freed."""
         self._loose += freed.loose
         self._give_back(endpoint_id, freed.bytes, freed.bytes - freed.loose)
 

@@ -39,17 +39,17 @@ def request_bytes(capture: Capture, headers: bytes, *, forwarded: bool) -> int:
 
 
 def grow(connection: sqlite3.Connection, grown: dict[int, int]) -> None:
-    """Add to what these owners take."""
+    """Add bytes to the use of these owners."""
     for owner, size in grown.items():
         connection.execute("UPDATE storage_use SET bytes = bytes + ? WHERE owner = ?", (size, owner))
 
 
 def use_of(database: SqliteDatabase, owner: int) -> int:
-    """What an owner takes; 0 for one that is not there."""
+    """Bytes of an owner; 0 for an unknown one."""
     row = raw(database).execute("SELECT bytes FROM storage_use WHERE owner = ?", (owner,)).fetchone()
     return row[0] if row is not None else 0
 
 
 def all_uses(database: SqliteDatabase) -> dict[int, int]:
-    """What every owner takes."""
+    """Bytes by owner."""
     return dict(raw(database).execute("SELECT owner, bytes FROM storage_use").fetchall())

@@ -26,10 +26,10 @@ from app.db.deliveries import Deliveries
 from app.db.disk_reserve import DiskReserve
 from app.db.endpoints import Endpoints
 from app.db.eviction import StorageEviction
-from app.db.identification import Identifier
+from app.db.identification import Identification
 from app.db.insert import Inserts
 from app.db.integrity import IntegrityCheck
-from app.db.provider_stats import Senders
+from app.db.provider_stats import ProviderStats
 from app.db.queries import count_all
 from app.db.raw_sql import raw
 from app.db.readers import Readers
@@ -48,7 +48,7 @@ PURGE_INTERVAL_S = 900.0
 
 
 class Store:
-    """Everything kept in one data folder. Everything public on its facets is called on the loop's thread."""
+    """The store of one data folder. Its public methods, and its repositories', are called on the loop's thread."""
 
     def __init__(
         self,
@@ -62,59 +62,77 @@ class Store:
         identify: Identify | None,
         disk_reserve: Callable[[], int],
     ) -> None:
-        told = self._publish_and_index
+        publish_and_index = self._publish_and_index
         self._publish = publish
-        self._tally = tally = RequestCounts()
+        self._request_counts = request_counts = RequestCounts()
         self.limits = limits = StorageLimits(
-            publish, lambda endpoint_id: tally.of(endpoint_id).stored_bytes, self._limit_passed
+            publish, lambda endpoint_id: request_counts.of(endpoint_id).stored_bytes, self._limit_passed
         )
         self._reserve = DiskReserve(path, disk_reserve)
         self._writer = writer = Writer(
-            path, Inserts(tally, limits, told), lambda reason: publish(StorageTrouble(reason=reason)), self._reserve
+            path,
+            Inserts(request_counts, limits, publish_and_index),
+            lambda reason: publish(StorageTrouble(reason=reason)),
+            self._reserve,
         )
         self._readers = readers = Readers(path)
         self._index = index = Index(path.with_name(INDEX_NAME), readers, self._reserve.has_plenty)
         self._reclaim = reclaim = Reclaim(writer)
-        self._sweeper = sweeper = Cleanup(writer, reclaim, limits.freed)
+        self._cleanup = cleanup = Cleanup(writer, reclaim, limits.freed)
         self._eviction = StorageEviction(
-            writer, readers, tally=tally, limits=limits, sweeper=sweeper, publish=told, clock=clock
+            writer,
+            readers,
+            request_counts=request_counts,
+            limits=limits,
+            cleanup=cleanup,
+            publish=publish_and_index,
+            clock=clock,
         )
-        self._identifier = identifier = Identifier(writer, readers, identify, publish, self._reserve.has_plenty)
+        self._identification = identification = Identification(
+            writer, readers, identify, publish, self._reserve.has_plenty
+        )
         self._closing = asyncio.Lock()
         self.endpoints = Endpoints(
             writer,
-            tally=tally,
+            request_counts=request_counts,
             limits=limits,
-            sweeper=sweeper,
+            cleanup=cleanup,
             publish=publish,
             own_bases=own_bases,
             retention_changed=self._retention_changed,
         )
         self.captures = Captures(
-            writer, readers, index, tally=tally, sweeper=sweeper, limits=limits, identifier=identifier, publish=told
+            writer,
+            readers,
+            index,
+            request_counts=request_counts,
+            cleanup=cleanup,
+            limits=limits,
+            identification=identification,
+            publish=publish_and_index,
         )
         self.integrity = IntegrityCheck(path, publish, self._reserve.has_plenty)
         self.activity = Activity(readers)
-        self.senders = Senders(readers)
-        self.deliveries = Deliveries(writer, readers, tally, limits, publish)
+        self.senders = ProviderStats(readers)
+        self.deliveries = Deliveries(writer, readers, request_counts, limits, publish)
         self.account = Account(writer, publish)
         self.retention = Retention(
             path,
             writer=writer,
             readers=readers,
             endpoints=self.endpoints,
-            tally=tally,
+            request_counts=request_counts,
             limits=limits,
-            sweeper=sweeper,
+            cleanup=cleanup,
             reclaim=reclaim,
-            publish=told,
+            publish=publish_and_index,
             clock=clock,
             running_s=running_s,
             interval_s=purge_interval_s,
         )
 
     def _publish_and_index(self, event: Event) -> None:
-        self._index.heard(event)
+        self._index.handle_event(event)
         self._publish(event)
 
     def _limit_passed(self) -> None:
@@ -136,7 +154,7 @@ class Store:
         identify: Identify | None = None,
         disk_reserve: Callable[[], int] = lambda: Settings().disk_reserve,
     ) -> Store:
-        """Open the database in `folder`, made or migrated if need be. `identify` tells who sent a request;
+        """Open the database in `folder`, made or migrated if need be. `identify` finds the provider of a request;
         `disk_reserve` gives the setting of that name.
 
         DamagedDatabaseError, NewerDatabaseError or DataFolderError when it cannot be used; it is left as it is then.
@@ -161,7 +179,7 @@ class Store:
         return store
 
     def keep_reserve(self) -> None:
-        """The program stays: from now on the disk reserve has its file."""
+        """Create the disk reserve's file; a command that opens the store for a moment needs none."""
 
         def failed(error: Exception) -> None:
             log.debug("the disk reserve begins with the next capture: %s", error)
@@ -169,7 +187,7 @@ class Store:
         self._writer.put(Job(lambda database: self._reserve.begin(raw(database)), lambda _: None, failed))
 
     def begin_shutdown(self) -> None:
-        """Hookline is about to end: wait no longer for a lock that another program holds."""
+        """Stop waiting for a lock that another program holds: Hookline is about to exit."""
         self._writer.begin_shutdown()
 
     async def close(self) -> None:
@@ -178,9 +196,9 @@ class Store:
         async with self._closing:
             await self.retention.close()
             await self._eviction.stop()
-            await self._sweeper.stop()
+            await self._cleanup.stop()
             await self._reclaim.stop()
-            await self._identifier.stop()
+            await self._identification.stop()
             await self.integrity.stop()
             await self._index.stop()
             await self.captures.close()
@@ -195,8 +213,8 @@ class Store:
         self.limits.load(uses)
         for endpoint in self.endpoints.all():
             held = replace(counts.get(endpoint.id, Counts()), stored_bytes=uses[endpoint.id])
-            self._tally.start(endpoint.id, held)
+            self._request_counts.start(endpoint.id, held)
             self.limits.follow(endpoint)
         await self.captures.load()
         await self.retention.load()
-        self._identifier.wake()
+        self._identification.wake()

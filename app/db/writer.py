@@ -1,4 +1,4 @@
-"""The one thread that writes: whatever waits goes into one transaction, and one call wakes all who waited for it."""
+"""The one thread that writes: all that waits goes into one transaction, and one call wakes everything that waited."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Failed = Callable[[Exception], None]
 LOOK_UP_MS = 100
 """While another program holds the lock: how often to look whether waiting for it still makes sense."""
 PROBE_S = 2.0
-"""How often a store in trouble is tried again while nobody wants to write."""
+"""How often a store in trouble is tried again while nothing is to be written."""
 REPEAT_S = 60.0
 """Trouble that comes back sooner than that is not logged again."""
 
@@ -58,10 +58,10 @@ class Writer:
         self._announced: str | None = None
         self._logged, self._is_logged, self._over_at = "", False, 0.0
         """The trouble last logged, whether that is the one now announced, and when the last one was over."""
-        self._hurried = False
+        self._is_shutting_down = False
         self._database: SqliteDatabase
         self._connection: sqlite3.Connection
-        self._whereabouts: FileIdentity
+        self._file_identity: FileIdentity
 
     async def start(self) -> None:
         """Open the database; raises what `open_writer` raises."""
@@ -86,17 +86,18 @@ class Writer:
     async def between(
         self,
         step: Callable[[SqliteDatabase, int], T],
-        pace: AdaptiveBatch,
+        batch: AdaptiveBatch,
         after: Callable[[T], None] = _nothing,
         *,
         whole: bool = True,
     ) -> T:
-        """Run a step of background work when no capture waits; `pace` says how many rows it may touch, and learns.
+        """Run a step of background work when no capture waits; `batch` says how many rows it may touch, and adapts.
 
         Unless `whole` it runs outside of a transaction.
         """
         return await self._wait(
-            lambda done, failed: Job(lambda database: step(database, pace.rows), done, failed, pace, whole=whole), after
+            lambda done, failed: Job(lambda database: step(database, batch.rows), done, failed, batch, whole=whole),
+            after,
         )
 
     async def checkpoint(self) -> bool:
@@ -114,8 +115,8 @@ class Writer:
         return await self.between(job, AdaptiveBatch(1), whole=False)
 
     def begin_shutdown(self) -> None:
-        """Hookline is about to end: wait no longer for a lock that another program holds."""
-        self._hurried = True
+        """Stop waiting for a lock that another program holds: Hookline is about to exit."""
+        self._is_shutting_down = True
 
     async def close(self) -> None:
         """Do what waits, then close the connection on its thread. Twice is harmless."""
@@ -148,8 +149,8 @@ class Writer:
             self._database = open_writer(self._path)
             self._connection = raw(self._database)
             self._connection.execute(f"PRAGMA busy_timeout = {LOOK_UP_MS}")
-            self._whereabouts = FileIdentity(self._path)
-        except BaseException as error:  # whatever it is, it belongs to the one who starts us
+            self._file_identity = FileIdentity(self._path)
+        except BaseException as error:  # whatever it is, `start` raises it
             self._loop.call_soon_threadsafe(self._opened, error)
             return
         self._loop.call_soon_threadsafe(self._opened, None)
@@ -188,7 +189,7 @@ class Writer:
                     adds.append(item)
                 else:
                     assert isinstance(item, Job)
-                    (jobs if item.pace is None else self._background).append(item)
+                    (jobs if item.batch is None else self._background).append(item)
                 item = queue.get_nowait()
         except Empty:
             return adds, jobs, False
@@ -196,32 +197,32 @@ class Writer:
 
     def _transaction(self) -> contextlib.AbstractContextManager[None]:
         patient_until = time.monotonic() + BUSY_S
-        return transaction(self._connection, lambda: not self._hurried and time.monotonic() < patient_until)
+        return transaction(self._connection, lambda: not self._is_shutting_down and time.monotonic() < patient_until)
 
     def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
         outcome = JobResult()
-        held: list[Add | Job] = []
+        held_back: list[Add | Job] = []
         try:
-            self._whereabouts.check()
-            adds, jobs, held = self._reserve.hold_back(self._connection, adds, jobs)
+            self._file_identity.check()
+            adds, jobs, held_back = self._reserve.hold_back(self._connection, adds, jobs)
             try:
                 outcome = self._write(adds, jobs)
             except Exception as error:
                 # What was kept in reserve is for deleting, not for captures.
                 if not wants_room(error) or not jobs or not self._reserve.make_room(self._connection):
                     raise
-                held, adds = [*held, *adds], []
+                held_back, adds = [*held_back, *adds], []
                 outcome = self._write([], jobs)
         except Exception as error:
             outcome = JobResult()
-            told = self._unavailable(error)
-            outcome.failures = [*((job, told) for job in jobs), *((add, told) for add in adds)]
+            unavailable = self._unavailable(error)
+            outcome.failures = [*((job, unavailable) for job in jobs), *((add, unavailable) for add in adds)]
         else:
             if self._announced:
                 self._probe()
-        if held:
+        if held_back:
             full = StorageUnavailableError(f"Hookline cannot store anything now. {self._reserve.reason}")
-            outcome.failures += [(item, full) for item in held]
+            outcome.failures += [(item, full) for item in held_back]
         self._announce()
         self._reserve.tidy(self._connection)
         self._loop.call_soon_threadsafe(self._done, outcome)
@@ -243,7 +244,7 @@ class Writer:
         return outcome
 
     def _one_by_one(self, adds: list[Add], jobs: list[Job]) -> JobResult:
-        """The same in one transaction, but what fails is undone and told alone."""
+        """The same in one transaction, but each failure is undone and reported by itself."""
         outcome = JobResult()
         with self._transaction():
             for job in jobs:
@@ -271,15 +272,15 @@ class Writer:
         the next group's does, for both."""
         outcome = JobResult()
         try:
-            self._whereabouts.check()
+            self._file_identity.check()
             self._connection.execute("PRAGMA synchronous = NORMAL")
             try:
                 self._run_step(job)
             except Exception as error:
                 if not wants_room(error) or not self._reserve.make_room(self._connection):
                     raise
-                if job.pace is not None:
-                    job.pace.begin_small()
+                if job.batch is not None:
+                    job.batch.use_smallest()
                 self._run_step(job)
             outcome.jobs.append(job)
         except Exception as error:
@@ -293,23 +294,23 @@ class Writer:
         with self._transaction() if job.whole else contextlib.nullcontext():
             started = time.perf_counter()
             job.result = job.run(self._database)
-            if job.pace is not None:
-                job.pace.took(time.perf_counter() - started)
+            if job.batch is not None:
+                job.batch.adapt(time.perf_counter() - started)
 
     def _unavailable(self, error: Exception) -> Exception:
-        """What to tell those who wait: the world's trouble in words (announced once), a bug of ours as it is."""
+        """The error for those who wait: StorageUnavailableError (announced once), or a bug of the program as it is."""
         reason = trouble(error)
         if reason is None:
             return error
         if self._trouble is None:
             self._trouble = reason
             self._announce("" if str(error) == reason else f" ({error})")
-        told = StorageUnavailableError(f"Hookline cannot store anything now. {reason}")
-        told.__cause__ = error
-        return told
+        unavailable = StorageUnavailableError(f"Hookline cannot store anything now. {reason}")
+        unavailable.__cause__ = error
+        return unavailable
 
     def _announce(self, detail: str = "") -> None:
-        """Tell when storing begins to fail and when it works again; log it once, however often it comes and goes."""
+        """Report when storing begins to fail and when it works again; log it once, however often it alternates."""
         reason = self._trouble or self._reserve.reason
         if (reason is None) == (self._announced is None):
             return
@@ -327,9 +328,9 @@ class Writer:
         self._loop.call_soon_threadsafe(self._on_trouble, reason)
 
     def _probe(self) -> None:
-        """Write something tiny; when that works, so does everything else again, as far as the disk has room."""
+        """Try a tiny write; when it succeeds, storing works again as far as the disk has room."""
         try:
-            self._whereabouts.check()
+            self._file_identity.check()
             if self._reserve.low:
                 self._reserve.look(self._connection)
             with self._transaction():
@@ -347,7 +348,7 @@ class Writer:
         if error is not None:
             self._closed = True
             self._ended.set()
-        if self._ready.done():  # whoever started us has given up
+        if self._ready.done():  # `start` was cancelled
             return
         if error is None:
             self._ready.set_result(None)
@@ -358,7 +359,7 @@ class Writer:
         for job in outcome.jobs:
             try:
                 job.after(job.result)
-            except Exception as bug:  # it is for the one who waits; the others go on
+            except Exception as bug:  # only its own caller gets it
                 job.failed(bug)
         if outcome.adds:
             self._bulk.stored(outcome.adds)

@@ -12,8 +12,8 @@ from peewee import SqliteDatabase
 from app.core.model import Capture
 
 Add = tuple["asyncio.Future[None]", Capture, bytes, int, str | None, bytes, int]
-"""A capture to store: who waits for it, the record, its last body part, that part's number, where to mirror it, its
-headers as they are stored, and the bytes it takes with all that.
+"""A capture to store: the future that waits for it, the record, its last body part, that part's number,
+where to forward it, its headers as they are stored, and the bytes it takes with all that.
 
 A tuple, because one is made for each request.
 """
@@ -27,7 +27,7 @@ class BatchInsert(Protocol):
         ...
 
     def stored(self, adds: list[Add]) -> None:
-        """They are on disk: tell those who wait, and everybody else. Runs on the loop's thread."""
+        """They are on disk: wake those who wait and publish the event. Runs on the loop's thread."""
         ...
 
 
@@ -39,44 +39,44 @@ class AdaptiveBatch:
     def __init__(self, rows: int, least: int = 16, most: int = 4096) -> None:
         self.rows, self._least, self._most = rows, least, most
 
-    def took(self, seconds: float) -> None:
-        """Learn from the last step."""
+    def adapt(self, seconds: float) -> None:
+        """Adjust to how long the last step took."""
         if seconds > self.TARGET_S:
             self.rows = max(self._least, self.rows // 2)
         elif seconds < self.TARGET_S / 3:
             self.rows = min(self._most, self.rows * 2)
 
-    def begin_small(self) -> None:
-        """There was no room for the last step: take on as little as may be."""
+    def use_smallest(self) -> None:
+        """Continue with the smallest step: there was no room for the last one."""
         self.rows = self._least
 
 
 class Job:
     """One write. `after` runs on the loop, in the order of commits; `failed` runs instead when nothing was written."""
 
-    __slots__ = ("after", "cost", "failed", "pace", "result", "run", "whole")
+    __slots__ = ("after", "batch", "cost", "failed", "result", "run", "whole")
 
     def __init__(
         self,
         run: Callable[[SqliteDatabase], Any],
         after: Callable[[Any], None],
         failed: Callable[[Exception], None],
-        pace: AdaptiveBatch | None = None,
+        batch: AdaptiveBatch | None = None,
         *,
         whole: bool = True,
         cost: int = 0,
     ) -> None:
-        """With a `pace` it is background work; unless `whole` it runs outside of a transaction.
+        """With a `batch` it is background work; unless `whole` it runs outside of a transaction.
 
         `cost` is how many bytes senders make it store: it has to leave the disk reserve alone.
         """
         self.run, self.after, self.failed = run, after, failed
-        self.pace, self.whole, self.cost = pace, whole, cost
+        self.batch, self.whole, self.cost = batch, whole, cost
         self.result: Any = None
 
 
 class JobResult:
-    """What became of a group: carried to the loop in one call."""
+    """The results of a group, passed to the loop in one call."""
 
     __slots__ = ("adds", "failures", "jobs")
 

@@ -123,7 +123,7 @@ def candidate(target: str, headers: Headers, body: bytes, content_type: str = ""
         source="127.0.0.1",
         headers=encode_headers(headers),
         data=body,
-        told={},
+        column_results={},
     )
 
 

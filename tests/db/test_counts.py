@@ -72,7 +72,7 @@ async def test_numbers_equal_a_recount_after_anything(tmp_path: Path, seed: int)
     hands = Hands(store, random.Random(seed))
     for _ in range(12):
         await asyncio.gather(*(hands.act() for _ in range(6)))
-        await store._sweeper.sweep()  # what goes on behind a removal would move the numbers between two looks
+        await store._cleanup.run()  # what goes on behind a removal would move the numbers between two looks
         in_file = recount(tmp_path)
         assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
         assert store.limits.use().used == sum(recount_bytes(tmp_path).values())

@@ -176,7 +176,7 @@ async def test_what_a_stop_interrupts_goes_on_and_then_nothing_is_gone_through(
 
     monkeypatch.setattr(gist_backlog, "describe", fail)
     store, _ = await opened(tmp_path, [])
-    await eventually(lambda: store._identifier._below == 0)
+    await eventually(lambda: store._identification._below == 0)
     await store.close()
 
 
@@ -194,7 +194,7 @@ async def test_a_nearly_full_disk_leaves_older_requests_as_they_are(tmp_path: Pa
     await older(tmp_path, 3)
     events: list[Event] = []
     store = await Store.open(tmp_path, events.append, identify=identify, disk_reserve=lambda: 1 << 60)
-    await eventually(lambda: store._identifier._worker.is_idle)
+    await eventually(lambda: store._identification._worker.is_idle)
     assert undescribed(tmp_path) == 3
     await store.close()
 

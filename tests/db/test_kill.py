@@ -89,6 +89,6 @@ async def test_a_kill_while_the_oldest_go_leaves_the_bytes_counted_right(tmp_pat
     assert 400 < len(kept) < len(told)
     newest = [line.split()[0].decode() for line in told[-200:] if line.endswith(b"\n")]
     assert set(newest) <= set(kept)
-    await store._sweeper.sweep()
+    await store._cleanup.run()
     assert store.limits.use().used == sum(kept_bytes(tmp_path).values()) == sum(recount_bytes(tmp_path).values())
     await store.close()

@@ -137,7 +137,7 @@ async def test_what_an_older_file_holds_is_counted_once(tmp_path: Path) -> None:
     again = await Store.open(tmp_path, lambda _: None)
     assert again.endpoints.by_id(made.id) == made
     assert again.captures.counts(made.id).stored_bytes > 3 * 1_400
-    await again._sweeper.sweep()
+    await again._cleanup.run()
     assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
     assert again.limits.use().used == sum(recount_bytes(tmp_path).values())
     await again.close()

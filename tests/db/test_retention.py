@@ -48,7 +48,9 @@ async def fill(store: Store, endpoint_id: int, number: int, received_at: int) ->
 
     def after(size: int) -> None:
         newest = received_at + number - 1
-        store._tally.start(endpoint_id, Counts(total=number, unread=number, last_received_at=newest, stored_bytes=size))
+        store._request_counts.start(
+            endpoint_id, Counts(total=number, unread=number, last_received_at=newest, stored_bytes=size)
+        )
         store.captures._numbers = count(values["seq"] + number)
 
     await store._writer.run(job, after)

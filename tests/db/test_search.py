@@ -263,7 +263,7 @@ async def indexed(store: Store, upto: int) -> None:
 def small_index(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups, batches and what may wait, in a size that tests can fill."""
     for place, name, value in [
-        ("app.db.search.index.index", "LEFT", 10),
+        ("app.db.search.index.index", "MOST_WAITING", 10),
         ("app.db.search.index.index", "BATCH", 8),
         ("app.db.search.index.index", "GROUP", 32),
         ("app.db.search.index.index_file", "GROUP", 32),

@@ -25,7 +25,7 @@ from app.core.search.query import All, Contains, Either, Filter, HeaderTest, Jso
 from app.db.search.index import index_file, trigrams
 from app.db.search.index.index_file import GROUP, IndexFile
 from app.db.search.index.trigrams import INDEXED
-from app.db.search.planner import wanted
+from app.db.search.planner import to_index_query
 from app.db.search.row_filter import meets
 from app.db.store import Store
 from tests.db.helpers import add, candidate, entry, eventually
@@ -171,7 +171,7 @@ EXAMPLES = 150
 def test_the_index_names_every_request_that_meets_the_terms(
     shared: IndexFile, requests: list[tuple[str, Headers, bytes, str]], terms: list[Term]
 ) -> None:
-    asked, group = wanted(terms), next(GROUPS)
+    asked, group = to_index_query(terms), next(GROUPS)
     if asked is None:
         return
     first = group * GROUP
@@ -196,7 +196,7 @@ def file(tmp_path: Path) -> Any:
 
 def find(file: IndexFile, *terms: Term) -> list[int] | None:
     """Without the long one, which every text finds; None when the index does not choose."""
-    asked = wanted(terms)
+    asked = to_index_query(terms)
     assert asked is not None
     found = file.find(asked, 0)
     return None if isinstance(found, range) else sorted({*found} - {26})
@@ -242,7 +242,7 @@ def test_what_most_requests_have_is_not_asked_for(file: IndexFile, monkeypatch: 
 
 
 def test_what_is_followed_by_very_much_is_not_asked_for(file: IndexFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trigrams, "MOST_RUNS", 5)
+    monkeypatch.setattr(trigrams, "MOST_TRIGRAMS", 5)
     assert find(file, word("!")) == list(range(24))
     assert find(file, word("/")) is None
 
@@ -335,7 +335,7 @@ async def test_found_with_the_index_and_without_is_the_same(
     store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """Through groups, after deletions, and with some that are not indexed yet."""
-    for name, value in [("index.LEFT", 10), ("index.BATCH", 8), ("index.GROUP", 32), ("index_file.GROUP", 32)]:
+    for name, value in [("index.MOST_WAITING", 10), ("index.BATCH", 8), ("index.GROUP", 32), ("index_file.GROUP", 32)]:
         monkeypatch.setattr(f"app.db.search.index.{name}", value)
     monkeypatch.setattr("app.db.search.index.index.REST", 0.0)
     monkeypatch.setattr(trigrams, "MOST_ROWS", 12)
@@ -351,7 +351,7 @@ async def test_found_with_the_index_and_without_is_the_same(
     for text in QUERIES:
         by_index = await search(store, text, limit=1000)
         with monkeypatch.context() as patch:
-            patch.setattr("app.db.search.search.wanted", lambda _: None)  # looked at one by one
+            patch.setattr("app.db.search.search.to_index_query", lambda _: None)  # looked at one by one
             patch.setattr("app.db.search.sparse_marks.MOST", -1)
             by_scan = await search(store, text, limit=1000)
         assert by_index == by_scan, text
@@ -361,7 +361,7 @@ async def test_what_came_on_a_clock_set_back_is_found_once(
     store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While it is not indexed yet it lies below what is."""
-    for name, value in [("index.LEFT", 10), ("index.BATCH", 8), ("index.GROUP", 32), ("index_file.GROUP", 32)]:
+    for name, value in [("index.MOST_WAITING", 10), ("index.BATCH", 8), ("index.GROUP", 32), ("index_file.GROUP", 32)]:
         monkeypatch.setattr(f"app.db.search.index.{name}", value)
     monkeypatch.setattr("app.db.search.index.index.REST", 0.0)
     now = now_us()
@@ -375,7 +375,7 @@ async def test_what_came_on_a_clock_set_back_is_found_once(
 async def test_what_comes_just_as_it_has_caught_up_is_indexed_too(
     store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in [("LEFT", 0), ("BATCH", 1), ("REST", 0.0)]:
+    for name, value in [("MOST_WAITING", 0), ("BATCH", 1), ("REST", 0.0)]:
         monkeypatch.setattr(f"app.db.search.index.index.{name}", value)
     caught_up, added = store._index._catch_up, []
 

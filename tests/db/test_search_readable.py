@@ -20,7 +20,7 @@ from app.db.search.index import trigrams
 from app.db.search.index.index_file import IndexFile
 from app.db.search.index.trigrams import ALWAYS, INDEXED
 from app.db.search.long_body import WINDOW
-from app.db.search.planner import wanted
+from app.db.search.planner import to_index_query
 from app.db.search.row_filter import meets
 from app.db.store import Store
 from tests.db.helpers import add, candidate, entry
@@ -126,14 +126,14 @@ def test_what_is_found_and_what_is_left_out(file: IndexFile, text: str) -> None:
         terms = parse(written).terms
         found = {name for name in NAMES if all(meets(candidate(*SAMPLES[name]), term) for term in terms)}
         assert found == (set(FOUND[text]) if written is text else set(NAMES) - set(FOUND[text]))
-        asked = wanted(terms)
+        asked = to_index_query(terms)
         named = None if asked is None else set(file.find(asked, 0))
         assert named is None or {NAMES.index(name) for name in found} <= named
 
 
 def test_the_index_leaves_out_what_does_not_read_so(file: IndexFile) -> None:
     for text in ("zoë", "+15558675310", "résumé.pdf", '"two words!"'):
-        asked = wanted(parse(text).terms)
+        asked = to_index_query(parse(text).terms)
         assert asked is not None
         assert {*file.find(asked, 0)} <= {NAMES.index(name) for name in FOUND[text]}
 
@@ -142,7 +142,7 @@ def test_the_index_knows_for_certain_who_has_a_decoded_word(tmp_path: Path) -> N
     with closing(IndexFile(tmp_path / "search.db", "store", 99)) as made:
         made.add([entry(number, "/", (), json.dumps({"name": "Zoë"}).encode(), JSON) for number in range(20)], 20, ())
         made.add([entry(20, "/", (), b"{}", JSON)], 21, ())
-        asked = wanted(parse("-zoë").terms)
+        asked = to_index_query(parse("-zoë").terms)
         assert asked is not None
         assert sorted(made.find(asked, 0)) == [20]
 

@@ -12,8 +12,8 @@ from app.core.search.query import Word
 from app.db.search.index import trigrams
 from app.db.search.index.group import IndexEntry
 from app.db.search.index.index_file import IndexFile
-from app.db.search.index.trigrams import Runs, Sample, text_query
-from app.db.search.planner import wanted
+from app.db.search.index.trigrams import GroupTrigrams, TrigramSample, text_query
+from app.db.search.planner import to_index_query
 from tests.db.helpers import entry
 
 
@@ -32,9 +32,9 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IndexFile]
 
 
 def asked(file: IndexFile, text: str) -> str | None:
-    found = wanted([Word(text=text, start=0, end=0)])
+    found = to_index_query([Word(text=text, start=0, end=0)])
     assert found is not None
-    return text_query(found, Runs(file._connection, 0, file._sample))
+    return text_query(found, GroupTrigrams(file._connection, 0, file._sample))
 
 
 def test_the_rarest_runs_are_asked_for(file: IndexFile) -> None:
@@ -60,5 +60,5 @@ def test_the_sample_is_begun_anew_when_it_is_large(file: IndexFile, monkeypatch:
     assert asked(file, "common") is None
     monkeypatch.setattr(trigrams, "MOST_SAMPLES", 100)
     file.add([with_body(number, "other") for number in range(199, 203)], 203, ())
-    assert Sample(file._connection).rarest(["com"]) == ["com"]
+    assert TrigramSample(file._connection).rarest(["com"]) == ["com"]
     assert asked(file, "other") is None

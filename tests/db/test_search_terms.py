@@ -15,8 +15,8 @@ from app.core.model import Headers
 from app.core.search.parse import parse
 from app.db.search.index import group
 from app.db.search.index.index_file import GROUP, IndexFile
-from app.db.search.index.terms import MOST_KEPT, MOST_VISITED, ColumnValues, leaves, terms_of, text_of
-from app.db.search.planner import wanted
+from app.db.search.index.terms import MOST_KEPT, MOST_VISITED, ColumnValues, find_json_leaves, terms_of, text_of
+from app.db.search.planner import to_index_query
 from tests.db.helpers import entry
 
 TEN = range(10)
@@ -52,7 +52,7 @@ def encoded(value: Any) -> bytes:
 
 def find(file: IndexFile, text: str) -> list[int] | None:
     """None when the index leaves nobody out."""
-    asked = wanted(parse(text).terms)
+    asked = to_index_query(parse(text).terms)
     found = None if asked is None else file.find(asked, 0)
     return None if found is None or isinstance(found, range) else sorted(found)
 
@@ -128,7 +128,7 @@ def test_of_what_it_does_not_know_it_leaves_nobody_out(file: IndexFile, text: st
 
 def test_groups_are_asked_until_one_has_any(file: IndexFile) -> None:
     file.add([entry(GROUP * number, "/", (), b"far" if number == 3 else b"near") for number in (1, 2, 3, 4)], 0, ())
-    asked, zones = wanted(parse("far").terms), [[4], [2, 3], [1], [0]]
+    asked, zones = to_index_query(parse("far").terms), [[4], [2, 3], [1], [0]]
     assert asked is not None
     assert file.find_first(asked, zones, 60) == [set(), {GROUP * 3}]
     assert file.find_first(asked, zones[2:], 60) == [set(), set()]
@@ -146,13 +146,13 @@ def test_a_body_with_more_than_is_kept_is_always_named(file: IndexFile) -> None:
 
 
 def test_a_large_body_takes_no_more_than_is_looked_at() -> None:
-    found = leaves({"a": [[number] for number in range(MOST_VISITED)]})
+    found = find_json_leaves({"a": [[number] for number in range(MOST_VISITED)]})
     assert found.more
     assert found.paths == {"a"}
     deep: Any = 1
     for _ in range(10_000):
         deep = [deep]
-    assert leaves(deep).more
+    assert find_json_leaves(deep).more
 
 
 def test_a_number_that_is_rounded_may_be_on_either_side(file: IndexFile) -> None:
@@ -168,7 +168,7 @@ def test_a_number_that_is_rounded_may_be_on_either_side(file: IndexFile) -> None
 
 
 def test_items_of_a_list_share_a_path() -> None:
-    found = leaves({"a": [1, 2, {"b": None}, {"b": True}], "c": []})
+    found = find_json_leaves({"a": [1, 2, {"b": None}, {"b": True}], "c": []})
     assert found.paths == {"a", "a\x1f*", "a\x1f*\x1fb", "c"}
     assert found.numbers == {("a\x1f*", 1.0), ("a\x1f*", 2.0)}
     assert found.texts == {("a\x1f*\x1fb", "null"), ("a\x1f*\x1fb", "true")}
@@ -178,7 +178,7 @@ def test_items_of_a_list_share_a_path() -> None:
 def test_words_are_whole_and_of_letters() -> None:
     columns = ColumnValues(method="POST", status=200, source="", complete=True, provider=None, event=None)
     text = "order.created/abc4242 größe in_0a9f user12 user123 订单 x"
-    written = terms_of(columns, "/", (), leaves(None), text).split()
+    written = terms_of(columns, "/", (), find_json_leaves(None), text).split()
     words = {word for word in written if any(sign.isalpha() and ord(sign) < 0xF0000 for sign in word)}
     assert {"order", "created", "größe", "in", "user12", "订单", "x"} <= words
     assert {"order.created"} <= {text_of(f"-{word}") for word in words}
@@ -193,7 +193,7 @@ def test_long_texts_of_senders_are_not_kept_in_memory() -> None:
         before, _ = tracemalloc.get_traced_memory()
         for number in range(100):
             long = f"{number} " * 20_000
-            known = leaves({long: number, "inner": {f"{long}x": 1}})
+            known = find_json_leaves({long: number, "inner": {f"{long}x": 1}})
             terms_of(columns, "/catch/x", (("X-Long", long), (f"X-{number}-{'n' * 60_000}", "1")), known, long)
         after, _ = tracemalloc.get_traced_memory()
     finally:
@@ -203,6 +203,6 @@ def test_long_texts_of_senders_are_not_kept_in_memory() -> None:
 
 def test_a_long_header_has_the_terms_of_its_name() -> None:
     columns = ColumnValues(method="POST", status=200, source="127.0.0.1", complete=True, provider="", event=None)
-    made = terms_of(columns, "/catch/x", (("X-Long", "v" * 60_000), ("X-Short", "v")), leaves(None), "")
+    made = terms_of(columns, "/catch/x", (("X-Long", "v" * 60_000), ("X-Short", "v")), find_json_leaves(None), "")
     told = {text_of(one) for one in made.split()}
     assert {"x-long", "x-short", "x-short=v"} <= told

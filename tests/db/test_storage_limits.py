@@ -75,7 +75,7 @@ def told(events: list[Event]) -> list[tuple[int | None, bool]]:
 
 async def check(store: Store, folder: Path) -> None:
     """All that is counted is what is in the file, now and at the next start."""
-    await store._sweeper.sweep()
+    await store._cleanup.run()
     expected = recount_bytes(folder)
     assert kept_bytes(folder) == expected
     assert store.limits.use().used == sum(expected.values())
@@ -241,7 +241,7 @@ async def test_bodies_still_arriving_count(store: Store, tmp_path: Path) -> None
     assert store.limits.use().used == 4 * MIB == kept_bytes(tmp_path)[0]
     for seq in seqs:
         await store.captures.drop_parts(seq)
-    await store._sweeper.sweep()
+    await store._cleanup.run()
     await add(store, made.id, b"")
     await check(store, tmp_path)
 
@@ -307,7 +307,7 @@ async def test_what_is_acknowledged_while_an_endpoint_goes_counts_until_it_is_de
     before = store.limits.use().used
     await store.endpoints.delete(made.id)
     assert 0 < store.limits.use().used <= before
-    await store._sweeper.sweep()
+    await store._cleanup.run()
     assert store.limits.use().used == 0
     assert kept_bytes(tmp_path) == {0: 0}
 

@@ -206,7 +206,7 @@ async def test_answer_times_survive_trouble(
     with contextlib.closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         store.captures.replied(capture.seq, 4.5)
-        store.captures._replies._hand_over()
+        store.captures._response_times._hand_over()
         with pytest.raises(StorageUnavailableError):
             await add(store, endpoint.id)
         other.execute("ROLLBACK")

@@ -18,7 +18,7 @@ from app.core.search.readable.header_values import readable_headers
 from app.core.search.readable.percent import readable_targets
 from app.core.search.readable.readable_text import readable_texts
 from app.db.insert import decode_headers
-from app.db.search.long_body import ReadPart, holds
+from app.db.search.long_body import ReadPart, contains
 
 BODY_LIMIT = PART_SIZE
 """Bytes of a body that are searched, counted without its content coding."""
@@ -29,10 +29,10 @@ def plain_body(headers: Headers, data: bytes) -> bytes:
     names = codings(headers)
     if not names or refusal(names):
         return data[:BODY_LIMIT]
-    unpacker = Decompressor(names)
-    unpacker.feed(data)
+    decompressor = Decompressor(names)
+    decompressor.feed(data)
     pieces, left = [], BODY_LIMIT
-    while left and (piece := unpacker.read(left)):
+    while left and (piece := decompressor.read(left)):
         pieces.append(piece)
         left -= len(piece)
     return b"".join(pieces) if pieces else data[:BODY_LIMIT]
@@ -86,8 +86,9 @@ def _never() -> bool:
 
 
 class Candidate:
-    """`data` is the first part of the body, `read` gives any. `told` holds what SQLite said about each filter of
-    columns, by the place of the filter in the search text. Once `given_up` says so, a long body is read no further.
+    """`data` is the first part of the body, `read` gives any. `column_results` holds SQLite's result for each
+    filter of columns, by the place of the filter in the search text. Once `given_up` returns true, reading a long body
+    ends.
     """
 
     def __init__(
@@ -98,11 +99,11 @@ class Candidate:
         source: str,
         headers: bytes,
         data: bytes | None,
-        told: dict[int, bool],
+        column_results: dict[int, bool],
         read: ReadPart = _no_more,
         given_up: Callable[[], bool] = _never,
     ) -> None:
-        self.target, self.content_type, self.source, self.told = target, content_type, source, told
+        self.target, self.content_type, self.source, self.column_results = target, content_type, source, column_results
         self._headers, self._data = headers, data or b""
         self._read, self._given_up = read, given_up
 
@@ -124,7 +125,7 @@ class Candidate:
         """Whether the case folded word stands anywhere in the request, as it was sent or as it reads."""
         if word in self.text or any(word in text for text in self._readable_texts):
             return True
-        return self._is_long and holds(word, self.headers, self.content_type, self._read, self._given_up)
+        return self._is_long and contains(word, self.headers, self.content_type, self._read, self._given_up)
 
     @cached_property
     def _readable_texts(self) -> list[str]:

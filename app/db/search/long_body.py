@@ -20,7 +20,7 @@ ReadPart = Callable[[int], bytes | None]
 """Gives a part of the body, counted from 0, each but the last of `PART_SIZE` bytes; None behind the last."""
 
 
-def holds(word: str, headers: Headers, content_type: str, read: ReadPart, given_up: Callable[[], bool]) -> bool:
+def contains(word: str, headers: Headers, content_type: str, read: ReadPart, given_up: Callable[[], bool]) -> bool:
     """Whether the case folded `word` stands anywhere in the body; False too when it was given up."""
     return any(word in window for window in _windows(len(word), headers, content_type, read, given_up))
 
@@ -47,14 +47,14 @@ def _plain(headers: Headers, read: ReadPart) -> Iterator[bytes]:
     if not names or refusal(names):
         yield from _cut(_parts(read))
         return
-    unpacker, left = Decompressor(names), UNPACKED_MOST
+    decompressor, left = Decompressor(names), UNPACKED_MOST
     for part in _parts(read):
         for packed in _cut((part,)):
-            unpacker.feed(packed)
-            while left > 0 and (piece := unpacker.read(min(left, WINDOW))):
+            decompressor.feed(packed)
+            while left > 0 and (piece := decompressor.read(min(left, WINDOW))):
                 left -= len(piece)
                 yield piece
-            if left <= 0 or unpacker.error:
+            if left <= 0 or decompressor.error:
                 return
 
 

@@ -1,4 +1,4 @@
-"""What no column tells, one function for each kind of condition: headers, JSON, paths, networks, words."""
+"""Conditions that no column decides, a function for each kind: headers, JSON, paths, networks, words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.db.search.candidate import NO_JSON, Candidate
 from app.db.search.json_values import NAMES, as_number
 
 MOST_VALUES = 10_000
-"""How many values at a path with `*` are looked at."""
+"""How many values at a path with `*` are examined."""
 
 
 def meets(candidate: Candidate, term: Term) -> bool:
@@ -29,9 +29,9 @@ def meets(candidate: Candidate, term: Term) -> bool:
 
 
 def _meets_filter(candidate: Candidate, term: Filter) -> bool:
-    told = candidate.told.get(term.start)
-    if told is not None:
-        return told
+    answer = candidate.column_results.get(term.start)
+    if answer is not None:
+        return answer
     condition = term.condition
     if isinstance(condition, HeaderTest):
         return _header(candidate, condition)
@@ -45,11 +45,11 @@ def _meets_filter(candidate: Candidate, term: Filter) -> bool:
 
 
 def _header(candidate: Candidate, test: HeaderTest) -> bool:
-    name, wanted = test.name.lower(), test.value.strip().casefold()
+    name, expected = test.name.lower(), test.value.strip().casefold()
     values = [value.strip().casefold() for key, value in candidate.headers if key.lower() == name]
     if test.operator == "exists":
         return bool(values)
-    return wanted in values if test.operator == "=" else any(wanted in value for value in values)
+    return expected in values if test.operator == "=" else any(expected in value for value in values)
 
 
 @lru_cache(4096)
@@ -110,9 +110,9 @@ def _compare(value: Any, test: JsonTest) -> bool:
     compare = _BY_ORDER[test.operator]
     if value is None or isinstance(value, bool):
         return test.operator in ("=", "!=") and compare(NAMES[value], test.value)
-    number, wanted = as_number(value), as_number(test.value)
-    if number is not None and wanted is not None:
-        return compare(number, wanted)
-    if isinstance(value, str) and (wanted is None or test.operator in ("=", "!=")):
+    number, expected = as_number(value), as_number(test.value)
+    if number is not None and expected is not None:
+        return compare(number, expected)
+    if isinstance(value, str) and (expected is None or test.operator in ("=", "!=")):
         return compare(value, test.value)
     return test.operator == "!="

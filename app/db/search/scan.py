@@ -1,4 +1,4 @@
-"""A search walks the list newest first, in steps short enough that other readers never wait long for it."""
+"""A search reads the list newest first, in steps short enough that other readers never wait long for it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Stretch(Record, frozen=True):
 
 
 class Scan(Record, frozen=True):
-    """Which list is walked: of one endpoint, or of all (None); `plan` says what is looked for. A step that is under way
+    """A search of one endpoint's list, or of all (None); `plan` says what is looked for. A step that is under way
     when it is `given_up` ends soon.
     """
 
@@ -82,7 +82,7 @@ class Scan(Record, frozen=True):
         with database.atomic():
             if stretch.seqs is not None and len(stretch.seqs) <= FEW:
                 bottom = stretch.floor
-                candidates = self._chosen(database, stretch, place)
+                candidates = self._listed(database, stretch, place)
             else:
                 bottom = self._bottom(database, stretch, place, rows)
                 candidates = self._all(database, stretch, place, bottom)
@@ -119,11 +119,11 @@ class Scan(Record, frozen=True):
         """The rows between two places that may be what is looked for, newest first."""
         where, values = self._where(database, place, bottom)
         query = f"SELECT {self._columns()} WHERE {where} ORDER BY {self._order()}"
-        rows = raw(database).execute(query, (*self._told_values(), *values))
+        rows = raw(database).execute(query, (*self._column_values(), *values))
         seqs = stretch.seqs
         return rows if seqs is None else (row for row in rows if row[_SEQ] in seqs)
 
-    def _chosen(self, database: SqliteDatabase, stretch: Stretch, place: PageKey) -> Iterator[tuple[Any, ...]]:
+    def _listed(self, database: SqliteDatabase, stretch: Stretch, place: PageKey) -> Iterator[tuple[Any, ...]]:
         """Those of a few numbers that may be, newest first. They are sorted before their bodies are read."""
         where, values = self._where(database, place, stretch.floor)
         connection = raw(database)
@@ -136,29 +136,29 @@ class Scan(Record, frozen=True):
         ).fetchall()
         query = f"SELECT {self._columns()} WHERE capture.seq = ?"
         for (seq,) in keys:
-            yield from connection.execute(query, (*self._told_values(), seq))
+            yield from connection.execute(query, (*self._column_values(), seq))
 
     def _columns(self) -> str:
         if self.plan.exact:
             return f"{_SUMMARY}, capture.seq FROM {_WITH_MARKS}"
-        told = "".join(f", ({text})" for _, (text, _) in self.plan.columns)
-        return f"{_SUMMARY}, capture.seq, {_DETAILS}{told} FROM {_WITH_BODY}"
+        answers = "".join(f", ({text})" for _, (text, _) in self.plan.columns)
+        return f"{_SUMMARY}, capture.seq, {_DETAILS}{answers} FROM {_WITH_BODY}"
 
-    def _told_values(self) -> list[Any]:
+    def _column_values(self) -> list[Any]:
         return [value for _, (_, values) in self.plan.columns for value in values]
 
     def _look(self, database: SqliteDatabase, row: tuple[Any, ...]) -> Summary | None:
-        """The request's summary if it is one that is looked for."""
+        """The request's summary if it matches."""
         if self.plan.exact:
             return SUMMARY.record(row)
-        headers, source, data, *told = row[_SEQ + 1 :]
+        headers, source, data, *answers = row[_SEQ + 1 :]
         candidate = Candidate(
             target=row[_TARGET],
             content_type=row[_TYPE],
             source=source,
             headers=headers,
             data=data,
-            told={place: bool(answer) for (place, _), answer in zip(self.plan.columns, told, strict=True)},
+            column_results={place: bool(answer) for (place, _), answer in zip(self.plan.columns, answers, strict=True)},
             read=partial(_part, database, row[_SEQ]),
             given_up=self.given_up.is_set,
         )

@@ -14,7 +14,7 @@ from app.core.search.query import Query
 from app.db.readers import Readers
 from app.db.search.index.entries import oldest_above
 from app.db.search.index.index import Index
-from app.db.search.planner import wanted
+from app.db.search.planner import to_index_query
 from app.db.search.scan import NEWEST, STEP_S, Scan, Stretch, top
 from app.db.search.sparse_marks import below, narrowed, rows_of
 from app.db.search.sql_filter import SqlFilter, plan
@@ -38,33 +38,33 @@ async def search(
     """At most `limit` summaries in all, none that is `hidden`, in batches that are never empty. To cancel it, close it:
     a step ends soon.
 
-    While it goes on for long, `searched` is told how many of the list's newest requests have been looked at.
+    During a long search, `searched` receives how many of the list's newest requests have been examined.
     """
-    walk = Scan(plan=plan(query, now_us()), endpoint_id=endpoint_id, given_up=Event(), hidden=hidden)
-    place = min((before or NEWEST, top(walk.plan.before)), key=lambda key: key.received_at)
-    meter = ScanProgress(readers, walk, top(walk.plan.before), searched)
+    scan = Scan(plan=plan(query, now_us()), endpoint_id=endpoint_id, given_up=Event(), hidden=hidden)
+    place = min((before or NEWEST, top(scan.plan.before)), key=lambda key: key.received_at)
+    progress = ScanProgress(readers, scan, top(scan.plan.before), searched)
     try:
         rows, left = FIRST_ROWS, limit
-        async for stretch in _stretches(readers, index, walk.plan, place):
+        async for stretch in _stretches(readers, index, scan.plan, place):
             if stretch.floor is not None and _key(stretch.floor) >= _key(place):
                 continue  # looked at already, with requests of a clock that was set back
             at: PageKey | None = place if stretch.seqs is None or stretch.seqs else stretch.floor
             while at is not None and at != stretch.floor:
-                if left <= 0 or at.received_at < walk.plan.since:
+                if left <= 0 or at.received_at < scan.plan.since:
                     return
                 begin = time.perf_counter()
-                step = await readers.run(partial(walk.step, stretch=stretch, place=at, rows=rows, most=left))
+                step = await readers.run(partial(scan.step, stretch=stretch, place=at, rows=rows, most=left))
                 rows = _next_rows(rows, time.perf_counter() - begin)
                 at, left = step.reached, left - len(step.found)
-                await meter.came_to(at, found=bool(step.found))
+                await progress.reached(at, found=bool(step.found))
                 if step.found:
                     yield step.found
             if stretch.floor is None:
                 return
             place = stretch.floor
-            await meter.came_to(place)
+            await progress.reached(place)
     finally:
-        walk.given_up.set()
+        scan.given_up.set()
 
 
 def _key(place: PageKey) -> tuple[int, str]:
@@ -91,11 +91,11 @@ async def _stretches(readers: Readers, index: Index, plan: SqlFilter, place: Pag
 
 async def _by_index(readers: Readers, index: Index, plan: SqlFilter, place: PageKey) -> AsyncIterator[Stretch]:
     """Stretches with what the index gives for them, the last without a floor; what is not in it is looked at whole."""
-    contents, asked = index.contents, wanted(plan.terms)
+    contents, index_query = index.contents, to_index_query(plan.terms)
     behind, oldest = 0, None
-    if asked is not None and contents.spans:
+    if index_query is not None and contents.spans:
         behind, oldest = await readers.run(lambda database: oldest_above(database, contents.upto, MOST_BEHIND))
-    if asked is None or not contents.spans or behind >= MOST_BEHIND:
+    if index_query is None or not contents.spans or behind >= MOST_BEHIND:
         yield Stretch()
         return
     if oldest is not None and place.received_at >= oldest:
@@ -103,7 +103,7 @@ async def _by_index(readers: Readers, index: Index, plan: SqlFilter, place: Page
     stored_late = await index.stored_in_gaps(contents)
     zones = [zone for zone in _zones(contents.spans) if zone[0] is None or place.received_at >= zone[0]]
     while zones:
-        found = await index.find(asked, [numbers for _, numbers in zones])
+        found = await index.find(index_query, [numbers for _, numbers in zones])
         if found is None:
             yield Stretch()
             return
@@ -126,30 +126,30 @@ def _zones(spans: dict[int, tuple[int, int]]) -> list[tuple[int | None, list[int
     return [(None if at == len(zones) - 1 else floor, numbers) for at, (floor, numbers) in enumerate(zones)]
 
 
-def _next_rows(rows: int, took: float) -> int:
+def _next_rows(rows: int, adapt: float) -> int:
     """How many rows the next step looks at, so that it takes about `STEP_S`."""
-    if took > STEP_S:
+    if adapt > STEP_S:
         return max(LEAST_ROWS, rows // 2)
-    return min(MOST_ROWS, rows * 2) if took < STEP_S / 2 else rows
+    return min(MOST_ROWS, rows * 2) if adapt < STEP_S / 2 else rows
 
 
 EVERY_S = 0.25
 
 
 class ScanProgress:
-    """Counts the requests of the list from `start` on, each once, and tells their number to `searched`."""
+    """Counts the requests of the list from `start` on, each once, and passes their number to `searched`."""
 
-    def __init__(self, readers: Readers, walk: Scan, start: PageKey, searched: Callable[[int], None] | None) -> None:
-        self._readers, self._walk, self._place, self._searched = readers, walk, start, searched
+    def __init__(self, readers: Readers, scan: Scan, start: PageKey, searched: Callable[[int], None] | None) -> None:
+        self._readers, self._scan, self._place, self._searched = readers, scan, start, searched
         self._count = 0
         self._next = time.perf_counter() + EVERY_S
 
-    async def came_to(self, place: PageKey | None, found: bool = False) -> None:
+    async def reached(self, place: PageKey | None, found: bool = False) -> None:
         """The search has looked at everything down to `place`; None: to the end of the list. What was `found` there is
-        counted before it is told of."""
+        counted before it is reported."""
         late = time.perf_counter() >= self._next or (found and self._count > 0)
         if self._searched is None or place is None or not late:
             return
-        self._count += await self._readers.run(partial(self._walk.passed, place=self._place, bottom=place))
+        self._count += await self._readers.run(partial(self._scan.passed, place=self._place, bottom=place))
         self._place, self._next = place, time.perf_counter() + EVERY_S
         self._searched(self._count)

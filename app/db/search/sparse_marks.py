@@ -11,7 +11,7 @@ from app.db.raw_sql import raw
 from app.db.search.scan import FEW, Stretch
 
 MOST = 20_000
-"""With more of them than that the list is walked: the next one is not far."""
+"""With more of them than that the list is read: the next one is not far."""
 FIRST = 200
 """The first part is smaller, since it is often enough."""
 

@@ -1,4 +1,4 @@
-"""What SQLite can tell of a query: conditions on columns that leave out only requests which cannot be found."""
+"""What SQLite decides of a search: conditions on columns that leave out only requests that cannot match."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from app.db.raw_sql import raw
 from app.db.schema import PARTS_PER_BODY
 from app.db.search.candidate import NO_JSON, Candidate
 from app.db.search.index.group import SIZE, IndexEntry, path_key
-from app.db.search.index.terms import ColumnValues, Leaves, leaves, terms_of
+from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves, terms_of
 from app.db.search.index.trigrams import INDEXED, indexed_text
 
 IN_A_ROW, PAUSE_S = 4, 1e-4
@@ -86,7 +86,9 @@ def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> l
     rows = raw(database).execute(f"{_SELECT} WHERE {where}", values)
     found: list[IndexEntry] = []
     for seq, at, size, target, headers, kind, data, method, status, source, complete, provider, event in rows:
-        request = Candidate(target=target, content_type=kind, source=source, headers=headers, data=data, told={})
+        request = Candidate(
+            target=target, content_type=kind, source=source, headers=headers, data=data, column_results={}
+        )
         columns = ColumnValues(
             method=method, status=status, source=source, complete=bool(complete), provider=provider, event=event
         )
@@ -98,7 +100,7 @@ def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> l
 
 def entry(seq: int, received_at: int, size: int, request: Candidate, columns: ColumnValues) -> IndexEntry:
     """A request as the index takes it. `size`: bytes of the body."""
-    known = Leaves() if request.json is NO_JSON else leaves(request.json)
+    known = JsonLeaves() if request.json is NO_JSON else find_json_leaves(request.json)
     numbers = [(path_key(path), value) for path, value in known.numbers]
     numbers += [(path_key(path, near=True), value) for path, value in known.near]
     # A request that is too long to be indexed whole is looked at in every search anyway.

@@ -1,4 +1,4 @@
-"""One group of the index: its tables of numbers and of terms, and which of its requests have what is asked for."""
+"""One group of the index: its tables of numbers and of terms, and which of its requests have what a query looks for."""
 
 from __future__ import annotations
 
@@ -12,9 +12,28 @@ from typing import Literal
 
 from app.core.model import Record
 from app.db.search.index.exact_terms import one_of_a_kind, single
-from app.db.search.index.index_query import AnyOf, Both, Has, Holds, JsonPlace, Number, Piece, Steps, Wanted, Without
+from app.db.search.index.index_query import (
+    AllOf,
+    AnyOf,
+    HasTerm,
+    IndexQuery,
+    JsonPath,
+    Number,
+    Steps,
+    Substring,
+    TermContaining,
+    Without,
+)
 from app.db.search.index.terms import BETWEEN, EVERY, FIRST_TERM, ITEM, json_term, term, text_of
-from app.db.search.index.trigrams import NOWHERE, TRIGRAM_TABLE, Runs, Sample, joined, quoted, text_query
+from app.db.search.index.trigrams import (
+    NOWHERE,
+    TRIGRAM_TABLE,
+    GroupTrigrams,
+    TrigramSample,
+    joined,
+    quoted,
+    text_query,
+)
 
 SIZE = 0
 """In place of a path."""
@@ -99,27 +118,27 @@ def drop_tables(connection: sqlite3.Connection, number: int) -> None:
 class IndexGroup:
     """`most`: whatever more requests have is not worth leaving out the others."""
 
-    def __init__(self, connection: sqlite3.Connection, number: int, sample: Sample, most: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, number: int, sample: TrigramSample, most: int) -> None:
         self._connection, self._number, self._most = connection, number, most
-        self._runs = Runs(connection, number, sample)
+        self._trigrams = GroupTrigrams(connection, number, sample)
         self._vocabulary = Vocabulary(connection, number)
 
-    def may_have(self, wanted: Wanted) -> set[int] | None:
+    def may_have(self, query: IndexQuery) -> set[int] | None:
         """The numbers of all requests that have it, and maybe of others; None when any may."""
-        source = _source(wanted)
+        source = _source(query)
         if source == "texts":
-            return self._matching("words", text_query(wanted, self._runs), ANY_NUMBER)
+            return self._matching("words", text_query(query, self._trigrams), ANY_NUMBER)
         if source == "terms":
-            return self._matching("terms", self._terms(wanted), self._most)
-        if isinstance(wanted, Number):
-            paths = self._vocabulary.paths(wanted.steps)
-            return None if paths is None else _with_number(self._connection, self._number, wanted, paths, self._most)
-        if isinstance(wanted, Both):
-            return self._all_of(_by_source(Both, wanted.parts))
-        assert isinstance(wanted, AnyOf), "only terms can be asked for without them"
-        return self._any_of(_by_source(AnyOf, wanted.parts))
+            return self._matching("terms", self._terms(query), self._most)
+        if isinstance(query, Number):
+            paths = self._vocabulary.paths(query.steps)
+            return None if paths is None else _with_number(self._connection, self._number, query, paths, self._most)
+        if isinstance(query, AllOf):
+            return self._all_of(_by_source(AllOf, query.parts))
+        assert isinstance(query, AnyOf), "only terms can be negated"
+        return self._any_of(_by_source(AnyOf, query.parts))
 
-    def _all_of(self, parts: Iterable[Wanted]) -> set[int] | None:
+    def _all_of(self, parts: Iterable[IndexQuery]) -> set[int] | None:
         rest: set[int] | None = None
         for part in parts:
             found = self.may_have(part)
@@ -128,7 +147,7 @@ class IndexGroup:
                 return rest
         return rest
 
-    def _any_of(self, parts: Iterable[Wanted]) -> set[int] | None:
+    def _any_of(self, parts: Iterable[IndexQuery]) -> set[int] | None:
         together: set[int] = set()
         for part in parts:
             found = self.may_have(part)
@@ -143,21 +162,21 @@ class IndexGroup:
         if match == NOWHERE:
             return set()
         name = f"{table}_{self._number}"
-        query = f"SELECT rowid FROM {name} WHERE {name} MATCH ? LIMIT ?"
-        found = {seq for (seq,) in self._connection.execute(query, (match, most + 1))}
+        statement = f"SELECT rowid FROM {name} WHERE {name} MATCH ? LIMIT ?"
+        found = {seq for (seq,) in self._connection.execute(statement, (match, most + 1))}
         return found if len(found) <= most else None
 
-    def _terms(self, wanted: Wanted) -> str | None:
-        """An FTS5 expression; None when it cannot be told by terms."""
-        if isinstance(wanted, Has | Holds | JsonPlace):
-            written = self._written(wanted)
+    def _terms(self, query: IndexQuery) -> str | None:
+        """An FTS5 expression; None when terms cannot decide it."""
+        if isinstance(query, HasTerm | TermContaining | JsonPath):
+            written = self._written(query)
             return None if written is None else " OR ".join(map(quoted, written))
-        if isinstance(wanted, AnyOf):
-            parts = [self._terms(part) for part in wanted.parts]
+        if isinstance(query, AnyOf):
+            parts = [self._terms(part) for part in query.parts]
             return None if None in parts else joined(" OR ", [part for part in parts if part])
-        return self._all_terms(wanted.parts if isinstance(wanted, Both) else (wanted,))
+        return self._all_terms(query.parts if isinstance(query, AllOf) else (query,))
 
-    def _all_terms(self, parts: Sequence[Wanted]) -> str | None:
+    def _all_terms(self, parts: Sequence[IndexQuery]) -> str | None:
         unmet = [part.part for part in parts if isinstance(part, Without)]
         if self._all_have(unmet):
             return NOWHERE
@@ -168,11 +187,11 @@ class IndexGroup:
         positive = joined(" AND ", [part for part in met if part])
         return f"({positive or quoted(EVERY)}) NOT ({without})" if without else positive or None
 
-    def _all_have(self, parts: Iterable[Wanted]) -> bool:
-        """Whether every request has one of these, as far as that is quickly told: to ask for those without takes going
-        through all of them."""
+    def _all_have(self, parts: Iterable[IndexQuery]) -> bool:
+        """Whether every request has one of these, as far as that is quickly known: to find those without, FTS5 goes
+        through all requests."""
         alike: dict[str, list[str]] = {}
-        for part in _leaves(parts):
+        for part in _without_any_of(parts):
             written = self._written(part) or []
             if any(map(self._vocabulary.all_have, written)):
                 return True
@@ -181,42 +200,42 @@ class IndexGroup:
                 alike.setdefault(kind, []).extend(written)
         return any(self._vocabulary.all_have(*written) for written in alike.values())
 
-    def _written(self, wanted: Has | Holds | JsonPlace) -> list[str] | None:
+    def _written(self, query: HasTerm | TermContaining | JsonPath) -> list[str] | None:
         """Terms of which a request has one that has what is wanted; None when they are too many."""
-        if isinstance(wanted, Has):
-            return [wanted.term]
-        if isinstance(wanted, Holds):
-            return self._vocabulary.holding(wanted.kind, wanted.text)
-        paths = self._vocabulary.paths(wanted.steps)
+        if isinstance(query, HasTerm):
+            return [query.term]
+        if isinstance(query, TermContaining):
+            return self._vocabulary.holding(query.kind, query.text)
+        paths = self._vocabulary.paths(query.steps)
         if paths is None:
             return None
-        return [term("j", path) if wanted.value is None else json_term(path, wanted.value) for path in paths]
+        return [term("j", path) if query.value is None else json_term(path, query.value) for path in paths]
 
 
-def _leaves(parts: Iterable[Wanted]) -> Iterator[Has | Holds | JsonPlace]:
+def _without_any_of(parts: Iterable[IndexQuery]) -> Iterator[HasTerm | TermContaining | JsonPath]:
     """The parts, and the parts of those of which any is enough."""
     for part in parts:
         if isinstance(part, AnyOf):
-            yield from _leaves(part.parts)
-        elif isinstance(part, Has | Holds | JsonPlace):
+            yield from _without_any_of(part.parts)
+        elif isinstance(part, HasTerm | TermContaining | JsonPath):
             yield part
 
 
-def _source(wanted: Wanted) -> Source:
+def _source(query: IndexQuery) -> Source:
     """Where it is looked up."""
-    if isinstance(wanted, Piece):
+    if isinstance(query, Substring):
         return "texts"
-    if isinstance(wanted, Number):
+    if isinstance(query, Number):
         return "numbers"
-    if isinstance(wanted, Has | Holds | JsonPlace | Without):
+    if isinstance(query, HasTerm | TermContaining | JsonPath | Without):
         return "terms"
-    found = {_source(part) for part in wanted.parts}
+    found = {_source(part) for part in query.parts}
     return "mixed" if len(found) > 1 or found == {"numbers"} else next(iter(found), "terms")
 
 
-def _by_source(kind: type[Both] | type[AnyOf], parts: Sequence[Wanted]) -> list[Wanted]:
-    """Parts looked up in one place are asked for together."""
-    found: list[Wanted] = []
+def _by_source(kind: type[AllOf] | type[AnyOf], parts: Sequence[IndexQuery]) -> list[IndexQuery]:
+    """Combine the parts that are looked up in the same tables."""
+    found: list[IndexQuery] = []
     for source in ORDER:
         same = tuple(part for part in parts if _source(part) == source)
         alone = source in ("numbers", "mixed") or len(same) < 2
@@ -241,17 +260,17 @@ class Vocabulary:
         low, high = (term(kind, ""), term(kind, "") + _HIGHEST) if kind else ("", FIRST_TERM)
         inner = f"SELECT term, requests FROM {self._table} WHERE term >= ? AND term < ? LIMIT {MOST_LISTED}"
         where = f"instr(substr(term, {len(kind) + 1}), ?)"
-        query = f"SELECT term FROM ({inner}) WHERE {where} ORDER BY requests DESC LIMIT {MOST_USED}"
-        found = [written for (written,) in self._execute(query, (low, high, text))]
+        statement = f"SELECT term FROM ({inner}) WHERE {where} ORDER BY requests DESC LIMIT {MOST_USED}"
+        found = [written for (written,) in self._execute(statement, (low, high, text))]
         return found if kind or text in found else [text, *found]
 
     def paths(self, steps: Steps) -> list[str] | None:
-        """The paths in JSON bodies that fit these steps; None when there are too many to tell."""
+        """The paths in JSON bodies that fit these steps; None when there are too many."""
         if single(steps):
             return [BETWEEN.join(step for step in steps if step is not None)]
         start = term("j", "")
-        query = f"SELECT term FROM {self._table} WHERE term >= ? AND term < ? LIMIT {MOST_LISTED}"
-        there = self._execute(query, (start, start + _HIGHEST)).fetchall()
+        statement = f"SELECT term FROM {self._table} WHERE term >= ? AND term < ? LIMIT {MOST_LISTED}"
+        there = self._execute(statement, (start, start + _HIGHEST)).fetchall()
         if len(there) == MOST_LISTED:
             return None
         return [path for path in (text_of(written) for (written,) in there) if _fits(path, steps)]
@@ -270,19 +289,21 @@ def _fits(path: str, steps: Steps) -> bool:
 
 
 def _with_number(
-    connection: sqlite3.Connection, number: int, asked: Number, paths: Sequence[str], most: int
+    connection: sqlite3.Connection, group: int, number: Number, paths: Sequence[str], most: int
 ) -> set[int] | None:
     """The requests of a group that have such a number at one of the paths; None when there are more than `most`."""
-    keys = [(path_key(path), asked.strictly) for path in paths] + [(path_key(path, near=True), False) for path in paths]
+    keys = [(path_key(path), number.strictly) for path in paths] + [
+        (path_key(path, near=True), False) for path in paths
+    ]
     found: set[int] = set()
-    for key, strictly in keys if asked.steps else [(SIZE, asked.strictly)]:
-        where, values = _between(asked, strictly)
-        query = f"SELECT seq FROM numbers_{number} WHERE path = ?{where} LIMIT ?"
-        found.update(seq for (seq,) in connection.execute(query, (key, *values, most + 1)))
+    for key, strictly in keys if number.steps else [(SIZE, number.strictly)]:
+        where, values = _between(number, strictly)
+        statement = f"SELECT seq FROM numbers_{group} WHERE path = ?{where} LIMIT ?"
+        found.update(seq for (seq,) in connection.execute(statement, (key, *values, most + 1)))
     return found if len(found) <= most else None
 
 
-def _between(asked: Number, strictly: bool) -> tuple[str, list[float]]:
-    ends = ((asked.low, ">" if strictly else ">="), (asked.high, "<" if strictly else "<="))
-    told = [(end, sign) for end, sign in ends if end is not None]
-    return "".join(f" AND value {sign} ?" for _, sign in told), [end for end, _ in told]
+def _between(number: Number, strictly: bool) -> tuple[str, list[float]]:
+    ends = ((number.low, ">" if strictly else ">="), (number.high, "<" if strictly else "<="))
+    bounds = [(end, sign) for end, sign in ends if end is not None]
+    return "".join(f" AND value {sign} ?" for _, sign in bounds), [end for end, _ in bounds]

@@ -1,4 +1,4 @@
-"""Keeps the index behind the captures: in small batches on a thread of its own, and slowly while requests come in."""
+"""Updates the search index in the background: in small batches on its own thread, slowly while requests come in."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from app.db.connection import wants_room
 from app.db.readers import Readers
 from app.db.search.index.entries import Batch, deleted_groups, following, seqs_in, stored_in, without
 from app.db.search.index.index_file import GROUP, IndexContents, IndexFile
-from app.db.search.index.index_query import Wanted
+from app.db.search.index.index_query import IndexQuery
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 BATCH = 64
 """Requests indexed at once: some 20 ms of work on two threads, which hold the window up as long as it takes."""
-LEFT = 1_000
+MOST_WAITING = 1_000
 """Maximum requests waiting to be indexed: searches read them one by one."""
-AT_ONCE_S = 0.01
-"""As long as nothing is found, the next groups are asked without coming back to the loop: that often takes longer."""
+LOOKUP_S = 0.01
+"""As long as nothing is found, the next groups are queried without returning to the loop: that often takes longer."""
 ROOM_S = 2.0
 """While the disk is nearly full: how often it is looked whether there is room again."""
 REST = 16.0
@@ -39,7 +39,7 @@ REST = 16.0
 class Index:
     """All public methods are called on the loop's thread. Trouble with the file is logged; searches then scan.
 
-    `has_room`, asked on the index's thread, says whether the disk has room for one; without it nothing is indexed.
+    `has_room`, called on the index's thread, says whether the disk has room for one; without it nothing is indexed.
     """
 
     def __init__(self, path: Path, readers: Readers, has_room: Callable[[], bool]) -> None:
@@ -58,24 +58,24 @@ class Index:
         self._waiting = newest
         self._worker.wake()
 
-    def heard(self, event: Event) -> None:
-        """Something happened in the store."""
+    def handle_event(self, event: Event) -> None:
+        """Wake when an event of the store means work."""
         if isinstance(event, Captured):
             self._captured += len(event.summaries)
             self._waiting += len(event.summaries)
-            if self._waiting > LEFT:
+            if self._waiting > MOST_WAITING:
                 self._worker.wake()
         elif isinstance(event, Purged) or (isinstance(event, RequestsRemoved) and event.ids is None):
             self._worker.wake()
 
-    async def find(self, wanted: Wanted, zones: Sequence[Sequence[int]]) -> list[Collection[int]] | None:
+    async def find(self, query: IndexQuery, zones: Sequence[Sequence[int]]) -> list[Collection[int]] | None:
         """The numbers of requests that may be looked for, of one or more of the first zones, each some groups; None
-        when the index cannot tell."""
+        when the index cannot answer."""
         file = self._file
         if file is None:
             return None
         try:
-            return await self._on_thread(partial(file.find_first, wanted, zones, AT_ONCE_S))
+            return await self._on_thread(partial(file.find_first, query, zones, LOOKUP_S))
         except (sqlite3.Error, RuntimeError) as error:  # RuntimeError: the thread was shut down
             log.warning("the search index cannot be read: %s", error)
             return None
@@ -109,7 +109,7 @@ class Index:
 
     async def _follow(self) -> bool:
         """Index what waits, in the file that is opened once it is worth while; False: the disk has no room for it."""
-        if self._given_up or (self._file is None and self._waiting <= LEFT and not self._path.exists()):
+        if self._given_up or (self._file is None and self._waiting <= MOST_WAITING and not self._path.exists()):
             return True
         try:
             if self._file is None:
@@ -124,7 +124,7 @@ class Index:
         return True
 
     async def _wait_for_room(self) -> None:
-        """Only what is deleted is forgotten meanwhile: that gives room."""
+        """Wait, and only forget deleted requests meanwhile, which frees space."""
         while not await self._on_thread(self._has_room):
             if self._file is not None:
                 await self._forget()

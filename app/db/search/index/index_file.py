@@ -18,8 +18,8 @@ from app.core.model import Record
 from app.db.connection import companions
 from app.db.disk_reserve import INDEX_NAME
 from app.db.search.index.group import IndexEntry, IndexGroup, add_entries, create_tables, drop_tables
-from app.db.search.index.index_query import Wanted
-from app.db.search.index.trigrams import TRIGRAM_TABLE, Sample
+from app.db.search.index.index_query import IndexQuery
+from app.db.search.index.trigrams import TRIGRAM_TABLE, TrigramSample
 
 FILE_NAME = INDEX_NAME
 GROUP = 32_768
@@ -65,7 +65,7 @@ class IndexFile:
                 self._open()
                 self._set_up()
                 self._make(instance)
-            self._sample = Sample(self._connection)
+            self._sample = TrigramSample(self._connection)
         except BaseException:
             self.close()
             raise
@@ -94,22 +94,22 @@ class IndexFile:
             self._connection.execute("UPDATE state SET upto = ?", (upto,))
         return self.contents()
 
-    def find(self, wanted: Wanted, number: int) -> Collection[int]:
+    def find(self, query: IndexQuery, number: int) -> Collection[int]:
         """The numbers of a group's requests that may be looked for."""
         try:
-            found = IndexGroup(self._connection, number, self._sample, most=GROUP // 2).may_have(wanted)
+            found = IndexGroup(self._connection, number, self._sample, most=GROUP // 2).may_have(query)
         except sqlite3.OperationalError:
             if number in self.contents().spans:
                 raise
             return []  # the group was dropped: none of its requests is stored any more
         return range(number * GROUP, (number + 1) * GROUP) if found is None else found
 
-    def find_first(self, wanted: Wanted, zones: Sequence[Sequence[int]], seconds: float) -> list[Collection[int]]:
+    def find_first(self, query: IndexQuery, zones: Sequence[Sequence[int]], seconds: float) -> list[Collection[int]]:
         """The same of the first zones, each some groups: down to one that has any, or to what `seconds` allow."""
         end = time.perf_counter() + seconds
         found: list[Collection[int]] = []
         for zone in zones:
-            found.append({seq for number in zone for seq in self.find(wanted, number)})
+            found.append({seq for number in zone for seq in self.find(query, number)})
             if found[-1] or time.perf_counter() > end:
                 break
         return found

@@ -1,4 +1,4 @@
-"""What the index is asked: texts, terms and numbers that a request has, or has not, joined by AND and OR."""
+"""Queries of the index: texts, terms and numbers that a request has, or has not, joined by AND and OR."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from collections.abc import Iterable
 from app.core.model import Record
 
 Steps = tuple[str | None, ...]
-"""A path in a JSON body as it is asked for; None stands for any step."""
+"""A path in a JSON body; None stands for any step."""
 
 
-class Piece(Record, frozen=True):
+class Substring(Record, frozen=True):
     """A text that stands in the request, as the index writes it; others may be named too."""
 
     text: str
 
 
-class Has(Record, frozen=True):
+class HasTerm(Record, frozen=True):
     """A term that the request has."""
 
     term: str
 
 
-class Holds(Record, frozen=True):
+class TermContaining(Record, frozen=True):
     """A text that stands in one of the request's terms of a kind; "": in a word. Not all requests with it are named."""
 
     kind: str
     text: str
 
 
-class JsonPlace(Record, frozen=True):
+class JsonPath(Record, frozen=True):
     """A path that there is in the request's JSON body, or, with `value`, at which this text stands."""
 
     steps: Steps
@@ -46,36 +46,36 @@ class Number(Record, frozen=True):
     strictly: bool = False
 
 
-class Both(Record, frozen=True):
+class AllOf(Record, frozen=True):
     """All parts must be met."""
 
-    parts: tuple[Wanted, ...]
+    parts: tuple[IndexQuery, ...]
 
 
 class AnyOf(Record, frozen=True):
     """At least one part must be met."""
 
-    parts: tuple[Wanted, ...]
+    parts: tuple[IndexQuery, ...]
 
 
 class Without(Record, frozen=True):
-    """The part must not be met: one of those that `app.db.search.index.surely` makes."""
+    """The part must not be met: only conditions of `exact_terms.py` can be negated."""
 
-    part: Wanted
-
-
-Wanted = Piece | Has | Holds | JsonPlace | Number | Both | AnyOf | Without
+    part: IndexQuery
 
 
-def both(parts: Iterable[Wanted | None]) -> Wanted | None:
-    """All of those parts of which the index can tell; None when there is none."""
+IndexQuery = Substring | HasTerm | TermContaining | JsonPath | Number | AllOf | AnyOf | Without
+
+
+def all_of(parts: Iterable[IndexQuery | None]) -> IndexQuery | None:
+    """All of the parts that the index can decide; None when there is none."""
     known = [part for part in parts if part is not None]
-    flat = tuple(inner for part in known for inner in (part.parts if isinstance(part, Both) else (part,)))
-    return (flat[0] if len(flat) == 1 else Both(parts=flat)) if flat else None
+    flat = tuple(inner for part in known for inner in (part.parts if isinstance(part, AllOf) else (part,)))
+    return (flat[0] if len(flat) == 1 else AllOf(parts=flat)) if flat else None
 
 
-def any_of(parts: Iterable[Wanted | None]) -> Wanted | None:
-    """One of the parts; None when the index cannot tell of one of them."""
+def any_of(parts: Iterable[IndexQuery | None]) -> IndexQuery | None:
+    """One of the parts; None when there is one that the index cannot decide."""
     known = tuple(parts)
-    told = tuple(part for part in known if part is not None)
-    return AnyOf(parts=told) if told and len(told) == len(known) else None
+    parts_known = tuple(part for part in known if part is not None)
+    return AnyOf(parts=parts_known) if parts_known and len(parts_known) == len(known) else None

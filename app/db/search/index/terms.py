@@ -24,14 +24,14 @@ MOST_DIGITS = 3
 _MANY_DIGITS = re.compile(rf"(?:\D*+\d){{{MOST_DIGITS + 1}}}")
 
 
-def tellable(text: str) -> bool:
+def is_indexable(text: str) -> bool:
     """Whether it can be part of a term: short, and of characters that can be seen."""
     return len(text) <= LONGEST and text.isprintable()
 
 
-def repeated(value: str) -> bool:
+def is_shared(value: str) -> bool:
     """Whether it is of the kind that many requests have, so that it has a term of its own."""
-    return tellable(value) and not _MANY_DIGITS.match(value)
+    return is_indexable(value) and not _MANY_DIGITS.match(value)
 
 
 MOST_VISITED = 5_000
@@ -42,14 +42,14 @@ MOST_KEYS = 10_000
 """Keys are mostly those of requests before."""
 LONGEST_PATH = 400
 BETWEEN = "\x1f"
-"""Between the steps of a path; no key that can be told has it."""
+"""Between the steps of a path; no indexable key contains it."""
 ITEM = "*"
 """Any item of a list: which one it is does not matter where requests are only left out."""
 
 
-class Leaves(Record, frozen=True):
+class JsonLeaves(Record, frozen=True):
     """Paths, and pairs of a path and what stands there. `near` are numbers that had to be rounded. `more`: there are
-    others, not looked at or not to be told."""
+    others, not examined or not indexable."""
 
     paths: frozenset[str] = frozenset()
     numbers: frozenset[tuple[str, float]] = frozenset()
@@ -58,11 +58,11 @@ class Leaves(Record, frozen=True):
     more: bool = False
 
 
-def leaves(value: Any) -> Leaves:
+def find_json_leaves(value: Any) -> JsonLeaves:
     """Of a JSON value as the decoder gives it."""
     found = _Found()
     found.look_through(value)
-    return Leaves(
+    return JsonLeaves(
         paths=frozenset(islice(found.paths, MOST_KEPT)),
         numbers=frozenset(islice(found.numbers, MOST_KEPT)),
         near=frozenset(islice(found.near, MOST_KEPT)),
@@ -92,7 +92,7 @@ class _Found:
             elif (number := as_number(value)) is not None:
                 near, exact = rounded(number)
                 (self.numbers if exact else self.near).add((path, near))
-            elif isinstance(value, str) and repeated(value):
+            elif isinstance(value, str) and is_shared(value):
                 self.texts.add((path, value))
 
     def _inside(self, before: str, value: Any) -> list[tuple[str, Any]]:
@@ -109,7 +109,7 @@ class _Found:
         return told
 
 
-_key_told = lru_cache(MOST_KEYS)(tellable)
+_key_told = lru_cache(MOST_KEYS)(is_indexable)
 
 
 MOST_WORDS, MOST_HEADERS = 1_000, 100
@@ -145,7 +145,7 @@ class ColumnValues(Record, frozen=True):
 
 @lru_cache(MOST_KNOWN)
 def term(kind: str, text: str) -> str:
-    """The term of a tellable text; `kind` is a letter."""
+    """The term of an indexable text; `kind` is a letter."""
     return (kind + text).translate(_ASIDE)
 
 
@@ -169,12 +169,18 @@ EVERY = term("*", "")
 MORE = term("+", "")
 """On a request that has more headers or JSON than terms were made of."""
 UNKNOWN = term("?", "")
-"""On what nobody has looked at yet to find out who sent it, or what cannot be written as a term."""
+"""On requests that are not identified yet, or whose provider cannot be written as a term."""
 
 
-def terms_of(columns: ColumnValues, target: str, headers: Headers, leaves: Leaves, text: str) -> str:
+def terms_of(columns: ColumnValues, target: str, headers: Headers, leaves: JsonLeaves, text: str) -> str:
     """All terms of a request, with spaces between them. `text` is what words are looked for in, case folded."""
-    found = {EVERY, *_of_columns(columns), *_of_headers(headers), *_of_json(leaves), *_of_words(text[:INDEXED])}
+    found = {
+        EVERY,
+        *_of_columns(columns),
+        *_of_headers(headers),
+        *_of_json(leaves),
+        *_of_words(text[:INDEXED]),
+    }
     start = path_start(target)
     if start:
         found.add(term("/", start))
@@ -186,7 +192,7 @@ def path_start(target: str) -> str:
     start, rest = "", target.partition("?")[0].casefold()
     while rest:
         step, slash, rest = rest.partition("/")
-        if not repeated(start + step + slash):
+        if not is_shared(start + step + slash):
             break
         start += step + slash
     return start
@@ -199,7 +205,7 @@ def _of_columns(columns: ColumnValues) -> frozenset[str]:
 
 def _each_column(columns: ColumnValues) -> Iterator[str]:
     for kind, text in (("m", columns.method), ("a", columns.source)):
-        yield term(kind, text) if tellable(text) else MORE
+        yield term(kind, text) if is_indexable(text) else MORE
     yield from _of_address(columns.source)
     yield term("s", str(columns.status))
     yield term("s", f"{columns.status // 100}xx")
@@ -207,7 +213,7 @@ def _each_column(columns: ColumnValues) -> Iterator[str]:
         yield term("i", "incomplete")
     names = (("p", columns.provider), ("e", None if columns.provider is None else columns.event or ""))
     for kind, name in names:
-        yield UNKNOWN if name is None or not tellable(name) else term(kind, folded(name))
+        yield UNKNOWN if name is None or not is_indexable(name) else term(kind, folded(name))
 
 
 def _of_headers(headers: Headers) -> Iterator[str]:
@@ -218,8 +224,8 @@ def _of_headers(headers: Headers) -> Iterator[str]:
 
 
 def _of_header(name: str, value: str) -> tuple[str, ...]:
-    there, whole = term("h", name.lower()) if tellable(name) else MORE, header_text(name, value)
-    return (there, term("v", whole)) if repeated(whole) else (there,)
+    there, whole = term("h", name.lower()) if is_indexable(name) else MORE, header_text(name, value)
+    return (there, term("v", whole)) if is_shared(whole) else (there,)
 
 
 _of_short_header = lru_cache(MOST_KNOWN)(_of_header)
@@ -230,7 +236,7 @@ def header_text(name: str, value: str) -> str:
     return f"{name.lower()}={value.strip().casefold()}"
 
 
-def _of_json(leaves: Leaves) -> Iterator[str]:
+def _of_json(leaves: JsonLeaves) -> Iterator[str]:
     if leaves.more:
         yield MORE
     for path in leaves.paths:
@@ -238,7 +244,7 @@ def _of_json(leaves: Leaves) -> Iterator[str]:
     for path, _ in leaves.numbers | leaves.near:
         yield term("n", path)
     for path, value in leaves.texts:
-        if repeated(value):
+        if is_shared(value):
             yield json_term(path, value)
 
 
@@ -278,4 +284,4 @@ def _of_address(source: str) -> tuple[str, ...]:
         return ()
     written = str(getattr(found, "ipv4_mapped", None) or found)
     starts = [written[: at + 1] for at, sign in enumerate(written) if sign == "."] or [written.partition(":")[0] + ":"]
-    return tuple(term("f", text) for text in (written, *starts) if tellable(text))
+    return tuple(term("f", text) for text in (written, *starts) if is_indexable(text))
