@@ -45,8 +45,8 @@ class Account:
             except IntegrityError as error:
                 if PLAN_LIMIT not in str(error):
                     raise
-                held = EndpointModel.select().where(EndpointModel.removed == False).count(database)  # noqa: E712
-                raise PlanLimitError(plan_refusal(plan, held) or str(error)) from error
+                count = EndpointModel.select().where(EndpointModel.removed == False).count(database)  # noqa: E712
+                raise PlanLimitError(plan_refusal(plan, count) or str(error)) from error
 
         def after(_: None) -> None:
             if plan is not self._plan:

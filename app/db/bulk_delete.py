@@ -32,13 +32,13 @@ class Clearings:
         writer: Writer,
         readers: Readers,
         *,
-        request_counts: RequestCounts,
+        counts: RequestCounts,
         cleanup: Cleanup,
         limits: StorageLimits,
         publish: Callable[[Event], None],
     ) -> None:
         self._writer, self._readers = writer, readers
-        self._request_counts, self._cleanup, self._limits, self._publish = request_counts, cleanup, limits, publish
+        self._request_counts, self._cleanup, self._limits, self._publish = counts, cleanup, limits, publish
         self._open: list[Clearing] = []
 
     def storing(self, capture: Capture) -> None:
@@ -53,7 +53,7 @@ class Clearings:
         clearing.keep = frozenset(keep)
         self._open.append(clearing)  # before the file is read, so that no request in between is missed
 
-        held = self._request_counts.of(endpoint_id)
+        counts = self._request_counts.of(endpoint_id)
 
         def job(database: SqliteDatabase) -> tuple[str, frozenset[str], int]:
             with database.atomic():
@@ -70,7 +70,7 @@ class Clearings:
         except BaseException:
             self.give_up(clearing)
             raise
-        clearing.total, clearing.unread = max(0, held.total - len(kept)), max(0, held.unread - unread)
+        clearing.total, clearing.unread = max(0, counts.total - len(kept)), max(0, counts.unread - unread)
         clearing.limit(upto, kept)
         return clearing
 

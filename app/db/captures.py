@@ -51,18 +51,16 @@ class Captures:
         readers: Readers,
         index: Index,
         *,
-        request_counts: RequestCounts,
+        counts: RequestCounts,
         cleanup: Cleanup,
         limits: StorageLimits,
         identification: Identification,
         publish: Callable[[Event], None],
     ) -> None:
-        self._writer, self._readers, self._request_counts, self._limits = writer, readers, request_counts, limits
+        self._writer, self._readers, self._request_counts, self._limits = writer, readers, counts, limits
         self._cleanup, self._identification, self._publish, self._index = cleanup, identification, publish, index
         self._response_times = ResponseTimes(writer)
-        self.clearings = Clearings(
-            writer, readers, request_counts=request_counts, cleanup=cleanup, limits=limits, publish=publish
-        )
+        self.clearings = Clearings(writer, readers, counts=counts, cleanup=cleanup, limits=limits, publish=publish)
         self._loop = asyncio.get_running_loop()
         self._numbers = count(1)
 
@@ -94,7 +92,7 @@ class Captures:
         now, StorageLimitError when there is no room, NotFoundError when the endpoint is gone.
         """
         if capture.endpoint_id not in self._request_counts:
-            raise _endpoint_gone()
+            raise _endpoint_deleted()
         self.clearings.storing(capture)
         if forward_url is not None and capture.mirror is not MirrorState.QUEUED:
             capture = msgspec.structs.replace(capture, mirror=MirrorState.QUEUED)
@@ -112,7 +110,7 @@ class Captures:
         except Exception as error:
             self._limits.failed(capture.endpoint_id, reserved)
             if isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorname == "SQLITE_CONSTRAINT_FOREIGNKEY":
-                raise _endpoint_gone() from error
+                raise _endpoint_deleted() from error
             raise
         if not capture.identified:
             self._identification.wake()
@@ -334,5 +332,5 @@ def _add_loose(database: SqliteDatabase, seq: int, key: int, data: bytes) -> Non
     BodyModel.insert(key=key, data=data).execute(database)
 
 
-def _endpoint_gone() -> NotFoundError:
+def _endpoint_deleted() -> NotFoundError:
     return NotFoundError("This endpoint no longer exists.")

@@ -115,7 +115,7 @@ def _delete(database: SqliteDatabase, column: Field, values: Sequence[str] | Seq
             last_received_at=newest(database, endpoint_id),
             freed=Freed(bytes=before[endpoint_id] - after[endpoint_id], loose=loose),
         )
-        loose = 0  # told once: whose parts they were is no matter
+        loose = 0  # counted once: it does not matter for which endpoint
     return Deleted(removed=removed, ids=deleted)
 
 

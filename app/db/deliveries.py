@@ -43,12 +43,12 @@ class Deliveries:
         self,
         writer: Writer,
         readers: Readers,
-        request_counts: RequestCounts,
+        counts: RequestCounts,
         limits: StorageLimits,
         publish: Callable[[Event], None],
     ) -> None:
         self._writer, self._readers, self._publish = writer, readers, publish
-        self._request_counts, self._limits = request_counts, limits
+        self._request_counts, self._limits = counts, limits
 
     async def pending(self, endpoint_id: int, limit: int = 50) -> list[Delivery]:
         """An endpoint's queued deliveries, oldest first."""

@@ -176,7 +176,7 @@ class DiskReserve:
         usage = _usage(self._path.parent)
         in_file = size_of(self._path)
         if usage is None or in_file is None:
-            self._left = 2 * NEAR  # it cannot be told: whoever writes is told what is wrong
+            self._left = 2 * NEAR  # unknown: the write will say what is wrong
             return
         if not self._page_size:
             (self._page_size,) = connection.execute("PRAGMA page_size").fetchone()
@@ -229,7 +229,7 @@ def give_up(folder: Path) -> bool:
 
 
 def _usage(folder: Path) -> tuple[int, int] | None:
-    """Bytes of the disk, and bytes free; None when the folder cannot be asked."""
+    """Bytes of the disk, and bytes free; None when the folder cannot be reached."""
     try:
         usage = shutil.disk_usage(folder)
     except OSError:

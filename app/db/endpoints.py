@@ -29,14 +29,14 @@ class Endpoints:
         self,
         writer: Writer,
         *,
-        request_counts: RequestCounts,
+        counts: RequestCounts,
         limits: StorageLimits,
         cleanup: Cleanup,
         publish: Callable[[Event], None],
         own_bases: Callable[[], Sequence[str]],
         retention_changed: Callable[[], None],
     ) -> None:
-        self._writer, self._request_counts, self._limits, self._cleanup = writer, request_counts, limits, cleanup
+        self._writer, self._request_counts, self._limits, self._cleanup = writer, counts, limits, cleanup
         self._publish, self._own_bases, self._retention_changed = publish, own_bases, retention_changed
         self._by_id: dict[int, Endpoint] = {}
         self._by_slug: dict[str, Endpoint] = {}

@@ -37,13 +37,13 @@ class StorageEviction:
         writer: Writer,
         readers: Readers,
         *,
-        request_counts: RequestCounts,
+        counts: RequestCounts,
         limits: StorageLimits,
         cleanup: Cleanup,
         publish: Callable[[Event], None],
         clock: Callable[[], int],
     ) -> None:
-        self._writer, self._readers, self._request_counts = writer, readers, request_counts
+        self._writer, self._readers, self._request_counts = writer, readers, counts
         self._limits, self._cleanup = limits, cleanup
         self._publish, self._clock = publish, clock
         self._rows = AdaptiveBatch(16, least=1)

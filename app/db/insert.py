@@ -95,8 +95,8 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
 class Inserts:
     """Stores groups of captures for the writer, and publishes them once they are on disk."""
 
-    def __init__(self, request_counts: RequestCounts, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
-        self._request_counts, self._limits, self._publish = request_counts, limits, publish
+    def __init__(self, counts: RequestCounts, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
+        self._request_counts, self._limits, self._publish = counts, limits, publish
 
     def write(self, connection: sqlite3.Connection, adds: list[Add]) -> None:
         """Insert them all."""

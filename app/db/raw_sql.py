@@ -72,7 +72,7 @@ def listed(values: Collection[str] | Collection[int]) -> SQL:
 def transaction(connection: sqlite3.Connection, patient: Callable[[], bool]) -> Iterator[None]:
     """All of it or nothing; holds the write lock from the start.
 
-    While another program holds that lock, `patient` is asked after each busy timeout whether to go on waiting.
+    While another program holds that lock, `patient` says after each busy timeout whether to go on waiting.
     """
     try:
         _begin(connection, patient)

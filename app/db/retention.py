@@ -50,7 +50,7 @@ class Retention:
         writer: Writer,
         readers: Readers,
         endpoints: Endpoints,
-        request_counts: RequestCounts,
+        counts: RequestCounts,
         limits: StorageLimits,
         cleanup: Cleanup,
         reclaim: Reclaim,
@@ -60,7 +60,7 @@ class Retention:
         interval_s: float,
     ) -> None:
         self._path, self._writer, self._readers = path, writer, readers
-        self._endpoints, self._request_counts, self._limits = endpoints, request_counts, limits
+        self._endpoints, self._request_counts, self._limits = endpoints, counts, limits
         self._cleanup, self._reclaim = cleanup, reclaim
         self._publish, self._clock, self._interval_s = publish, clock, interval_s
         self._clock_check = ClockCheck(writer, readers, running_s)

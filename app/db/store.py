@@ -64,14 +64,14 @@ class Store:
     ) -> None:
         publish_and_index = self._publish_and_index
         self._publish = publish
-        self._request_counts = request_counts = RequestCounts()
+        self._request_counts = counts = RequestCounts()
         self.limits = limits = StorageLimits(
-            publish, lambda endpoint_id: request_counts.of(endpoint_id).stored_bytes, self._limit_passed
+            publish, lambda endpoint_id: counts.of(endpoint_id).stored_bytes, self._limit_passed
         )
         self._reserve = DiskReserve(path, disk_reserve)
         self._writer = writer = Writer(
             path,
-            Inserts(request_counts, limits, publish_and_index),
+            Inserts(counts, limits, publish_and_index),
             lambda reason: publish(StorageTrouble(reason=reason)),
             self._reserve,
         )
@@ -80,13 +80,7 @@ class Store:
         self._reclaim = reclaim = Reclaim(writer)
         self._cleanup = cleanup = Cleanup(writer, reclaim, limits.freed)
         self._eviction = StorageEviction(
-            writer,
-            readers,
-            request_counts=request_counts,
-            limits=limits,
-            cleanup=cleanup,
-            publish=publish_and_index,
-            clock=clock,
+            writer, readers, counts=counts, limits=limits, cleanup=cleanup, publish=publish_and_index, clock=clock
         )
         self._identification = identification = Identification(
             writer, readers, identify, publish, self._reserve.has_plenty
@@ -94,7 +88,7 @@ class Store:
         self._closing = asyncio.Lock()
         self.endpoints = Endpoints(
             writer,
-            request_counts=request_counts,
+            counts=counts,
             limits=limits,
             cleanup=cleanup,
             publish=publish,
@@ -105,7 +99,7 @@ class Store:
             writer,
             readers,
             index,
-            request_counts=request_counts,
+            counts=counts,
             cleanup=cleanup,
             limits=limits,
             identification=identification,
@@ -114,14 +108,14 @@ class Store:
         self.integrity = IntegrityCheck(path, publish, self._reserve.has_plenty)
         self.activity = Activity(readers)
         self.senders = ProviderStats(readers)
-        self.deliveries = Deliveries(writer, readers, request_counts, limits, publish)
+        self.deliveries = Deliveries(writer, readers, counts, limits, publish)
         self.account = Account(writer, publish)
         self.retention = Retention(
             path,
             writer=writer,
             readers=readers,
             endpoints=self.endpoints,
-            request_counts=request_counts,
+            counts=counts,
             limits=limits,
             cleanup=cleanup,
             reclaim=reclaim,
@@ -212,8 +206,8 @@ class Store:
         counts, uses = await self._readers.run(lambda database: (count_all(database), all_uses(database)))
         self.limits.load(uses)
         for endpoint in self.endpoints.all():
-            held = replace(counts.get(endpoint.id, Counts()), stored_bytes=uses[endpoint.id])
-            self._request_counts.start(endpoint.id, held)
+            start = replace(counts.get(endpoint.id, Counts()), stored_bytes=uses[endpoint.id])
+            self._request_counts.start(endpoint.id, start)
             self.limits.follow(endpoint)
         await self.captures.load()
         await self.retention.load()

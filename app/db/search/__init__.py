@@ -1,1 +1,1 @@
-"""Searching the stored requests: what columns can tell is asked of SQLite, the rest is looked at row by row."""
+"""Searches the stored requests: SQLite decides what columns can decide, the rest is checked row by row."""

@@ -10,7 +10,7 @@ NAMES = {True: "true", False: "false", None: "null"}
 EVERY_WHOLE = 2.0**53
 """Up to here a float holds every whole number."""
 _DIGIT_SOON = re.compile(r"[\s_+\-.]*\d")
-"""What everything begins with that is a number; most texts are told from one by their first character."""
+"""What everything begins with that is a number; most texts are ruled out by their first character."""
 
 
 def as_number(value: Any) -> Decimal | None:

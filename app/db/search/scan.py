@@ -128,9 +128,9 @@ class Scan(Record, frozen=True):
         where, values = self._where(database, place, stretch.floor)
         connection = raw(database)
         # json_each has an `id` of its own, which would make that of `capture` ambiguous
-        wanted = "(SELECT value FROM json_each(?)) AS wanted"
+        candidates = "(SELECT value FROM json_each(?)) AS listed"
         keys = connection.execute(
-            f"SELECT capture.seq FROM {wanted} CROSS JOIN capture ON capture.seq = wanted.value"
+            f"SELECT capture.seq FROM {candidates} CROSS JOIN capture ON capture.seq = listed.value"
             f" WHERE {where} ORDER BY {self._order()}",
             (msgspec.json.encode(list(stretch.seqs or ())).decode(), *values),
         ).fetchall()

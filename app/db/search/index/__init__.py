@@ -1,1 +1,1 @@
-"""What leaves out requests that a search need not look at: tables beside the store, made anew at any time."""
+"""The search index, which leaves out requests that cannot match: a file of its own that can be rebuilt at any time."""

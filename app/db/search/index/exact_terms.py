@@ -99,10 +99,10 @@ def text_at(test: JsonTest) -> IndexQuery | None:
 
 def number_at(test: JsonTest) -> IndexQuery | None:
     """Those whose number at a path compares so. Where a number is rounded in the index, those too of which it may."""
-    wanted = as_number(test.value)
-    if wanted is None or test.operator in ("exists", "!=", "~"):
+    value = as_number(test.value)
+    if value is None or test.operator in ("exists", "!=", "~"):
         return None
-    number, exact = rounded(wanted)
+    number, exact = rounded(value)
     low = number if test.operator in ("=", ">", ">=") else None
     high = number if test.operator in ("=", "<", "<=") else None
     return Number(steps=test.path, low=low, high=high, strictly=exact and test.operator in ("<", ">"))
@@ -133,11 +133,11 @@ def single(steps: Steps) -> bool:
 _SINGLE_KINDS = frozenset(term(kind, "") for kind in "mpe")
 
 
-def one_of_a_kind(wanted: HasTerm | TermContaining | JsonPath) -> str | None:
+def one_of_a_kind(query: HasTerm | TermContaining | JsonPath) -> str | None:
     """The kind of a term of which no request has two; None for others."""
-    if isinstance(wanted, JsonPath) and wanted.value is not None and single(wanted.steps):
-        return BETWEEN.join(step for step in wanted.steps if step is not None)
-    return wanted.term[0] if isinstance(wanted, HasTerm) and wanted.term[0] in _SINGLE_KINDS else None
+    if isinstance(query, JsonPath) and query.value is not None and single(query.steps):
+        return BETWEEN.join(step for step in query.steps if step is not None)
+    return query.term[0] if isinstance(query, HasTerm) and query.term[0] in _SINGLE_KINDS else None
 
 
 def term_containing(kind: str, text: str) -> IndexQuery | None:

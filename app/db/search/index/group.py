@@ -201,7 +201,7 @@ class IndexGroup:
         return any(self._vocabulary.all_have(*written) for written in alike.values())
 
     def _written(self, query: HasTerm | TermContaining | JsonPath) -> list[str] | None:
-        """Terms of which a request has one that has what is wanted; None when they are too many."""
+        """Terms of which a request has one if it meets the query; None when they are too many."""
         if isinstance(query, HasTerm):
             return [query.term]
         if isinstance(query, TermContaining):

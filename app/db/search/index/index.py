@@ -166,9 +166,9 @@ class Index:
     async def _forget(self) -> None:
         assert self._file is not None
         numbers = [number for number in self.contents.spans if number < self.contents.upto // GROUP]
-        gone = await self._readers.run(lambda database: deleted_groups(database, numbers, GROUP))
-        if gone:
-            self.contents = await self._on_thread(partial(self._file.drop, gone))
+        deleted = await self._readers.run(lambda database: deleted_groups(database, numbers, GROUP))
+        if deleted:
+            self.contents = await self._on_thread(partial(self._file.drop, deleted))
 
     def _open(self, newest: int) -> IndexContents:
         self._file = IndexFile(self._path, self._instance, newest)

@@ -55,8 +55,8 @@ class IndexFile:
         self._open()
         try:
             self._set_up()
-            held = self._connection.execute("SELECT form, instance, upto FROM state").fetchone()
-            fits = held is not None and held[:2] == (_FORM, instance) and held[2] <= newest
+            stored = self._connection.execute("SELECT form, instance, upto FROM state").fetchone()
+            fits = stored is not None and stored[:2] == (_FORM, instance) and stored[2] <= newest
         except sqlite3.DatabaseError:
             fits = False
         try:

@@ -1,6 +1,6 @@
 """What a request surely has, as whole terms: what its columns say, its headers' names, its JSON paths, its words.
 
-Trigrams can only leave requests out. Of a term the index knows who has it, so that it can also be asked for those
+Trigrams can only leave requests out. Of a term the index knows who has it, so that it also finds those
 without. Whatever has no term, because it is long or odd, is left to be looked at.
 """
 
@@ -104,12 +104,14 @@ class _Found:
             return []
         if isinstance(value, list):
             return [(before + ITEM, item) for item in value]
-        told = [(before + key, inner) for key, inner in value.items() if len(key) <= LONGEST and _key_told(key)]
-        self.more = self.more or len(told) < len(value)
-        return told
+        indexable = [
+            (before + key, inner) for key, inner in value.items() if len(key) <= LONGEST and _is_key_indexable(key)
+        ]
+        self.more = self.more or len(indexable) < len(value)
+        return indexable
 
 
-_key_told = lru_cache(MOST_KEYS)(is_indexable)
+_is_key_indexable = lru_cache(MOST_KEYS)(is_indexable)
 
 
 MOST_WORDS, MOST_HEADERS = 1_000, 100
