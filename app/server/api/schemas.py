@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, get_type_hints
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from app.core.model import Auth, EndpointDraft, Forward, Headers, MirrorState, Plan, Record, Reply, WhenFull
@@ -12,45 +13,20 @@ EndpointIn = EndpointDraft
 """The body of `POST /endpoints` is the draft itself."""
 
 
-class ReplyPatch(Record, frozen=True, omit_defaults=True):
-    """Fields of `reply` to change; those left out stay."""
-
-    status: int | UnsetType = UNSET
-    headers: Headers | UnsetType = UNSET
-    body: str | UnsetType | None = UNSET
-    delay_ms: int | UnsetType = UNSET
+def patch_of(record: type[Record], **others: Any) -> Any:
+    """A struct with the fields of `record`, records in it as patches too, and `others` by type: all may be left out."""
+    types = {**get_type_hints(record), **others}
+    fields = [(name, _patch_type(kind) | UnsetType, UNSET) for name, kind in types.items()]
+    return msgspec.defstruct(f"{record.__name__}Patch", fields, bases=(Record,), frozen=True, omit_defaults=True)
 
 
-class ForwardPatch(Record, frozen=True, omit_defaults=True):
-    """Fields of `forward` to change."""
-
-    timeout_ms: int | UnsetType = UNSET
+def _patch_type(kind: Any) -> Any:
+    return patch_of(kind) if isinstance(kind, type) and issubclass(kind, Record) else kind
 
 
-class AuthPatch(Record, frozen=True, omit_defaults=True):
-    """Fields of `auth` to change."""
-
-    kind: Literal["none", "basic", "bearer", "header"] | UnsetType = UNSET
-    name: str | UnsetType = UNSET
-    secret: str | UnsetType = UNSET
-
-
-class EndpointPatch(Record, frozen=True, omit_defaults=True):
-    """The body of `PATCH /endpoints/{slug}`: fields left out stay, `"forward_url": null` clears it, and so does
-    `"storage_limit": null`. `position` is the place in the list of endpoints, from 1."""
-
-    name: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
-    retention_days: int | UnsetType = UNSET
-    storage_limit: int | UnsetType | None = UNSET
-    when_full: WhenFull | UnsetType = UNSET
-    forward_url: str | UnsetType | None = UNSET
-    slug: str | UnsetType = UNSET
-    active: bool | UnsetType = UNSET
-    reply: ReplyPatch | UnsetType = UNSET
-    forward: ForwardPatch | UnsetType = UNSET
-    auth: AuthPatch | UnsetType = UNSET
-    position: int | UnsetType = UNSET
+EndpointPatch = patch_of(EndpointDraft, slug=str, position=int)
+"""The body of `PATCH /endpoints/{slug}`: fields left out stay, `"forward_url": null` clears it, and so does
+`"storage_limit": null`. `position` is the place in the list of endpoints, from 1."""
 
 
 class RequestPatch(Record, frozen=True, omit_defaults=True):

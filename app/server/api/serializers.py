@@ -1,8 +1,8 @@
-"""Makes the API's shapes from the program's records, and drafts from patches."""
+"""Makes the API's shapes from the program's records, and drafts from patches. Fields of one name have one value."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -37,22 +37,12 @@ def merged(base: S, patch: msgspec.Struct) -> S:
 
 
 def endpoint_out(endpoint: Endpoint, url: str, position: int, counts: Counts, use: StorageUse) -> EndpointOut:
-    """The shape of `endpoint`, which is at `position` of the list."""
-    return EndpointOut(
-        slug=endpoint.slug,
+    """`endpoint`, which is at `position` of the list."""
+    return _from_record(
+        EndpointOut,
+        endpoint,
         url=url,
         position=position,
-        name=endpoint.name,
-        description=endpoint.description,
-        retention_days=endpoint.retention_days,
-        storage_limit=endpoint.storage_limit,
-        when_full=endpoint.when_full,
-        forward_url=endpoint.forward_url,
-        active=endpoint.active,
-        reply=endpoint.reply,
-        forward=endpoint.forward,
-        auth=endpoint.auth,
-        created_at=rfc3339(endpoint.created_at),
         request_count=counts.total,
         unread_count=counts.unread,
         last_request_at=_time(counts.last_received_at),
@@ -62,108 +52,59 @@ def endpoint_out(endpoint: Endpoint, url: str, position: int, counts: Counts, us
 
 
 def stored_out(use: StorageUse) -> StoredOut:
-    """The shape of what all endpoints store."""
-    return StoredOut(
-        bytes=use.used,
-        limit=use.limit,
-        when_full=use.when_full,
-        limit_reached=use.reached,
-        capturing_stopped=use.capturing_stopped,
-    )
+    """What all endpoints store."""
+    return _from_record(StoredOut, use, bytes=use.used, limit_reached=use.reached)
 
 
 def summary_out(row: Summary, slug: str) -> SummaryOut:
-    """The shape of a list's row."""
-    return SummaryOut(
-        id=row.id,
-        endpoint=slug,
-        received_at=rfc3339(row.received_at),
-        method=row.method,
-        target=row.target,
-        size=row.size,
-        content_type=row.content_type,
-        complete=row.complete,
-        reply=ReplyOut(status=row.reply_status, ms=row.reply_ms),
-        mirror=row.mirror,
-        read=row.read,
-        starred=row.starred,
-        note=row.note,
-        provider=row.provider,
-        event=row.event,
-        gist=row.gist,
-    )
+    """A request in a list, of the endpoint of this slug."""
+    return _from_record(SummaryOut, row, endpoint=slug, reply=_reply(row))
 
 
 def request_out(capture: Capture, slug: str, deliveries: list[Delivery]) -> RequestOut:
-    """The shape of a request in full."""
-    return RequestOut(
-        id=capture.id,
+    """A request in full."""
+    return _from_record(
+        RequestOut,
+        capture,
         endpoint=slug,
-        received_at=rfc3339(capture.received_at),
-        method=capture.method,
-        target=capture.target,
-        http_version=capture.http_version,
-        headers=capture.headers,
-        trailers=capture.trailers,
-        size=capture.size,
-        sha256=capture.sha256,
-        content_type=capture.content_type,
-        source=SourceAddress(address=capture.source_address, port=capture.source_port),
-        scheme=capture.scheme,
-        complete=capture.complete,
-        reply=ReplyOut(status=capture.reply_status, ms=capture.reply_ms),
-        mirror=capture.mirror,
-        read=capture.read,
-        starred=capture.starred,
-        note=capture.note,
-        provider=capture.provider,
-        event=capture.event,
-        gist=capture.gist,
-        delivery_id=capture.delivery_id,
+        source=_source(capture),
+        reply=_reply(capture),
         deliveries=tuple(delivery_out(delivery, slug) for delivery in deliveries),
     )
 
 
 def delivery_out(delivery: Delivery, slug: str) -> DeliveryOut:
-    """The shape of a delivery of a request to the endpoint of this slug."""
-    return DeliveryOut(
-        id=delivery.id,
-        request=delivery.capture_id,
-        endpoint=slug,
-        url=delivery.request_url,
-        state=delivery.state,
-        queued_at=rfc3339(delivery.queued_at),
-        started_at=_time(delivery.started_at),
-        ms=delivery.ms,
-        status=delivery.status,
-        response_headers=delivery.response_headers,
-        response_size=delivery.response_size,
-        response_truncated=delivery.response_truncated,
-        error=delivery.error,
-    )
+    """A delivery of a request to the endpoint of this slug."""
+    return _from_record(DeliveryOut, delivery, request=delivery.capture_id, endpoint=slug, url=delivery.request_url)
 
 
 def refusal_out(refusal: Refusal, endpoint: str | None) -> RefusalOut:
-    """The shape of a refused request to the endpoint of this slug."""
-    return RefusalOut(
-        id=refusal.id,
-        at=rfc3339(refusal.at),
-        source=SourceAddress(address=refusal.source_address, port=refusal.source_port),
-        status=refusal.status,
-        reason=refusal.reason,
-        method=refusal.method,
-        target=refusal.target,
-        endpoint=endpoint,
-        raw_size=refusal.raw_size,
-    )
+    """A refused request to the endpoint of this slug."""
+    return _from_record(RefusalOut, refusal, endpoint=endpoint, source=_source(refusal))
 
 
 def retention_out(problem: ClockProblem | None) -> RetentionOut:
-    """The shape of what retention waits for."""
+    """What deleting by age waits for."""
     if problem is None:
         return RetentionOut(state="running", reason=None, resumes_in_seconds=None)
     reason = f"{problem.reason} {problem.advice}"
     return RetentionOut(state="waiting", reason=reason, resumes_in_seconds=round(problem.left_us / 1_000_000, 3))
+
+
+def _from_record(shape: type[S], record: msgspec.Struct, **others: Any) -> S:
+    """A `shape` with the fields that `record` has too, its times (`…_at`, `at`) as RFC 3339, and `others`."""
+    shared = (name for name in shape.__struct_fields__ if name not in others)
+    values = {name: getattr(record, name) for name in shared}
+    times = {name: _time(value) for name, value in values.items() if name == "at" or name.endswith("_at")}
+    return shape(**{**values, **times}, **others)
+
+
+def _reply(request: Capture | Summary) -> ReplyOut:
+    return ReplyOut(status=request.reply_status, ms=request.reply_ms)
+
+
+def _source(request: Capture | Refusal) -> SourceAddress:
+    return SourceAddress(address=request.source_address, port=request.source_port)
 
 
 def _time(at_us: int | None) -> str | None:
