@@ -1,4 +1,4 @@
-"""`hookline`: hands the command line the three things it can do, serve, open the window, reach the store."""
+"""`hookline`: gives the command line what it can do: serve, open the window, reach the store."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None
     if reason is not None and (options.link or options.new_endpoint):
         raise HooklineError(f"{reason} A link or the form for a new endpoint needs the window.")
     if reason is not None:
-        print(f"{reason} Serving without a window; Ctrl-C ends it.", file=sys.stderr, flush=True)
+        print(f"{reason} Serving without a window; press Ctrl-C to stop.", file=sys.stderr, flush=True)
         return _serve(msgspec.structs.replace(options.headless(), endpoints=(FIRST_ENDPOINT,), tail=True))
     gc.disable()  # until the window's own collector takes over: all that is imported from here on stays
     speak_utf8()

@@ -1,8 +1,8 @@
-"""The whole program without its face: builds every part, hands each what it needs, starts and stops them in order.
+"""The whole program without its window: builds every part, hands each what it needs, starts and stops them in order.
 
 The story of a start: hold the data folder, read the settings, open the store (`open`); then take the capture port and
-the API port, resume mirroring and tell the command line where all that is (`listen`). A stop goes the other way
-round: no new requests, those in hand are answered, mirroring pauses, the store is drained and closed (`close`).
+the API port, resume forwarding and write `runtime.json` for the command line (`listen`). A stop goes the other way
+round: no new requests, those in progress are finished, forwarding pauses, the store is drained and closed (`close`).
 The window, `serve` and single commands all run on this one object.
 """
 
@@ -207,7 +207,7 @@ class Application:
             await old_api.stop()
 
     async def _apply_from_api(self, new: Settings) -> None:
-        """The same for a call of the API, which is answered before its listener closes."""
+        """The same for a call of the API, whose response is sent before its listener closes."""
         old_api = await self._apply(new)
         if old_api is not None:
             task = asyncio.create_task(old_api.stop(), name="old API listener")

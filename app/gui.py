@@ -1,7 +1,7 @@
 """The program with its window: opens the data folder and the ports, asking when it cannot, then shows the window.
 
 The window's modules are loaded on a thread while the store opens and counts: each waits for the other as little as may
-be, and senders are answered before there is anything to see.
+be, and senders get responses before there is anything to see.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-EXIT_CANNOT = 3
+EXIT_ENVIRONMENT = 3
 SIGNAL_POLL_MS = 250
 STARTING_S = 10.0
-"""Two starts at once: the one that has the data folder needs a while until its window answers."""
+"""Two starts at once: the one that has the data folder needs a while until its window responds."""
 
 QUIT = DialogOption("Quit")
 NEW_DATABASE = DialogOption("Start with an empty database")
-SET_ASIDE = DialogOption("Set it aside and start anew", "primary")
+SET_ASIDE = DialogOption("Move it aside and start fresh", "primary")
 AGAIN = DialogOption("Try again")
 
 
@@ -78,7 +78,7 @@ def run_window(
 ) -> int:
     """Show the window until it is closed; the exit code. `on_ready` is called once it accepts requests.
 
-    `on_question` is told what would be asked at the start, in place of a user who would then quit.
+    `on_question` gets the text of a question at the start, instead of the user; the program then quits.
     """
     app = GuiApplication(sys.argv[:1])
     app.setApplicationName("Hookline")
@@ -112,9 +112,9 @@ class Windowed:
         loading = asyncio.create_task(asyncio.to_thread(import_module, "app.window_session"), name="load the window")
         try:
             if not await self._open():
-                return EXIT_CANNOT
+                return EXIT_ENVIRONMENT
             if not await self._listen():
-                return EXIT_CANNOT
+                return EXIT_ENVIRONMENT
             await loading
             await self._show(on_ready)
         except FolderInUseError as error:
@@ -178,7 +178,7 @@ class Windowed:
                 return True
 
     async def _ask(self, title: str, text: str, *ways: DialogOption) -> DialogOption | None:
-        """The way the user chose; None when there was no choice, or the program is told to end meanwhile."""
+        """The way the user chose; None when there was no choice, or the program is asked to end meanwhile."""
         if self._on_question is not None:
             self._on_question(text)
             return None
@@ -233,17 +233,17 @@ class Windowed:
                 f"{installation.executable()} does not start: {error.strerror}. Your requests are safe. Reinstall it."
             )
             await self._ask("Hookline cannot be started again", text, QUIT)
-            return EXIT_CANNOT
+            return EXIT_ENVIRONMENT
         return 0
 
     async def _hand_over(self, error: FolderInUseError) -> int:
-        """Another Hookline has the folder: tell its window what is wanted, or say that it has none."""
+        """Another Hookline has the folder: pass the request on to its window, or say that it has none."""
         loop = asyncio.get_running_loop()
         folder, end = self._application.folder, loop.time() + STARTING_S
         while not ask(folder, LaunchRequest(__version__, self._options.wish)):
             if loop.time() > end or runtime_file.has_no_window(folder, error.pid):
                 await self._ask("Hookline is already running", str(error), QUIT)
-                return EXIT_CANNOT
+                return EXIT_ENVIRONMENT
             await asyncio.sleep(0.1)
         return 0
 
@@ -270,7 +270,7 @@ class Windowed:
 
 
 def _look_at_signals() -> None:
-    """Being called is enough."""
+    """Called so that Python runs its signal handlers."""
 
 
 def _next_free_port(host: str, port: int) -> int:

@@ -1,4 +1,4 @@
-"""`hookline serve`: the whole program on plain asyncio, without Qt, with its news on standard output."""
+"""`hookline serve`: the whole program on plain asyncio, without Qt; what happens is printed to standard output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from app.db import runtime_file
 from app.db.folder import set_aside
 from app.system import installation, updates
 
-EXIT_CANNOT = 3
+EXIT_ENVIRONMENT = 3
 PATIENCE_S, PAUSE_S = 2.0, 0.05
 WINDOWS_SIGNAL_POLL_S = 0.25
 
@@ -33,7 +33,7 @@ def run_headless(options: ServeOptions) -> int:
         return asyncio.run(_serve(options))
     except HooklineError as error:
         print(f"hookline: {error}", file=sys.stderr)
-        return EXIT_CANNOT
+        return EXIT_ENVIRONMENT
 
 
 async def _serve(options: ServeOptions) -> int:
@@ -85,7 +85,7 @@ async def _open(application: Application, options: ServeOptions) -> None:
         raise HooklineError(f"{error} For a new one, add --new-database.") from error
     except DamagedDatabaseError as error:
         if not options.set_aside_damaged:
-            raise HooklineError(f"{error} To keep it aside and begin anew, add --set-aside-damaged.") from error
+            raise HooklineError(f"{error} To move it aside and start fresh, add --set-aside-damaged.") from error
         kept = set_aside(application.folder)
         _say(f"damaged database kept as {kept}")
         await application.open(new_database=True)
@@ -160,6 +160,6 @@ class Tail:
 
 
 def _say(line: str) -> None:
-    # Whoever read the output may have gone, or its disk be full: that is no reason to capture no more.
+    # The output may be closed, or its disk full: capturing goes on.
     with contextlib.suppress(OSError):
         print(line, flush=True)

@@ -1,4 +1,4 @@
-"""What the window is handed of a running application."""
+"""Wires the window's services to a running application."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The window on an open application, and what leads to it: the first start, later ones, links.
 
-`windowed.py` imports this on a thread while the store opens, because it brings all of the window's modules.
+`gui.py` imports this on a thread while the store opens, because it imports all of the window's modules.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ class ShownWindow:
         services = services_of(application)
         with theme.deferred_styling():
             self.window = MainWindow(services, theme, tasks, on_close=on_close)
-        self._wishes = DeepLinks(self.window.services, tasks, self.window)
-        self._instance.asked.connect(self._wishes.hear)
-        self.window.desktop.launch_requested.connect(self._wishes.fulfil)
+        self._deep_links = DeepLinks(self.window.services, tasks, self.window)
+        self._instance.asked.connect(self._deep_links.hear)
+        self.window.desktop.launch_requested.connect(self._deep_links.fulfil)
 
     def show(self, options: WindowOptions) -> None:
-        """As the start was asked to."""
+        """As the options ask for."""
         if options.minimized:
             self.window.desktop.start_minimized()
         else:
             self.window.show()
         if options.wish is not LaunchAction.SHOW:
-            self._wishes.fulfil(options.wish)
-        self._app.hand_links_to(self._wishes.open_text)
+            self._deep_links.fulfil(options.wish)
+        self._app.hand_links_to(self._deep_links.open_text)
 
     async def close(self) -> None:
-        """Let nobody find it any more, then end what it does."""
+        """Stop listening for other starts, then end what it does."""
         self._app.hand_links_to(None)
         self._instance.close()
         self.window.stop()

@@ -1,4 +1,4 @@
-"""The local API as commands call it: typed answers, and each refusal as the error that ends the command."""
+"""The local API as commands call it: typed responses, and each error response as the error that ends the command."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def http_client(address: ApiAddress, timeout: httpx.Timeout) -> httpx.AsyncClien
 
 
 class ApiClient:
-    """One connection to the API. Every method raises CliError when the answer is a refusal or none comes."""
+    """One connection to the API. Every method raises CliError for an error response, or when there is none."""
 
     def __init__(self, address: ApiAddress) -> None:
         self._http = http_client(address, TIMEOUT)
@@ -95,7 +95,7 @@ class ApiClient:
 
     async def remove(self, slug: str) -> None:
         """Delete an endpoint with all its requests."""
-        async with self._answer("DELETE", _path("endpoints", slug)):
+        async with self._stream("DELETE", _path("endpoints", slug)):
             pass
 
     async def requests(
@@ -119,14 +119,14 @@ class ApiClient:
 
     async def delete(self, request_id: str) -> None:
         """Delete a request with its body and deliveries."""
-        async with self._answer("DELETE", _path("requests", request_id)):
+        async with self._stream("DELETE", _path("requests", request_id)):
             pass
 
     async def clear(self, slug: str, keep: Sequence[str] = ()) -> None:
         """Delete all requests of an endpoint but those that are `starred` or `noted`, as far as `keep` names that."""
         path = _path("endpoints", slug) + "/requests"
         # of a million it takes minutes
-        async with self._answer("DELETE", path, params=_given(keep=",".join(keep)), timeout=PATIENT):
+        async with self._stream("DELETE", path, params=_given(keep=",".join(keep)), timeout=PATIENT):
             pass
 
     async def deliveries(self, slug: str | None, count: int, state: str | None) -> AsyncIterator[DeliveryView]:
@@ -149,9 +149,9 @@ class ApiClient:
 
     async def bytes_of(self, *path: str) -> AsyncGenerator[bytes, None]:
         """The bytes of `requests`, ID, `body`, or of `refused`, ID, `raw`: as they were sent, piece by piece."""
-        async with self._answer("GET", _path(*path)) as answer:
+        async with self._stream("GET", _path(*path)) as response:
             # aiter_raw: a body sent in gzip stays in gzip
-            async for piece in answer.aiter_raw():
+            async for piece in response.aiter_raw():
                 yield piece
 
     async def _items(self, path: str, query: dict[str, str], count: int | None) -> AsyncIterator[dict[str, Any]]:
@@ -170,12 +170,12 @@ class ApiClient:
     async def _json(
         self, method: str, path: str, content: dict[str, Any] | None = None, params: dict[str, str] | None = None
     ) -> dict[str, Any]:
-        async with self._answer(method, path, content, params) as answer:
-            await answer.aread()
-            return cast(dict[str, Any], answer.json())
+        async with self._stream(method, path, content, params) as response:
+            await response.aread()
+            return cast(dict[str, Any], response.json())
 
     @asynccontextmanager
-    async def _answer(
+    async def _stream(
         self,
         method: str,
         path: str,
@@ -185,13 +185,13 @@ class ApiClient:
         timeout: httpx.Timeout = TIMEOUT,
     ) -> AsyncIterator[httpx.Response]:
         try:
-            async with self._http.stream(method, path, json=content, params=params, timeout=timeout) as answer:
-                if not answer.is_success:
-                    await answer.aread()
-                    raise _refusal(answer)
-                yield answer
+            async with self._http.stream(method, path, json=content, params=params, timeout=timeout) as response:
+                if not response.is_success:
+                    await response.aread()
+                    raise _refusal(response)
+                yield response
         except httpx.TimeoutException as error:
-            raise CliError(f"Hookline at {self._http.base_url} does not answer. Try again.", Exit.CANNOT) from error
+            raise CliError(f"Hookline at {self._http.base_url} does not respond. Try again.", Exit.CANNOT) from error
         except httpx.TransportError as error:
             text = f"Hookline at {self._http.base_url} cannot be reached: {error}. Is it still running?"
             raise CliError(text, Exit.CANNOT) from error
@@ -205,12 +205,13 @@ def _path(*parts: str) -> str:
     return "".join("/" + quote(part, safe="") for part in parts)
 
 
-def _refusal(answer: httpx.Response) -> CliError:
+def _refusal(response: httpx.Response) -> CliError:
     """The error that a problem document (RFC 9457) tells of; its fields' messages say more than its summary."""
     try:
-        problem = answer.json()
+        problem = response.json()
         messages = [error["message"] for error in problem.get("errors", ())]
         message = " ".join(messages) or problem.get("detail") or problem["title"]
     except (ValueError, KeyError, TypeError, AttributeError):
-        message = f"{answer.request.url} answered {answer.status_code}, not as Hookline does. What runs there?"
-    return CliError(message, CODES.get(answer.status_code, Exit.CANNOT))
+        text = f"{response.request.url} responded with {response.status_code}, but not as Hookline does."
+        message = f"{text} Check which program runs there."
+    return CliError(message, CODES.get(response.status_code, Exit.CANNOT))

@@ -10,12 +10,12 @@ from app.cli.text import visible
 
 
 def add_yes(parser: argparse.ArgumentParser) -> None:
-    """Add the option that answers ahead."""
+    """Add the option that skips the question."""
     parser.add_argument("--yes", action="store_true", default=False, help="do not ask")
 
 
 def confirm_delete(options: argparse.Namespace, question: str) -> None:
-    """Ask on the terminal unless `--yes` was given; CliError when the answer is no, or there is nobody to ask."""
+    """Ask on the terminal unless `--yes` was given; CliError when the user declines, or there is no terminal."""
     if options.yes:
         return
     if not sys.stdin.isatty():

@@ -66,7 +66,7 @@ async def _serving(folder: Path, services: CliServices, opened: AsyncExitStack, 
 
 
 def find_running(folder: Path) -> ApiAddress | None:
-    """Where the program that has `folder` open says it is; None when none says so, or its process is gone."""
+    """Where the program that has `folder` open says it is; None when none says so, or its process has ended."""
     try:
         running = msgspec.json.decode((folder / "runtime.json").read_bytes(), type=Running)
         token = (folder / "api-token").read_text("ascii").strip()
@@ -102,7 +102,7 @@ def _is_local(url: str) -> bool:
 def _is_ours(pid: int) -> bool:
     """Whether a process of this user has this id: after a crash the port, and the token, might go to somebody else."""
     if sys.platform == "win32":
-        return True  # signal 0 would end the process there; that the port answers has to do
+        return True  # signal 0 would end the process there; that the port responds has to do
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, PermissionError, OverflowError):

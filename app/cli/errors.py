@@ -12,10 +12,10 @@ class Exit(IntEnum):
 
     DONE = 0
     NO = 1
-    """Not found, or answered with no."""
+    """Not found, timed out, or a question was declined."""
     USAGE = 2
     CANNOT = 3
-    """Something of the user's world is not as needed: a port in use, a data folder held by another program."""
+    """Environment error: a port in use, a data folder in use by another program."""
     INTERRUPTED = 130
     """Ctrl-C, as shells number it."""
 

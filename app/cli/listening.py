@@ -59,7 +59,7 @@ def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     )
     serve.add_argument("--tail", action="store_true", help="print a line for each captured request")
     serve.add_argument(
-        "--set-aside-damaged", action="store_true", help="when the database is damaged, keep it aside and begin anew"
+        "--set-aside-damaged", action="store_true", help="when the database is damaged, move it aside and start fresh"
     )
     serve.add_argument(
         "--new-database", action="store_true", help="when the database is missing, start with a new, empty one"
@@ -97,7 +97,7 @@ def serve(options: argparse.Namespace, folder: Path) -> ServeOptions:
 
 
 def window(options: argparse.Namespace, folder: Path) -> WindowOptions:
-    """The record that the window takes. One who typed a broken link is told here, one who clicked it in the window."""
+    """The record that the window takes. CliError for a broken link that was typed; the window shows one clicked."""
     start = {name: getattr(options, name) for name in START_NAMES if hasattr(options, name)}
     link = parse_or_broken_link(options.link) if options.link is not None else None
     if isinstance(link, BrokenLink) and sys.stderr is not None and sys.stderr.isatty():

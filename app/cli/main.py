@@ -1,4 +1,4 @@
-"""Runs one command: parses it, opens the door it needs, and turns what goes wrong into one line and an exit code."""
+"""Runs one command: parses it, connects to the API if it needs it, and turns errors into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(arguments: Sequence[str], services: CliServices) -> int:
-    """Run the command; the answer is the process's exit code."""
+    """Run the command; returns the process's exit code."""
     _stand_in_for_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -188,7 +188,7 @@ def _take_link(arguments: list[str]) -> tuple[str | None, list[str]]:
         return None, arguments
     place = arguments.index(word)
     before, after = arguments[:place], arguments[place + 1 :]
-    if before[-1:] == ["--"]:  # so Windows is told to start it: a quote in a link must not add options
+    if before[-1:] == ["--"]:  # as registered on Windows: a quote in a link must not add options
         if after:
             raise CliError(f"Behind -- stands a link and nothing else; {after[0]!r} was given too.", Exit.USAGE)
         before.pop()

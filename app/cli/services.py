@@ -1,4 +1,4 @@
-"""What the command line is handed: the doors into the rest of the program."""
+"""What the command line calls of the rest of the program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CliServices(Record, frozen=True):
     `open_api` opens the store in a data folder and serves the local API for one command; used only when no program has
     that folder open. `portable_folder` is the data folder of a portable program, None for any other. `stored_slugs` and
     `stored_ids` (of requests, that begin with a text) say what a word of the line may become, with what it stands for.
-    `require_database` raises HooklineError for a folder whose database is gone.
+    `require_database` raises HooklineError for a folder whose database is missing.
     """
 
     serve: Callable[[ServeOptions], int]

@@ -7,7 +7,7 @@ from app.core.rules import slug_error
 
 
 def slug_given(text: str) -> str:
-    """The slug; one that no endpoint can have is answered like one that none has."""
+    """The slug; one that no endpoint can have gives the same error as one that none has."""
     if slug_error(text):
         raise CliError(f"No endpoint has the slug {text!r}. See hookline endpoint list.", Exit.NO)
     return text

@@ -51,7 +51,7 @@ class EndpointView(TypedDict):
 
 
 class ReplyView(TypedDict):
-    """The answer the sender got; `ms` is None until it has left."""
+    """The response to the sender; `ms` is None until it is sent."""
 
     status: int
     ms: float | None

@@ -24,7 +24,7 @@ class InvalidFieldsError(HooklineError):
 
 
 class PlanLimitError(HooklineError):
-    """The plan does not allow it."""
+    """The plan does not allow this."""
 
 
 class NotFoundError(HooklineError):

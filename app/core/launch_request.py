@@ -33,7 +33,7 @@ class LaunchRequest(msgspec.Struct, frozen=True):
 
 
 class LaunchReply(msgspec.Struct, frozen=True):
-    """`version` is that of the running program."""
+    """The response from the running program, which has this version."""
 
     version: str
 

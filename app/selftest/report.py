@@ -29,7 +29,7 @@ class Seen:
 
 
 class Report:
-    """Collects and prints. `doing` names what is being tried, for whoever has to say that it did not end."""
+    """Collects and prints. `doing` names the current step, for the message that it did not end."""
 
     def __init__(self, as_json: bool) -> None:
         self._out = Output(as_json)
@@ -78,14 +78,14 @@ class Report:
     def _finish(self) -> int:
         seconds = round(time.monotonic() - self._begun, 3)
         if self._out.as_json:
-            told = {
+            report = {
                 "passed": self.is_good,
                 "version": __version__,
                 "seconds": seconds,
                 "first_paint_ns": self.first_paint_ns,
                 "checks": [{"name": one.name, "passed": one.passed, "detail": one.detail} for one in self._checks],
             }
-            self._out.json(told)
+            self._out.json(report)
         elif self.is_good:
             self._out.line(f"selftest passed in {seconds:.1f} s")
         else:

@@ -89,12 +89,14 @@ class Sending:
         self._url = urlsplit(application.local_url(endpoint))
 
     async def try_out(self, parcel: Parcel) -> str:
-        """Send one and compare; the id it was kept under. HooklineError tells what differs."""
+        """Send one and compare; the id it was kept under. HooklineError says what differs."""
         target, headers = parcel.head(self._url.netloc, self._url.path)
-        status, answer = await asyncio.to_thread(self._send, parcel.method, parcel.wire(target, headers))
+        status, response = await asyncio.to_thread(self._send, parcel.method, parcel.wire(target, headers))
         if not 200 <= status < 300:
-            raise HooklineError(f"The capture port answered {status}: {answer.decode('utf-8', 'replace').strip()}")
-        name = str(json.loads(answer)["id"])
+            raise HooklineError(
+                f"The capture port responded with {status}: {response.decode('utf-8', 'replace').strip()}"
+            )
+        name = str(json.loads(response)["id"])
         expected = {
             "method": parcel.method,
             "target": target,
@@ -109,8 +111,8 @@ class Sending:
             raise HooklineError("The store does not know the request that was acknowledged.")
         _compare("The store", kept, expected)
         _compare_bodies("The store", await store.body(name), parcel.body)
-        told, body = await asyncio.to_thread(self._ask_api, name)
-        _compare("The local API", told, expected)
+        shown, body = await asyncio.to_thread(self._ask_api, name)
+        _compare("The local API", shown, expected)
         _compare_bodies("The local API", body, parcel.body)
         return name
 
@@ -123,25 +125,25 @@ class Sending:
                 response.begin()
                 return response.status, response.read()
             except HTTPException as error:
-                raise HooklineError(f"The capture port gave no proper answer: {error!r}") from error
+                raise HooklineError(f"The capture port gave no valid response: {error!r}") from error
 
     def _ask_api(self, name: str) -> tuple[RequestOut, bytes]:
         """Head and body of a request, as a program beside the window would ask for them."""
         parts = urlsplit(self._application.api_url)
-        answers = []
+        bodies = []
         for path in (f"/api/v1/requests/{name}", f"/api/v1/requests/{name}/body"):
             connection = HTTPConnection(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
             try:
                 connection.request("GET", path, headers={"Authorization": f"Bearer {self._application.token}"})
                 response = connection.getresponse()
-                answers.append(response.read())
+                bodies.append(response.read())
             except HTTPException as error:
-                raise HooklineError(f"The local API gave no proper answer: {error!r}") from error
+                raise HooklineError(f"The local API gave no valid response: {error!r}") from error
             finally:
                 connection.close()
             if response.status != 200:
-                raise HooklineError(f"The local API answered {response.status} to {path}.")
-        return msgspec.json.decode(answers[0], type=RequestOut), answers[1]
+                raise HooklineError(f"The local API responded with {response.status} to {path}.")
+        return msgspec.json.decode(bodies[0], type=RequestOut), bodies[1]
 
 
 def _compare(who: str, kept: Any, expected: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""`hookline selftest`: the real program on a folder of its own, five requests, and whether each came back whole."""
+"""`hookline selftest`: the real program on a folder of its own, five requests, and whether each came back intact."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TRIES = 20
 
 
 def run_selftest(options: SelftestOptions) -> int:
-    """Try everything and print what came of it; 0 when all is well, else 1. Touches no data of the user's."""
+    """Try everything and print the results; 0 when all is well, else 1. Touches no data of the user's."""
     report = Report(options.as_json)
     with report.check("temporary folder") as seen:
         folder = _make_folder()
@@ -47,7 +47,7 @@ def run_selftest(options: SelftestOptions) -> int:
                 _run(folder, options, report)
                 with report.check("clean up"):
                     shutil.rmtree(folder)
-        finally:  # whoever read the lines may have gone
+        finally:  # the reader of the output may have closed it
             shutil.rmtree(folder, ignore_errors=True)
     return report.finish()
 
@@ -158,7 +158,7 @@ async def _try_out(ready: Ready, inspection: Inspection, report: Report) -> None
 async def _capture(
     application: Application, report: Report, show: Callable[[int], None] = lambda _: None
 ) -> list[tuple[Parcel, str]]:
-    """Send the five requests to an endpoint that `show` is told of; those that were kept, with their ids."""
+    """Send the five requests to an endpoint, which `show` is called with; those that were stored, with their ids."""
     endpoint = await application.store.endpoints.create(EndpointDraft(name="Selftest"))
     show(endpoint.id)
     sending, kept = Sending(application, endpoint), []

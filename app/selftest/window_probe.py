@@ -125,7 +125,7 @@ async def _until(condition: Callable[[], bool], otherwise: str) -> None:
 
 
 def _look_at_colours() -> str:
-    """A bundle holds of Pygments only what it was told to."""
+    """A bundle contains only those parts of Pygments that were listed."""
     for language in LANGUAGES:
         list(runs(lexer(*language.lexer), "a = 'b'\n"))
     return f"{len(LANGUAGES)} languages"

@@ -31,7 +31,7 @@ class RefusedLog:
         """Refusals since the start, also those no longer kept."""
 
     def add(self, refusal: Refusal, raw: bytes = b"") -> None:
-        """Keep `refusal` (long texts cut short) and what came of the request, `raw`; number it and tell of it."""
+        """Keep `refusal` (long texts cut short) and the request's bytes as received, `raw`; number and publish it."""
         self.total += 1
         refusal = replace(refusal, id=self.total, raw_size=len(raw))
         if max(len(refusal.method), len(refusal.target), len(refusal.reason)) > TEXT_MAX:
@@ -48,7 +48,7 @@ class RefusedLog:
         self._publish(Refused(refusal=refusal))
 
     def raw(self, refusal_id: int) -> bytes | None:
-        """What came of a refused request; None when it is not kept (any more)."""
+        """A refused request as received; None when it is not kept (any more)."""
         return self._raw.get(refusal_id)
 
     def newest(self) -> list[Refusal]:

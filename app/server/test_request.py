@@ -37,8 +37,8 @@ class ProbeRequest:
 
 
 async def send_test_request(url: str, request: ProbeRequest, timeout_ms: int = TIMEOUT_MS) -> int:
-    """POST it to `url` over real HTTP, and give the status of the answer. HooklineError with the reason when no answer
-    came; certificates are verified.
+    """POST it to `url` over real HTTP, and give the status of the response. HooklineError with the reason when
+    there is none; certificates are verified.
 
     A URL of this machine or of a private network is reached directly. The way to any other leads through the proxy that
     the environment or the system names, as for whatever else leaves this machine: in a network that has one, a direct

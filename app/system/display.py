@@ -44,9 +44,9 @@ def _why_not(name: str, environment: Mapping[str, str]) -> str | None:
     if _x_server_admits(display):
         return None
     path = f"/tmp/.X11-unix/X{number.split('.')[0]}"  # the place X defines
-    if not (_answers(path) or _answers("\0" + path)):
-        return f"The display {display} does not answer."
-    # A server starts anew when its last program has left, and takes nobody in meanwhile.
+    if not (_responds(path) or _responds("\0" + path)):
+        return f"The display {display} does not respond."
+    # A server restarts when its last client has left, and accepts no one meanwhile.
     time.sleep(PAUSE_S)
     return None if _x_server_admits(display) else f"The display {display} does not let this user in."
 
@@ -56,10 +56,10 @@ def _why_no_wayland(environment: Mapping[str, str]) -> str | None:
     if environment.get("WAYLAND_SOCKET"):  # a connection that was handed over
         return None
     path = Path(environment.get("XDG_RUNTIME_DIR", "")) / name
-    return None if path.is_absolute() and _answers(str(path)) else f"The Wayland display {name} does not answer."
+    return None if path.is_absolute() and _responds(str(path)) else f"The Wayland display {name} does not respond."
 
 
-def _answers(path: str) -> bool:
+def _responds(path: str) -> bool:
     """Whether a server takes connections at this local address."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
@@ -72,7 +72,7 @@ def _answers(path: str) -> bool:
 def _x_server_admits(display: str) -> bool:
     """Whether the user may connect; asked by X's own library. Where that is not installed, Qt's plugin is not either.
 
-    The connection is kept for as long as the process lives: a server may start anew once it has no other, just when Qt
+    The connection is kept for as long as the process lives: a server may restart once it has no other, just when Qt
     wants to connect.
     """
     try:

@@ -54,11 +54,11 @@ def families(files: Sequence[Path] = OS_RELEASE) -> tuple[str, ...]:
     """What the system is and what it descends from, such as `("ubuntu", "debian")`; empty when it does not say."""
     for file in files:
         try:
-            told = dict(line.split("=", 1) for line in file.read_text("utf-8").splitlines() if "=" in line)
+            release = dict(line.split("=", 1) for line in file.read_text("utf-8").splitlines() if "=" in line)
         except (OSError, UnicodeDecodeError):
             continue
         # The file has the shape of shell assignments, so values may be quoted.
-        return tuple(" ".join(_unquoted(told.get(key, "")) for key in ("ID", "ID_LIKE")).split())
+        return tuple(" ".join(_unquoted(release.get(key, "")) for key in ("ID", "ID_LIKE")).split())
     return ()
 
 

@@ -82,5 +82,5 @@ async def test_a_proxy_that_is_no_url_is_told(place: str, monkeypatch: pytest.Mo
 
 async def test_an_answer_that_never_ends_is_waited_for_no_longer_than_told() -> None:
     async with target(answering(b"HTTP/1.1 200 x\r\nX: ")) as place:
-        with pytest.raises(HooklineError, match=r"No answer within 0\.2 s"):
+        with pytest.raises(HooklineError, match=r"No response within 0\.2 s"):
             await send_test_request(place.url, ProbeRequest(), 200)

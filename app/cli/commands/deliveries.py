@@ -16,8 +16,8 @@ from app.cli.text import when_text
 from app.cli.views import DeliveryView
 from app.core.text import ms_text
 
-HELP = "list what became of mirroring, the latest first"
-DETAILS = f"{HELP}. STATUS is what the target answered, ERROR why it did not take the request."
+HELP = "list deliveries, the latest first"
+DETAILS = f"{HELP}. STATUS is the target's response, ERROR why the delivery failed."
 EXAMPLES = (
     ("See what an endpoint's target did not take", "hookline deliveries stripe --failed"),
     ("Count the failed ones", "hookline deliveries --failed -n 1000 --json | jq length"),

@@ -29,7 +29,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "list": (("List the URLs alone", "hookline endpoint list | cut -f6"),),
     "add": (
         (
-            "Make an endpoint that mirrors each request to a server of yours",
+            "Create an endpoint that forwards each request to your server",
             "hookline endpoint add Stripe --forward-url http://localhost:3000",
         ),
         (

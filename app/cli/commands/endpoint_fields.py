@@ -36,9 +36,9 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--storage-limit", type=size_or_none, metavar="SIZE", help=LIMIT_HELP)
     parser.add_argument("--when-full", choices=get_args(WhenFull), help=WHEN_FULL_HELP)
     forward = parser.add_mutually_exclusive_group()
-    forward.add_argument("--forward-url", metavar="URL", help="mirror each request to this server")
+    forward.add_argument("--forward-url", metavar="URL", help="forward each request to this server")
     forward.add_argument(
-        "--no-forward-url", action="store_const", const=None, dest="forward_url", help="mirror no longer"
+        "--no-forward-url", action="store_const", const=None, dest="forward_url", help="stop forwarding"
     )
     limits = f"{TIMEOUT_MIN_MS / 1000:g} to {TIMEOUT_MAX_MS // 1000}"
     parser.add_argument(

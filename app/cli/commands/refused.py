@@ -18,7 +18,7 @@ HELP = "list requests that were not captured, and why, newest first"
 DETAILS = f"{HELP}. The program keeps the newest 1,000 for as long as it runs."
 EXAMPLES = (
     ("See why the last ones were not captured", "hookline refused -n 5"),
-    ("See what the third refused request was, as it came", "hookline refused --raw 3"),
+    ("Show the third refused request as received", "hookline refused --raw 3"),
 )
 COLUMNS = (
     Column("ID"),
@@ -36,13 +36,11 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("refused", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
     parser.set_defaults(run=list_refused)
     parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="how many at most (50)")
-    parser.add_argument(
-        "--raw", type=whole_number, metavar="ID", help="write what came of one of them, from its head on, up to 64 KiB"
-    )
+    parser.add_argument("--raw", type=whole_number, metavar="ID", help="write one of them as received, up to 64 KiB")
 
 
 async def list_refused(call: Call) -> int:
-    """Print them, or what came of one; a program that does not run has none."""
+    """Print them, or one as received; without a running program there are none."""
     if call.options.raw is not None:
         return await _write_raw(call, call.options.raw)
     found = [refusal async for refusal in call.api.refused(call.options.count)]

@@ -23,7 +23,7 @@ from app.core.text import size_text
 
 HELP = "list or search what was captured, newest first"
 DETAILS = (
-    f"{HELP}. TITLE: the event, or what came in a few words where no event is known. MARK: * starred, + with a note."
+    f"{HELP}. TITLE: the event, or a short description where no event is known. MARK: * starred, + with a note."
     " A size such as >12 kB: the sender broke off there. On a terminal the table has the columns that fit, and of each"
     " id as much as tells it from its neighbours; elsewhere there is no heading, nothing is cut, and tabs stand between"
     " the fields."
@@ -31,7 +31,7 @@ DETAILS = (
 EXAMPLES = (
     ("See the last five requests of an endpoint", "hookline requests stripe -n 5"),
     ("Find unread requests of Stripe, of all endpoints", 'hookline requests -q "provider:stripe is:unread"'),
-    ("See which one came last", "hookline requests @last"),
+    ("Show the newest one", "hookline requests @last"),
 )
 COLUMNS = (
     Column("ID"),

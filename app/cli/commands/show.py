@@ -164,7 +164,7 @@ def _outcome(delivery: DeliveryView) -> str:
         return f"{delivery['state']}. {delivery['error']}"
     if delivery["status"] is None:
         return delivery["state"]
-    return f"{delivery['state']}, answered {delivery['status']}"
+    return f"{delivery['state']}, response {delivery['status']}"
 
 
 async def _preview(call: Call, request: RequestView) -> None:

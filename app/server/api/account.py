@@ -7,7 +7,7 @@ from aiohttp import web
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
 from app.server.api.problems import decoded
-from app.server.api.routes import Route, answer
+from app.server.api.routes import Route, json_response
 from app.server.api.schemas import AccountOut, AccountPatch, EndpointUsage
 from app.server.api.services import ApiServices
 
@@ -25,7 +25,7 @@ class AccountCalls:
     async def read(self, request: web.Request) -> web.Response:
         """The plan, and the endpoints it allows."""
         plan = self._services.account.plan
-        return answer(AccountOut(plan=plan, endpoints=endpoints_held(self._services, plan)))
+        return json_response(AccountOut(plan=plan, endpoints=endpoints_held(self._services, plan)))
 
     async def change(self, request: web.Request) -> web.Response:
         """Change the plan; 409 while more endpoints exist than it allows."""

@@ -37,7 +37,7 @@ def guard(token: str) -> Middleware:
 
 @web.middleware
 async def problems(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Middleware that answers with a problem whatever goes wrong."""
+    """Middleware that turns every error into a problem."""
     try:
         return await handler(request)
     except Problem as problem:
@@ -50,7 +50,7 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         return Problem(
             400, "bad-request", "Malformed HTTP: the request's body is not framed as HTTP has it."
         ).response()
-    except ConnectionError:  # the caller has gone; nobody reads this
+    except ConnectionError:  # the caller disconnected; nobody reads this
         return Problem(400, "bad-request", "The connection ended before the request was complete.").response()
     except Exception:
         log.exception("%s %s failed", request.method, request.path)

@@ -26,7 +26,7 @@ class DecodeError(Exception):
 async def send_body(
     request: web.Request, capture: Capture, captures: CaptureRepository, *, decode: bool
 ) -> web.StreamResponse:
-    """Answer with the body of `capture`; a 422 problem when it is to be decoded and cannot be."""
+    """Respond with the body of `capture`; a 422 problem when it cannot be decoded as asked."""
     names = codings(capture.headers) if decode else ()
     size = capture.size
     if names:
@@ -96,7 +96,7 @@ async def _stream(
         async for part in parts:
             await response.write(part)
     except ConnectionError:
-        return  # the caller has gone
+        return  # the caller disconnected
     except NotFoundError:
         _break_off(request)  # deleted meanwhile, as anybody may
     except Exception:

@@ -7,7 +7,7 @@ from aiohttp import web
 from app.core.model import MirrorState
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of, wrong_cursor
 from app.server.api.problems import parameter_problem
-from app.server.api.routes import Page, Route, answer, endpoint_named, stored_request
+from app.server.api.routes import Page, Route, endpoint_named, json_response, stored_request
 from app.server.api.serializers import delivery_out
 from app.server.api.services import ApiServices
 
@@ -43,7 +43,7 @@ class DeliveryCalls:
             raise wrong_cursor()
         rest = rows if last is None else rows[ids.index(last) + 1 :]
         following = cursor_text(rest[limit - 1].id) if len(rest) > limit else None
-        return answer(Page(tuple(delivery_out(row, slug) for row in rest[:limit]), following))
+        return json_response(Page(tuple(delivery_out(row, slug) for row in rest[:limit]), following))
 
     async def _latest(self, request: web.Request) -> web.Response:
         limit, before, state = limit_of(request), cursor_of(request, int), _state_of(request)
@@ -52,7 +52,9 @@ class DeliveryCalls:
         rows = await self._services.deliveries.page(endpoint_id, state, before=before, limit=limit + 1)
         following = cursor_text(rows[limit - 1][0]) if len(rows) > limit else None
         found = ((row, endpoints.by_id(row.endpoint_id)) for _, row in rows[:limit])
-        return answer(Page(tuple(delivery_out(row, one.slug) for row, one in found if one is not None), following))
+        return json_response(
+            Page(tuple(delivery_out(row, one.slug) for row, one in found if one is not None), following)
+        )
 
 
 def _state_of(request: web.Request) -> MirrorState | None:

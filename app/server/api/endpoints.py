@@ -14,7 +14,7 @@ from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
 from app.server.api.problems import decoded
-from app.server.api.routes import Page, Route, answer, done, endpoint_named
+from app.server.api.routes import Page, Route, done, endpoint_named, json_response
 from app.server.api.schemas import EndpointIn, EndpointOut, EndpointPatch
 from app.server.api.serializers import endpoint_out, merged
 from app.server.api.services import ApiServices
@@ -54,16 +54,16 @@ class EndpointCalls:
             begin = next((place for place, one in held if one.id == cursor.id), cursor.place - 1)
         shown = held[begin : begin + limit]
         following = cursor_text(_After(shown[-1][1].id, shown[-1][0])) if len(held) > begin + limit else None
-        return answer(Page(tuple(self._out(one, place) for place, one in shown), following))
+        return json_response(Page(tuple(self._out(one, place) for place, one in shown), following))
 
     async def create(self, request: web.Request) -> web.Response:
         """201 with the endpoint; 409 beyond the plan, 422 for fields that break a rule."""
         endpoint = await self._services.endpoints.create(decoded(await request.read(), EndpointIn))
-        return answer(self._out(endpoint), 201, location=f"/endpoints/{endpoint.slug}")
+        return json_response(self._out(endpoint), 201, location=f"/endpoints/{endpoint.slug}")
 
     async def read(self, request: web.Request) -> web.Response:
         """One endpoint."""
-        return answer(self._out(self._named(request)))
+        return json_response(self._out(self._named(request)))
 
     async def change(self, request: web.Request) -> web.Response:
         """The fields given are changed, all others stay."""
@@ -79,7 +79,7 @@ class EndpointCalls:
                 endpoint = await self._services.endpoints.update(endpoint.id, merged(endpoint.draft(), fields))
             if position is not UNSET:
                 await self._services.endpoints.move(endpoint.id, position)
-        return answer(self._out(endpoint))
+        return json_response(self._out(endpoint))
 
     async def delete(self, request: web.Request) -> web.Response:
         """The endpoint and all its requests."""

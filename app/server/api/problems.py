@@ -27,21 +27,21 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 5
 
 _TITLES = {
-    "bad-request": "The request cannot be understood",
+    "bad-request": "Bad request",
     "body-too-large": "The request body is too large",
     "cannot-decode": "The body cannot be decoded",
     "forbidden-host": "The Host is not a loopback name",
     "forbidden-origin": "Browsers may not call this API",
-    "internal": "Hookline met an error of its own",
-    "invalid-fields": "Some fields break a rule",
+    "internal": "Internal error",
+    "invalid-fields": "Some fields are invalid",
     "invalid-json": "The body is not valid JSON",
-    "invalid-parameter": "A query parameter is wrong",
-    "invalid-query": "The search is wrong",
+    "invalid-parameter": "Invalid query parameter",
+    "invalid-query": "Invalid search",
     "method-not-allowed": "The method is not allowed here",
-    "not-found": "There is no such thing",
-    "plan-limit": "The plan does not allow it",
+    "not-found": "Not found",
+    "plan-limit": "The plan does not allow this",
     "port-in-use": "The port is already in use",
-    "storage-unavailable": "Storing is not possible now",
+    "storage-unavailable": "Requests cannot be stored now",
     "unauthorized": "The token is missing or wrong",
 }
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
@@ -50,7 +50,7 @@ _MISSING = re.compile(r"missing required field `(?P<name>[^`]*)`")
 
 
 class ProblemOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The body of every answer that is an error."""
+    """The body of every error response."""
 
     type: str
     title: str
@@ -64,7 +64,7 @@ class ProblemOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Problem(Exception):  # noqa: N818 - RFC 9457's own word
-    """Raised by a handler to answer with a problem. `kind` is the last part of its type."""
+    """Raised by a handler to respond with a problem. `kind` is the last part of its type."""
 
     def __init__(
         self,
@@ -86,13 +86,12 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's own word
         )
 
     def response(self) -> web.Response:
-        """The answer to send."""
         body = msgspec.json.encode(self.shape)
         return web.Response(body=body, status=self.status, content_type=MEDIA_TYPE, headers=self.headers)
 
 
 def problem_of(error: HooklineError) -> Problem:
-    """The problem that tells what the rest of the program refused."""
+    """The problem for an error of the rest of the program."""
     text = str(error)
     if isinstance(error, InvalidFieldsError):
         return Problem(422, "invalid-fields", text, error.errors)

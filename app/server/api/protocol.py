@@ -1,4 +1,4 @@
-"""One caller's connection: what aiohttp answers by itself, before or beside the handlers, is a problem as well."""
+"""One caller's connection: errors that aiohttp raises outside the handlers are problems as well."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ApiProtocol(web.RequestHandler):
                 500, "internal", "Hookline could not do this because of an error of its own; see its log."
             )
         if request.writer.output_size > 0:
-            raise ConnectionError("the answer has begun already")
+            raise ConnectionError("the response has begun already")
         response = problem.response()
         response.headers["Server"] = SERVER_NAME
         response.force_close()
@@ -50,5 +50,5 @@ class ApiProtocol(web.RequestHandler):
 
 
 async def name_server(_: web.BaseRequest, response: web.StreamResponse) -> None:
-    """Signal handler that puts our name into all other answers."""
+    """Signal handler that puts our name into all other responses."""
     response.headers["Server"] = SERVER_NAME

@@ -20,7 +20,7 @@ from app.server.api.parameters import (
     query_of,
 )
 from app.server.api.problems import decoded, parameter_problem
-from app.server.api.routes import Page, Route, answer, done, endpoint_named, stored_request
+from app.server.api.routes import Page, Route, done, endpoint_named, json_response, stored_request
 from app.server.api.schemas import RequestPatch
 from app.server.api.serializers import request_out, summary_out
 from app.server.api.services import ApiServices
@@ -65,13 +65,13 @@ class RequestCalls:
             following = cursor_text(PageKey(received_at=shown[-1].received_at, id=shown[-1].id))
         found = ((row, services.endpoints.by_id(row.endpoint_id)) for row in shown)
         items = tuple(summary_out(row, endpoint.slug) for row, endpoint in found if endpoint is not None)
-        return answer(Page(items, following))
+        return json_response(Page(items, following))
 
     async def read(self, request: web.Request) -> web.Response:
         """One request in full, with its deliveries, without its body."""
         capture, slug = await stored_request(self._services, request.match_info["id"])
         deliveries = await self._services.deliveries.of_capture(capture.id)
-        return answer(request_out(capture, slug, deliveries))
+        return json_response(request_out(capture, slug, deliveries))
 
     async def change(self, request: web.Request) -> web.Response:
         """The marks given are put on the request or taken from it, all others stay."""

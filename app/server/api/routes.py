@@ -1,4 +1,4 @@
-"""The table of calls: method, path, handler and the query parameters it knows. Answers are JSON."""
+"""The table of calls: method, path, handler and the query parameters it accepts. Responses are JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Page(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Route:
-    """One call of the API. A GET answers HEAD too."""
+    """One call of the API. A GET handles HEAD too."""
 
     method: str
     path: str
@@ -54,7 +54,7 @@ def _checked(route: Route) -> Handler:
     return handle
 
 
-def answer(shape: msgspec.Struct, status: int = 200, location: str | None = None) -> web.Response:
+def json_response(shape: msgspec.Struct, status: int = 200, location: str | None = None) -> web.Response:
     """`shape` as JSON."""
     headers = {"Location": PREFIX + location} if location else None
     body = msgspec.json.encode(shape)
@@ -62,7 +62,7 @@ def answer(shape: msgspec.Struct, status: int = 200, location: str | None = None
 
 
 def done() -> web.Response:
-    """204: it is done, and there is nothing to tell."""
+    """204 without a body."""
     return web.Response(status=204)
 
 

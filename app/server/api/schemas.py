@@ -64,7 +64,7 @@ class EndpointOut(Record, frozen=True):
 
 
 class ReplyOut(Record, frozen=True):
-    """The answer given to a sender; `ms` is null until it has left."""
+    """The response to the sender; `ms` is null until it is sent."""
 
     status: int
     ms: float | None
@@ -79,7 +79,7 @@ class SourceAddress(Record, frozen=True):
 
 class SummaryOut(Record, frozen=True):
     """A captured request as lists show it. `provider` and `event` are null where nobody knows who sent it, `note` where
-    there is none. `gist` says in a few words what came; null for one that was stored by an older version and is not
+    there is none. `gist` is a short description; null for one that was stored by an older version and is not
     described yet."""
 
     id: str
@@ -101,7 +101,7 @@ class SummaryOut(Record, frozen=True):
 
 
 class DeliveryOut(Record, frozen=True):
-    """One mirroring of a request and its outcome; `endpoint` is a slug, `url` what was requested, with sub-path and
+    """One delivery of a request and its outcome; `endpoint` is a slug, `url` what was requested, with sub-path and
     query."""
 
     id: str
@@ -120,7 +120,7 @@ class DeliveryOut(Record, frozen=True):
 
 
 class RequestOut(SummaryOut, frozen=True):
-    """A captured request in full, without its body. `trailers` came behind a chunked body; they are not forwarded."""
+    """A captured request in full, without its body. `trailers` follow a chunked body; they are not forwarded."""
 
     http_version: str
     headers: Headers
@@ -134,7 +134,7 @@ class RequestOut(SummaryOut, frozen=True):
 
 class RefusalOut(Record, frozen=True):
     """A request that was not captured, and why. `endpoint` is the slug of the endpoint it was for, null where there is
-    none. `GET /refused/{id}/raw` has its first `raw_size` bytes as they came."""
+    none. `GET /refused/{id}/raw` has its first `raw_size` bytes as received."""
 
     id: int
     at: str

@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from app.core.model import Record
 from app.core.settings import Settings, scriptable
 from app.server.api.problems import decoded
-from app.server.api.routes import Route, answer
+from app.server.api.routes import Route, json_response
 from app.server.api.serializers import merged
 from app.server.api.services import ApiServices
 
@@ -37,14 +37,14 @@ class SettingsCalls:
 
     async def read(self, request: web.Request) -> web.Response:
         """The settings in force, save those of the window alone."""
-        return answer(self._out())
+        return json_response(self._out())
 
     async def change(self, request: web.Request) -> web.Response:
         """The settings given are changed and saved, all others stay; 409 when a port is taken."""
         patch = decoded(await request.read(), SettingsPatch)
         async with self._changing:
             await self._services.apply_settings(merged(self._services.settings(), patch))
-        return answer(self._out())
+        return json_response(self._out())
 
     def _out(self) -> msgspec.Struct:
         settings = self._services.settings()

@@ -14,7 +14,7 @@ from app.server.api.account import endpoints_held
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
 from app.server.api.problems import Problem
-from app.server.api.routes import Page, Route, answer
+from app.server.api.routes import Page, Route, json_response
 from app.server.api.schemas import StatusOut, Totals
 from app.server.api.serializers import refusal_out, retention_out, stored_out
 from app.server.api.services import ApiServices
@@ -43,7 +43,7 @@ class StateCalls:
         ]
 
     async def status(self, request: web.Request) -> web.Response:
-        """How the program is doing; answered whatever became of the database."""
+        """How the program is doing; works without a usable database too."""
         services = self._services
         endpoints = services.endpoints.all()
         counts = [services.captures.counts(endpoint.id) for endpoint in endpoints]
@@ -51,7 +51,7 @@ class StateCalls:
         size = await self._size()
         if problem is not None and size is not None:
             problem = msgspec.structs.replace(problem, expired=size.expired)
-        return answer(
+        return json_response(
             StatusOut(
                 version=services.version,
                 capture_url=services.capture_url(),
@@ -76,7 +76,7 @@ class StateCalls:
     async def resume(self, request: web.Request) -> web.Response:
         """Trust the clock and delete by age again; harmless while that is done anyway."""
         await self._services.retention.resume()
-        return answer(retention_out(self._services.retention.problem))
+        return json_response(retention_out(self._services.retention.problem))
 
     async def _size(self) -> StorageSize | None:
         try:
@@ -95,17 +95,17 @@ class StateCalls:
             at = shown[-1].at
             before = key.given if key is not None and key.at == at else 0
             following = cursor_text(RefusedKey(at, before + sum(row.at == at for row in shown)))
-        return answer(Page(tuple(refusal_out(row, self._slug(row)) for row in shown), following))
+        return json_response(Page(tuple(refusal_out(row, self._slug(row)) for row in shown), following))
 
     def _slug(self, refusal: Refusal) -> str | None:
         slug = slug_of(refusal.target)
         return slug if slug and self._services.endpoints.by_slug(slug) is not None else None
 
     async def raw(self, request: web.Request) -> web.Response:
-        """What came of a refused request, as it came, at most 64 KiB."""
+        """A refused request as received, at most 64 KiB."""
         text = request.match_info["id"]
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
         data = self._services.refused.raw(number)
         if data is None:
-            raise Problem(404, "not-found", f"Nothing is kept of a refused request {text!r}.")
+            raise Problem(404, "not-found", f"There is no refused request {text!r}.")
         return web.Response(body=data, headers=attachment_headers(f"refused-{number}.bin"))

@@ -22,19 +22,19 @@ class CapturePlan(NamedTuple):
     """An endpoint with what its configuration means here, worked out once."""
 
     endpoint: Endpoint
-    answer: Response
+    response: Response
     gate: Gate | None
 
 
 class Rejection(NamedTuple):
-    """A refusal: its answer, and the reason in words for the list of refused requests."""
+    """Why a request is refused: the response, and the reason in words for the list of refused requests."""
 
-    answer: Response
+    response: Response
     reason: str
 
 
 def rejection(reason: str, /, status: int, error: str, headers: Headers = (), **details: int | str) -> Rejection:
-    """A refusal answered with `status` and `{"error": error, …details}`."""
+    """A rejection with `status` and `{"error": error, …details}`."""
     return Rejection(responses.of_error(status, error, headers, **details), reason)
 
 
@@ -56,7 +56,7 @@ def wrong_method(method: str) -> Rejection:
 
 
 def malformed(fault: str) -> Rejection:
-    """Bytes that are not HTTP, answered with the reason; `fault` says it in words that are not the sender's."""
+    """Bytes that are not HTTP; `fault` is the reason, in words that are not the sender's."""
     reason = f"Malformed HTTP: {fault}."
     return rejection(reason, 400, "bad_request", reason=reason)
 
@@ -112,7 +112,8 @@ class Admission:
         return plan
 
     def ended(self, plan: CapturePlan) -> Rejection | None:
-        """Why a request is not stored that was admitted before its body came: its endpoint is off or gone since."""
+        """Why a request is not stored that was admitted before its body was received: its endpoint was switched off or
+        deleted since."""
         endpoint = self._endpoints.by_slug(plan.endpoint.slug)
         if endpoint is None or endpoint.id != plan.endpoint.id:
             return _NOT_FOUND

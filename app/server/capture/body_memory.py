@@ -55,7 +55,7 @@ class BodyMemory:
         self._buffers.discard(buffer)
 
     def take(self, size: int) -> None:
-        """So many bytes came in."""
+        """So many bytes were received."""
         self.held += size
 
     def release(self, size: int) -> None:

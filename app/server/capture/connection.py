@@ -1,8 +1,8 @@
-"""One sender's connection: bytes in, whole requests out to the handler one at a time, bytes of answers back.
+"""One sender's connection: bytes in, whole requests out to the handler one at a time, bytes of responses back.
 
 The HTTP is aiohttp's: its parser (see `reader`), stream and flow control. Its request handler is not used, because that
-makes a task for each request, loses a request whose successor is malformed, and drops what came of a body that breaks
-off.
+makes a task for each request, loses a request whose successor is malformed, and drops what was received of a body that
+ends early.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Connection(BaseProtocol):
         self._ended = False
         self._hurried = False
         self.closing = False
-        self.head_held = 0
-        """Bytes of a head that came in more than one read, from then on until its request is answered."""
+        self.head_memory_used = 0
+        """Bytes of a head received in more than one read, until its request is handled."""
         self.peer: tuple[str, int] = ("", 0)
         self.task: asyncio.Task[None] | None = None
 
@@ -93,7 +93,7 @@ class Connection(BaseProtocol):
         self._pause_transport_reading()
 
     def eof_received(self) -> bool:
-        """A sender may close its side and still wait for the answer; the connection then lives until that is sent."""
+        """A sender may close its side and still wait for the response; the connection then lives until that is sent."""
         self._ended = True
         if self._draining:
             return False
@@ -140,7 +140,7 @@ class Connection(BaseProtocol):
                 self._resume_reading_for_buffer()
 
     def send(self, data: bytes) -> bool:
-        """Hand `data` to the system; False when the sender is gone."""
+        """Hand `data` to the system; False when the sender disconnected."""
         transport = self.transport
         if transport is None or transport.is_closing():
             return False
@@ -154,13 +154,13 @@ class Connection(BaseProtocol):
         self._deadline = self._loop.time() + self._server.limits.body_idle_s
         try:
             await self._drain_helper()
-        except ConnectionError:  # gone: nobody is left to answer
+        except ConnectionError:  # the sender disconnected
             self.closing = True
         finally:
             self._deadline = math.inf
 
     async def sleep(self, seconds: float) -> None:
-        """Wait before answering; a stop of the server or of the sender ends it early."""
+        """Wait before responding; a stop of the server or of the sender ends it early."""
         if self._hurried:
             return
         self._nap, self._napping_since = self._loop.create_future(), self._loop.time()
@@ -189,7 +189,7 @@ class Connection(BaseProtocol):
 
     @property
     def head(self) -> bytes:
-        """What has come of a request's head that is not complete."""
+        """The part of a request's head received so far."""
         return self._reader.head
 
     def waits_for(self) -> Waiting:
@@ -213,14 +213,14 @@ class Connection(BaseProtocol):
         self._close()
 
     def finish_up(self) -> None:
-        """Take no further request. One that is in hand is still answered, but without its delay."""
+        """Take no further request. The one being handled still gets its response, but without the delay."""
         self.closing = self._hurried = True
         _wake(self._nap)
         if self._request is None or self._draining:
             self._close()
 
     def break_off(self, why: Break) -> None:
-        """End a body that is not complete; the handler sees what came, and `why`."""
+        """End a body that is not complete; the handler gets what was received, and `why`."""
         request = self._request
         if request is not None and not request.payload.is_eof():
             request.broken = why
@@ -228,9 +228,9 @@ class Connection(BaseProtocol):
             request.payload.feed_eof()
 
     def hang_up(self) -> None:
-        """After a last answer: close our side, and let the sender read before it finds the connection closed.
+        """After the last response: close our side, and let the sender read before it finds the connection closed.
 
-        Closing at once, with bytes of the sender unread, would reset the connection and take the answer away.
+        Closing at once, with bytes of the sender unread, would reset the connection and lose the response.
         """
         self.closing = True
         _wake(self._waiter)
@@ -245,7 +245,7 @@ class Connection(BaseProtocol):
         self._deadline = self._loop.time() + self._server.limits.linger_s
         try:
             transport.write_eof()
-        except OSError:  # the sender is gone already
+        except OSError:  # the sender disconnected already
             transport.abort()
             return
         self._reading_paused = False
@@ -264,13 +264,13 @@ class Connection(BaseProtocol):
                     continue
                 await self._handler.handle(self, self._request)
                 self._served = True
-                if self.head_held:
-                    self._server.head_grew(self, -self.head_held)
+                if self.head_memory_used:
+                    self._server.head_grew(self, -self.head_memory_used)
                 if self.closing:
                     break
                 self._next()
                 if self._request is not None:
-                    await asyncio.sleep(0)  # requests that came in one piece must not keep all others waiting
+                    await asyncio.sleep(0)  # requests received in one piece must not keep all others waiting
             self._last()
         except BaseException:
             if self.transport is not None:
@@ -278,7 +278,7 @@ class Connection(BaseProtocol):
             raise
 
     def _next(self) -> None:
-        """Go on with what came behind the request just answered."""
+        """Continue with the bytes that follow the request just handled."""
         self._request = None
         self._deadline = self._loop.time() + self._server.limits.keepalive_s
         data, self._backlog = self._backlog, b""
@@ -292,7 +292,7 @@ class Connection(BaseProtocol):
                 self.closing = True
 
     def _last(self) -> None:
-        """Close after the last answer, at once where nothing of the sender's can be unread."""
+        """Close after the last response, at once where nothing of the sender's can be unread."""
         request = self._request
         if self._draining or (
             request is not None and (request.broken or not request.payload.is_eof() or self._backlog)
@@ -307,9 +307,9 @@ class Connection(BaseProtocol):
             self.transport.close()
 
     def _leave(self, _: object = None) -> None:
-        """Be counted out once the sender is gone and nothing is left to do, such as storing what came."""
+        """Unregister once the sender disconnected and nothing is left to do, such as storing what was received."""
         if self.transport is None and (self.task is None or self.task.done()):
-            # Connection, parser and payload refer to each other: what came would stay until garbage is looked for.
+            # Connection, parser and payload refer to each other: the data would stay until garbage is collected.
             self._request, self._backlog = None, b""
             self._reader.close()
             self._server.unregister(self)
@@ -338,9 +338,9 @@ class Connection(BaseProtocol):
         if request.fault is not None:
             self.break_off(Break.MALFORMED)
         if not request.payload.is_eof():  # it may be long in coming, and its head is held as long
-            # As it came, for the list of refused requests, and as headers.
+            # As received, for the list of refused requests, and as headers.
             size = 2 * reader.head_size + HEADER_BYTES * len(message.raw_headers)
-            self._server.head_grew(self, size - self.head_held)
+            self._server.head_grew(self, size - self.head_memory_used)
         _wake(self._waiter)
 
     def _take_end(self) -> None:

@@ -17,22 +17,22 @@ class EvictionStage(IntEnum):
     """What a connection waits for from its sender. Of one address's, those of the lowest stage make room first."""
 
     IDLE = 0
-    """The next request: it was kept open after an answer."""
+    """The next request: it was kept open after a response."""
     ANSWERED = 1
-    """That the sender closes, after its last answer."""
+    """That the sender closes, after its last response."""
     DELAYED = 2
-    """Nothing: its request is stored, and answered after the endpoint's delay, or at once to make room."""
+    """Nothing: its request is stored; the response is sent after the endpoint's delay, or at once to make room."""
     HEAD = 3
     """The rest of a request's head, or its first byte."""
     BODY = 4
     """The rest of a body."""
     UNREAD = 5
-    """That the sender reads its answer."""
+    """That the sender reads its response."""
 
 
 Waiting = tuple[EvictionStage, float] | None
 """A stage, and a time that orders connections of one stage: the lowest has waited longest. None: nothing is waited for
-from the sender, because its request is being stored or answered."""
+from the sender, because its request is being stored or its response sent."""
 
 
 class Evictable(Protocol):
@@ -55,7 +55,7 @@ class ConnectionEviction(Generic[C]):
 
     def __init__(self, connections: Mapping[C, str], held: Mapping[str, int], share: int) -> None:
         """`connections`: all that are open, with their addresses; `held`: how many each address has."""
-        self._connections, self._held, self._share = connections, held, share
+        self._connections, self._per_sender, self._share = connections, held, share
         self._found: dict[str, deque[tuple[EvictionStage, float, C]]] = {}
         self._found_at = -math.inf
 
@@ -80,7 +80,7 @@ class ConnectionEviction(Generic[C]):
         self._found_at = now
 
     def _next(self, newcomer: str) -> tuple[EvictionStage, C] | None:
-        own_only = len(self._held) > 1 and self._held.get(newcomer, 0) >= self._share
+        own_only = len(self._per_sender) > 1 and self._per_sender.get(newcomer, 0) >= self._share
         while (address := newcomer if own_only else self._address()) in self._found:
             of_address = self._found[address]
             stage, since, connection = of_address.popleft()
@@ -96,7 +96,7 @@ class ConnectionEviction(Generic[C]):
         idle = min(((first[1], address) for first, address in firsts if first[0] is EvictionStage.IDLE), default=None)
         if idle is not None:
             return idle[1]
-        return max(self._found, key=lambda address: self._held.get(address, 0), default=None)
+        return max(self._found, key=lambda address: self._per_sender.get(address, 0), default=None)
 
 
 def sender_of(address: str) -> str:

@@ -1,4 +1,4 @@
-"""What becomes of one request: admitted, read, stored, and only then answered; or refused, with the reason listed."""
+"""Handles one request: admits, reads and stores it, and only then responds; or refuses it, with the reason listed."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ _BROKEN = {
     Break.CROWDED: _CROWDED,
     Break.STOPPED: _STOPPING,
 }
-"""What a sender gets to hear whose body was not complete: never a 2xx. Of a malformed one it hears why."""
+"""The responses to incomplete bodies: never a 2xx. That to a malformed one says why."""
 
 
 class Handler:
-    """Takes requests from connections to the store and answers back. Keeps nothing of a request."""
+    """Takes requests from connections to the store and responds. Keeps nothing of a request."""
 
     def __init__(
         self,
@@ -78,51 +78,53 @@ class Handler:
         self._identify = identify
 
     async def handle(self, connection: Connection, request: Incoming) -> None:
-        """Answer `request`, whatever happens; a mistake of ours is logged and answered 500."""
+        """Respond to `request`, whatever happens; an error of ours is logged, and the response is 500."""
         try:
             limit = self._body_limit()
             decision = self._admission.decide(request, limit)
             if isinstance(decision, CapturePlan):
-                denied = await self._capture(connection, request, decision, limit)
+                rejected = await self._capture(connection, request, decision, limit)
             else:
-                denied = decision
-            if denied is not None:
-                await self._refuse(connection, request, denied)
+                rejected = decision
+            if rejected is not None:
+                await self._refuse(connection, request, rejected)
         except Exception:
             log.exception("a request to the capture port failed")
             connection.closing = True
-            if not request.answered:
+            if not request.responded:
                 self._send(connection, request, _FAILED)
         if connection.writing_paused:
             await connection.flush()
 
-    def malformed(self, connection: Connection, error: MalformedError | UnknownMethodError, came: bytes) -> None:
-        """Answer a head that cannot be taken: 405 where only the method is unknown, else 400 with the reason."""
-        method, _ = _request_line(came)
-        denied = (
+    def malformed(self, connection: Connection, error: MalformedError | UnknownMethodError, received: bytes) -> None:
+        """Reject a malformed head: 405 where only the method is unknown, else 400 with the reason."""
+        method, _ = _request_line(received)
+        rejected = (
             admission.wrong_method(method) if isinstance(error, UnknownMethodError) else admission.malformed(str(error))
         )
-        self.turn_away(connection, denied, came)
+        self.reject(connection, rejected, received)
 
     def slow(self, connection: Connection, head: bytes) -> None:
-        """Answer a sender that did not finish its request's head in time."""
-        denied = Rejection(_TIMEOUT, "The request's head was not complete in time.")
-        self.turn_away(connection, denied, head)
+        """Reject a sender that did not finish its request's head in time."""
+        rejected = Rejection(_TIMEOUT, "The request's head was not complete in time.")
+        self.reject(connection, rejected, head)
 
-    def turn_away(self, connection: Connection, denied: Rejection, came: bytes = b"", *, listed: bool = True) -> None:
-        """Answer a connection that has no request in hand but what `came` of one, and hang up."""
-        connection.send(denied.answer.compose("", _CLOSE, False))
+    def reject(
+        self, connection: Connection, rejected: Rejection, received: bytes = b"", *, listed: bool = True
+    ) -> None:
+        """Respond on a connection without a complete request and hang up. `received` are the bytes so far."""
+        connection.send(rejected.response.compose("", _CLOSE, False))
         connection.hang_up()
         if listed:
-            method, target = _request_line(came)
-            self._refused.add(_refusal(connection, now_us(), denied, method, target), came[:REFUSED_RAW_MAX])
+            method, target = _request_line(received)
+            self._refused.add(_refusal(connection, now_us(), rejected, method, target), received[:REFUSED_RAW_MAX])
 
     # -- one admitted request -------------------------------------------------------------------------------------
 
     async def _capture(
         self, connection: Connection, request: Incoming, plan: CapturePlan, limit: int
     ) -> Rejection | None:
-        """Store the request and answer it; a refusal if that is not to be, with nothing left behind."""
+        """Store the request and respond; a rejection if it cannot be stored, with nothing left behind."""
         seq = self._captures.new_seq()
         buffer = None
         try:
@@ -136,14 +138,14 @@ class Handler:
                 if (ended := self._admission.ended(plan)) is not None:
                     await self._drop(buffer, seq)
                     return ended
-            answer = plan.answer if request.broken is None else _broken(request)
+            response = plan.response if request.broken is None else _broken(request)
             capture = _record(
                 request,
                 plan.endpoint,
                 body,
                 peer=connection.peer,
                 seq=seq,
-                reply_status=answer.status,
+                reply_status=response.status,
                 identify=self._identify,
             )
             forward_url = plan.endpoint.forward_url if capture.mirror is MirrorState.QUEUED else None
@@ -158,13 +160,13 @@ class Handler:
         except StorageUnavailableError as error:
             await self._drop(buffer, seq)
             return rejection(f"The request could not be stored. {error}", 503, "storage_unavailable", RETRY_AFTER)
-        except NotFoundError:  # the endpoint was deleted while the body came in
+        except NotFoundError:  # the endpoint was deleted while the body was received
             await self._drop(buffer, seq)
             return admission.not_found()
         finally:
             if buffer is not None:
                 buffer.close()
-        await self._reply(connection, request, plan, capture, answer)
+        await self._reply(connection, request, plan, capture, response)
         return None
 
     def _invite(self, connection: Connection, request: Incoming) -> None:
@@ -182,42 +184,42 @@ class Handler:
             log.debug("parts of request %d stay until the store works again", seq)
 
     async def _reply(
-        self, connection: Connection, request: Incoming, plan: CapturePlan, capture: Capture, answer: Response
+        self, connection: Connection, request: Incoming, plan: CapturePlan, capture: Capture, response: Response
     ) -> None:
         delay_ms = plan.endpoint.reply.delay_ms
-        if delay_ms and answer is plan.answer:
+        if delay_ms and response is plan.response:
             await connection.sleep(delay_ms / 1000)
-        if self._send(connection, request, answer, capture.id):
+        if self._send(connection, request, response, capture.id):
             self._captures.replied(capture.seq, request.elapsed_ms())
 
-    # -- answers --------------------------------------------------------------------------------------------------
+    # -- responses ------------------------------------------------------------------------------------------------
 
-    def _send(self, connection: Connection, request: Incoming, answer: Response, capture_id: str = "") -> bool:
+    def _send(self, connection: Connection, request: Incoming, response: Response, capture_id: str = "") -> bool:
         message = request.message
         kept = _KEEP if message.version >= (1, 1) else _KEEP_OLD
         line = _CLOSE if connection.closing else kept
-        request.answered = True
-        return connection.send(answer.compose(capture_id, line, message.method == "HEAD"))
+        request.responded = True
+        return connection.send(response.compose(capture_id, line, message.method == "HEAD"))
 
-    async def _refuse(self, connection: Connection, request: Incoming, denied: Rejection) -> None:
+    async def _refuse(self, connection: Connection, request: Incoming, rejected: Rejection) -> None:
         message = request.message
-        if denied.answer.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or not _may_be_skipped(request):
+        if rejected.response.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or not _may_be_skipped(request):
             connection.closing = True
-        self._send(connection, request, denied.answer)
+        self._send(connection, request, rejected.response)
         target = _latin1(message.path)
-        self._refused.add(_refusal(connection, request.received_at, denied, message.method, target), request.raw)
+        self._refused.add(_refusal(connection, request.received_at, rejected, message.method, target), request.raw)
         while not connection.closing and await connection.read(request.payload):
             pass
 
 
-def _refusal(connection: Connection, at: int, denied: Rejection, method: str, target: str) -> Refusal:
+def _refusal(connection: Connection, at: int, rejected: Rejection, method: str, target: str) -> Refusal:
     address, port = connection.peer
     return Refusal(
         at=at,
         source_address=address,
         source_port=port,
-        status=denied.answer.status,
-        reason=denied.reason,
+        status=rejected.response.status,
+        reason=rejected.reason,
         method=method,
         target=target,
     )
@@ -226,7 +228,7 @@ def _refusal(connection: Connection, at: int, denied: Rejection, method: str, ta
 def _may_be_skipped(request: Incoming) -> bool:
     """Whether a refused request's body may be thrown away and its connection kept.
 
-    That hangs on the head alone, not on how much of the body came along with it.
+    That depends on the head alone, not on how much of the body was received along with it.
     """
     message = request.message
     return not message.chunked and request.length <= SKIPPED_MAX and EXPECT not in message.headers
@@ -234,7 +236,7 @@ def _may_be_skipped(request: Incoming) -> bool:
 
 def _broken(request: Incoming) -> Response:
     if request.fault is not None:
-        return admission.malformed(request.fault).answer
+        return admission.malformed(request.fault).response
     assert request.broken is not None
     return _BROKEN[request.broken]
 
@@ -302,6 +304,6 @@ def _latin1(text: str) -> str:
 
 
 def _request_line(head: bytes) -> tuple[str, str]:
-    """Method and target of what came of a head; empty unless its first line is whole and sound."""
+    """Method and target of a head received in part; empty unless its first line is complete and valid."""
     line = REQUEST_LINE.match(head)
     return (line[1].decode("latin-1"), line[2].decode("latin-1")) if line else ("", "")

@@ -24,17 +24,16 @@ class Break(Enum):
 
 
 class Incoming:
-    """A request whose head was read. `payload` gives what came of the body; `broken` tells why that is not all.
+    """A request whose head was read. `payload` is the body as far as it is received; `broken` says why it ended early.
 
-    `raw` is what came of the request along with its head, at most REFUSED_RAW_MAX bytes, for the list of refused ones;
-    the head alone, of `head_size` bytes, while the rest of a body comes in, and nothing once the request is stored.
+    `raw` is what was received along with the head, at most REFUSED_RAW_MAX bytes, for the list of refused requests;
+    the head alone, of `head_size` bytes, while the rest of a body is received, and empty once the request is stored.
     `length` is the body's Content-Length, 0 without one. `fault` says what of a body is malformed. `trailers` are
-    complete once the body is. `answered` tells whether an answer was sent.
+    complete once the body is. `responded`: whether a response was sent.
     """
 
     __slots__ = (
         "_started",
-        "answered",
         "broken",
         "fault",
         "head_size",
@@ -43,6 +42,7 @@ class Incoming:
         "payload",
         "raw",
         "received_at",
+        "responded",
         "trailers",
     )
 
@@ -57,7 +57,7 @@ class Incoming:
         self.fault: str | None = None
         self.length = 0
         self.trailers: Headers = ()
-        self.answered = False
+        self.responded = False
 
     def elapsed_ms(self) -> float:
         """Milliseconds since the head was read."""

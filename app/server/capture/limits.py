@@ -1,4 +1,4 @@
-"""How much one sender may ask of the capture port before it is turned away."""
+"""What the capture port allows one sender before it rejects it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if sys.platform != "win32":
 class Limits(Record, frozen=True):
     """Bounds of the capture port; times are seconds.
 
-    A request's head must be complete `head_s` after it began, and at most `head_bytes` long. Of all heads that came in
-    more than one read, no more than `head_memory` bytes are held until their requests are answered. A body may pause
+    A request's head must be complete `head_s` after it began, and at most `head_bytes` long. Of all heads received in
+    more than one read, no more than `head_memory` bytes are kept until their requests are handled. A body may pause
     for `body_idle_s`, and has to come at `body_rate` bytes a second on the whole, with `body_s` to begin with. A
-    connection without a request is closed after `keepalive_s`. After a last answer, what the sender still sends is
-    thrown away for `linger_s`, so that it can read the answer. All are looked after every `sweep_s`.
+    connection without a request is closed after `keepalive_s`. After the last response, what the sender still sends is
+    thrown away for `linger_s`, so that it can read the response. All are checked every `sweep_s`.
 
     Of unfinished bodies no more than `body_memory` bytes are held in memory, beside what is read at once of each; above
     it they go to the store in pieces, and are read no further until there is room (`body_memory.py`).

@@ -43,7 +43,7 @@ class RequestReader:
         self.head = b""
         """What has come of a head that is not complete, or was refused."""
         self.behind = b""
-        """What came behind the request that was read last."""
+        """The bytes after the request that was read last."""
 
     def read_head(self, data: bytes) -> Incoming | None:
         """The request whose head `data` completes, with what of its body is in `data`; None while it is not complete.
@@ -86,7 +86,7 @@ class RequestReader:
         return request
 
     def _begin_body(self, request: Incoming, data: bytes, end: int, fed: bool) -> bytes:
-        """Take what of the body came with the head, which ends at `end`; what follows the body is returned."""
+        """Take the part of the body received with the head, which ends at `end`; what follows the body is returned."""
         message = request.message
         if message.chunked and not request.payload.is_eof():  # CONNECT has no body, whatever its headers say
             self._chunks = ChunkedBody()
@@ -113,7 +113,7 @@ class RequestReader:
     def read_body(self, request: Incoming, data: bytes) -> bytes:
         """Hand what of `data` belongs to the body to `request.payload`; what follows the body is returned.
 
-        Where a chunk is malformed `request.fault` says so; what came before it has been handed over.
+        Where a chunk is malformed `request.fault` says so; what precedes it has been handed over.
         """
         chunks = self._chunks
         if chunks is None:
@@ -135,7 +135,7 @@ class RequestReader:
         return behind
 
     def close(self) -> None:
-        """Nothing more is read: let go of what came."""
+        """Nothing more is read: free what was received."""
         self.head = self.behind = b""
         self._scan = self._chunks = None
         self._parser = None  # type: ignore[assignment]

@@ -44,7 +44,7 @@ class Response:
         self._dated = "date" in names
 
     def compose(self, capture_id: str, connection: bytes, alone: bool) -> bytes:
-        """The whole answer. `connection` is the header line on keeping the connection, `alone` leaves out the body."""
+        """The whole response. `connection` is the header line of that name, `alone` leaves out the body."""
         date = b"" if self._dated else _date_line(int(time.time()))
         if alone:
             return b"%b%b%b\r\n" % (self._head, date, connection)
@@ -55,12 +55,12 @@ class Response:
 
 
 def of_reply(reply: Reply) -> Response:
-    """The answer that an endpoint's reply stands for."""
+    """The response that an endpoint is configured to send."""
     return Response(reply.status, reply.headers, reply.body)
 
 
 def of_error(status: int, error: str, headers: Headers = (), **details: int | str) -> Response:
-    """The answer to a request that is refused: `{"error": …}` and what else is to be known."""
+    """The response to a refused request: `{"error": …}` and further details."""
     body = json.dumps({"error": error, **details}, separators=(",", ":"))
     return Response(status, (("Content-Type", "application/json"), *headers), body)
 

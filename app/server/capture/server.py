@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 _DEFAULTS = Limits()
 _BACKLOG = 512
 _SPARE = 64
-"""Connections above the limit that may live as long as it takes to answer them, or to store what came of a body."""
-_CROWD_TOLD_EVERY_S = 10.0
+"""Connections above the limit that may live as long as it takes to respond, or to store the part of a body received."""
+_CROWD_LISTED_EVERY_S = 10.0
 _LAST_MOMENT_S = 0.25
 
 
@@ -61,12 +61,12 @@ class CaptureServer:
         self._sweeper: asyncio.Task[None] | None = None
         self._most = affordable(limits.connections)
         self._connections: dict[Connection, str] = {}
-        self._held: dict[str, int] = {}
-        self._eviction = ConnectionEviction(self._connections, self._held, self._most // 2)
-        self._turned_away: dict[Connection, None] = {}
+        self._per_sender: dict[str, int] = {}
+        self._eviction = ConnectionEviction(self._connections, self._per_sender, self._most // 2)
+        self._rejected: dict[Connection, None] = {}
         self._heads = 0
         self._crowd_next_at = 0.0
-        self._crowd_untold = 0
+        self._crowd_unlisted = 0
         self._empty: asyncio.Future[None] | None = None
 
     async def start(self, host: str, port: int) -> None:
@@ -97,11 +97,11 @@ class CaptureServer:
 
     @property
     def connections(self) -> list[Connection]:
-        """All that are open now, also those that are being turned away."""
-        return [*self._connections, *self._turned_away]
+        """All that are open now, also those that are being rejected."""
+        return [*self._connections, *self._rejected]
 
     async def stop(self, grace_s: float = 1.0) -> None:
-        """Stop listening, answer what is in hand within `grace_s`, close the rest. May be called again."""
+        """Stop listening, finish the requests being handled within `grace_s`, close the rest. May be called again."""
         self._stopping = True
         server, self._server = self._server, None
         if server is not None:
@@ -126,29 +126,31 @@ class CaptureServer:
     # -- what a connection calls ----------------------------------------------------------------------------------
 
     def register(self, connection: Connection) -> bool:
-        """Count a new connection in; turn it away when no other makes room, or when it came as the server stopped."""
+        """Count a new connection in; reject it when no other makes room, or when the server is stopping."""
         sender = sender_of(connection.peer[0])
         if not self._stopping and (len(self._connections) < self._most or self._make_room(sender)):
             self._connections[connection] = sender
-            self._held[sender] = self._held.get(sender, 0) + 1
+            self._per_sender[sender] = self._per_sender.get(sender, 0) + 1
             return True
         if self._stopping or not self._spare():
-            self._turned_away[connection] = None
+            self._rejected[connection] = None
             _abort(connection)
         else:
-            self._turn_away(connection, f"All {self._most} connections are in use.")
+            self._reject(connection, f"All {self._most} connections are in use.")
         return False
 
     def head_grew(self, connection: Connection, size: int) -> None:
         """Count the bytes of long heads; above the limit the longest whose sender is waited for is given up."""
-        connection.head_held += size
+        connection.head_memory_used += size
         self._heads += size
         self._relieve_heads()
 
     def _relieve_heads(self) -> None:
         while self._heads > self.limits.head_memory:
-            longest = max(self._connections, key=lambda one: (one.waits_for() is not None, one.head_held), default=None)
-            wait = longest.waits_for() if longest is not None and longest.head_held else None
+            longest = max(
+                self._connections, key=lambda one: (one.waits_for() is not None, one.head_memory_used), default=None
+            )
+            wait = longest.waits_for() if longest is not None and longest.head_memory_used else None
             if longest is None or wait is None:
                 return
             if not self._give_up(longest, wait[0], "The heads of unfinished requests are too long together."):
@@ -158,7 +160,7 @@ class CaptureServer:
         """Count a closed connection out."""
         self._head_gone(connection)
         self._forget(connection)
-        self._turned_away.pop(connection, None)
+        self._rejected.pop(connection, None)
         if self._empty is not None and not self._empty.done() and not self.connections:
             self._empty.set_result(None)
 
@@ -180,9 +182,9 @@ class CaptureServer:
         self._forget(chosen)
         self._head_gone(chosen)
         if stage is EvictionStage.HEAD and spare:
-            self._turn_away(chosen, reason)
+            self._reject(chosen, reason)
             return True
-        self._turned_away[chosen] = None
+        self._rejected[chosen] = None
         if stage is EvictionStage.BODY:
             chosen.break_off(Break.CROWDED)
         elif stage is EvictionStage.IDLE:
@@ -195,39 +197,39 @@ class CaptureServer:
 
     def _spare(self) -> bool:
         """Whether one more connection may live above the limit; one that only lingers goes for it."""
-        if len(self._turned_away) < _SPARE:
+        if len(self._rejected) < _SPARE:
             return True
-        for connection in self._turned_away:
+        for connection in self._rejected:
             wait = connection.waits_for()
             if wait is not None and wait[0] is not EvictionStage.BODY:
-                del self._turned_away[connection]
+                del self._rejected[connection]
                 _abort(connection)
                 return True
         return False
 
     def _head_gone(self, connection: Connection) -> None:
-        self._heads -= connection.head_held
-        connection.head_held = 0
+        self._heads -= connection.head_memory_used
+        connection.head_memory_used = 0
 
     def _forget(self, connection: Connection) -> None:
         sender = self._connections.pop(connection, None)
         if sender is not None:
-            self._held[sender] -= 1
-            if not self._held[sender]:
-                del self._held[sender]
+            self._per_sender[sender] -= 1
+            if not self._per_sender[sender]:
+                del self._per_sender[sender]
 
-    def _turn_away(self, connection: Connection, why: str) -> None:
-        """Say that there are too many; listed now and then, or a flood would push all else out of the list."""
-        self._turned_away[connection] = None
-        self._crowd_untold += 1
+    def _reject(self, connection: Connection, why: str) -> None:
+        """Respond that there are too many; listed now and then, or a flood would push all else out of the list."""
+        self._rejected[connection] = None
+        self._crowd_unlisted += 1
         now = asyncio.get_running_loop().time()
         listed = now >= self._crowd_next_at
-        reason = f"{why} {self._crowd_untold} turned away since told last, new or slow."
-        denied = rejection(reason, 503, "too_many_connections", RETRY_AFTER)
-        self._handler.turn_away(connection, denied, connection.head, listed=listed)
+        reason = f"{why} {self._crowd_unlisted} rejected since the last entry, new or slow."
+        rejected = rejection(reason, 503, "too_many_connections", RETRY_AFTER)
+        self._handler.reject(connection, rejected, connection.head, listed=listed)
         if listed:
-            self._crowd_untold = 0
-            self._crowd_next_at = now + _CROWD_TOLD_EVERY_S
+            self._crowd_unlisted = 0
+            self._crowd_next_at = now + _CROWD_LISTED_EVERY_S
 
     async def _sweep(self) -> None:
         """Look after all time limits. One timer for all connections costs them nothing while they are quick."""
@@ -244,7 +246,7 @@ class CaptureServer:
 
     async def _settle(self, seconds: float) -> None:
         """Wait until all connections are closed, at most `seconds`."""
-        if self._connections or self._turned_away:
+        if self._connections or self._rejected:
             self._empty = asyncio.get_running_loop().create_future()
             await asyncio.wait((self._empty,), timeout=seconds)
             self._empty = None

@@ -1,4 +1,4 @@
-"""Mirroring: each captured request with a forward URL is sent on, exactly as it came, in order per endpoint."""
+"""Forwarding: each captured request with a forward URL is sent on, exactly as received, in order per endpoint."""
 
 from app.server.forward.forwarder import Forwarder
 

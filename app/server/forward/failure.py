@@ -1,4 +1,4 @@
-"""Says in a developer's words why a request could not be sent, or was not answered as hoped."""
+"""Says why a request could not be sent, or got no valid response, in words for developers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def failure_text(error: BaseException, url: str, timeout_ms: int) -> str | None:
     chain = list(_causes(error))
     host, place = _place(url)
     if isinstance(error, TimeoutError):
-        return f"No answer within {seconds(timeout_ms)}."
+        return f"No response within {seconds(timeout_ms)}."
     for kind, text in (
         (socket.gaierror, f"The host name {host} could not be found."),
         (ConnectionRefusedError, f"Nothing is listening at {place} (connection refused)."),
-        ((TimeoutError, httpx.TimeoutException), f"No answer within {seconds(timeout_ms)}."),
+        ((TimeoutError, httpx.TimeoutException), f"No response within {seconds(timeout_ms)}."),
     ):
         if any(isinstance(cause, kind) for cause in chain):
             return text
@@ -44,8 +44,8 @@ def _broken_exchange(error: BaseException, chain: list[BaseException], place: st
         return f"This request cannot be written as HTTP/1.1: {_short(error)}."
     if isinstance(error, httpx.RemoteProtocolError):
         if "without sending a response" in str(error):
-            return f"{place} closed the connection without an answer."
-        return f"The answer of {place} was not proper HTTP, or broke off: {_short(error)}."
+            return f"{place} closed the connection without a response."
+        return f"The response from {place} was not valid HTTP, or ended early: {_short(error)}."
     if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
         return f"The forward URL cannot be used: {_short(error)}."
     if isinstance(error, httpx.ReadError | httpx.WriteError | httpx.CloseError):

@@ -18,7 +18,7 @@ _GRACE_S = 0.5
 
 
 class Forwarder:
-    """Mirrors captured requests, strictly in order per endpoint; endpoints do not wait for each other."""
+    """Forwards captured requests, strictly in order per endpoint; endpoints do not wait for each other."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Forwarder:
         self._unsubscribe: Callable[[], None] | None = None
 
     async def start(self) -> None:
-        """Mirror from now on, beginning with what an earlier run left queued."""
+        """Forward from now on, beginning with what an earlier run left queued."""
         if self._unsubscribe is not None:
             return
         self._unsubscribe = self._bus.subscribe(Captured, self._on_captured)

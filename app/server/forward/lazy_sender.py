@@ -1,4 +1,4 @@
-"""The sender, which comes with the first delivery."""
+"""The sender, loaded with the first delivery."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class LateSender:
-    """A `DeliverySender` that comes into being when it is first needed: see `loading.py`."""
+    """A `DeliverySender` that is made when it is first needed: see `lazy_import.py`."""
 
     def __init__(self, captures: CaptureRepository, instance_id: str) -> None:
         self._captures, self._instance_id = captures, instance_id
         self._sender: DeliverySender | None = None
 
     async def deliver(self, delivery: Delivery, timeout_ms: int) -> tuple[Delivery, bytes]:
-        """As `Sender.deliver`."""
+        """As `DeliverySender.deliver`."""
         if self._sender is None:
             await load("app.server.forward.sender")
         return await self._loaded().deliver(delivery, timeout_ms)

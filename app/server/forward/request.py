@@ -25,7 +25,7 @@ class StoredBody(httpx.AsyncByteStream):
         for offset in range(0, self._capture.size, PART_SIZE):
             part = await self._captures.body(self._capture.id, offset, PART_SIZE)
             if not part:
-                raise NotFoundError("The captured request was deleted while it was being mirrored.")
+                raise NotFoundError("The captured request was deleted while it was being forwarded.")
             yield part
 
 

@@ -1,4 +1,4 @@
-"""What came of a delivery: the target's answer as it arrives, and the record made of it."""
+"""The outcome of a delivery: the target's response as it arrives, and the record made of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.server.forward.status import status_text
 
 @dataclass
 class TargetResponse:
-    """A target's answer, filled in while it is read, so that what came before a failure is kept.
+    """A target's response, filled in while it is read, so that what precedes a failure is kept.
 
     `body` holds the first `PART_SIZE` bytes as they were sent: transfer coding removed, content coding kept.
     """
@@ -30,21 +30,21 @@ class TargetResponse:
         self.truncated = len(data) > room
 
 
-def concluded(delivery: Delivery, answer: TargetResponse, error: str | None, started_at: int, ms: float) -> Delivery:
-    """`delivery` with its outcome: delivered when a 2xx answer came whole, failed with a sentence otherwise."""
-    if error is None and answer.status is not None:
-        error = status_text(answer.status, answer.headers, bytes(answer.body))
-    elif error is not None and answer.status is not None:
-        error = f"The answer began ({answer.status}) but did not end. {error}"
+def concluded(delivery: Delivery, response: TargetResponse, error: str | None, started_at: int, ms: float) -> Delivery:
+    """`delivery` with its outcome: delivered when a 2xx response was complete, failed with a sentence otherwise."""
+    if error is None and response.status is not None:
+        error = status_text(response.status, response.headers, bytes(response.body))
+    elif error is not None and response.status is not None:
+        error = f"The response began ({response.status}) but did not end. {error}"
     return msgspec.structs.replace(
         delivery,
         state=MirrorState.FAILED if error else MirrorState.DELIVERED,
         started_at=started_at,
         ms=ms,
-        status=answer.status,
-        response_headers=answer.headers,
-        response_size=len(answer.body),
-        response_truncated=answer.truncated,
+        status=response.status,
+        response_headers=response.headers,
+        response_size=len(response.body),
+        response_truncated=response.truncated,
         error=error,
     )
 

@@ -1,4 +1,4 @@
-"""Sends one delivery to its target and reads the answer; every failure of the network becomes data."""
+"""Sends one delivery to its target and reads the response; every failure of the network becomes data."""
 
 from __future__ import annotations
 
@@ -43,46 +43,46 @@ class DeliverySender:
             await transport.aclose()
 
     async def deliver(self, delivery: Delivery, timeout_ms: int) -> tuple[Delivery, bytes]:
-        """Send `delivery` once; the record with its outcome and the answer's body. At most `timeout_ms` in all.
+        """Send `delivery` once; the record with its outcome and the response's body. At most `timeout_ms` in all.
 
         StorageUnavailableError when the request cannot be read: then nothing was sent. Anything else is a bug of ours.
         """
         capture = await self._captures.get(delivery.capture_id)
         transport = await self._open(delivery.url)
-        answer, error = TargetResponse(), None
+        outcome, error = TargetResponse(), None
         started_at, started = now_us(), time.perf_counter()
         try:
             if capture is None:
-                error = "The captured request was deleted before it could be mirrored."
+                error = "The captured request was deleted before it could be forwarded."
             elif escapes_path(capture.target):
                 path = sub_path(capture.target)
                 shown = path if len(path) <= _SHOWN_MAX else path[: _SHOWN_MAX - 1] + "…"
                 error = f"Not forwarded: the path {shown} would leave the forward URL's path."
             else:
                 async with asyncio.timeout(timeout_ms / 1000):
-                    await self._exchange(transport, capture, delivery.url, timeout_ms, answer)
+                    await self._exchange(transport, capture, delivery.url, timeout_ms, outcome)
         except Exception as problem:
             error = failure_text(problem, delivery.url, timeout_ms)
             if error is None:
                 raise
         ms = (time.perf_counter() - started) * 1000
-        return concluded(delivery, answer, error, started_at, ms), bytes(answer.body)
+        return concluded(delivery, outcome, error, started_at, ms), bytes(outcome.body)
 
     async def _exchange(
-        self, transport: httpx.AsyncHTTPTransport, capture: Capture, url: str, timeout_ms: int, answer: TargetResponse
+        self, transport: httpx.AsyncHTTPTransport, capture: Capture, url: str, timeout_ms: int, outcome: TargetResponse
     ) -> None:
         body = StoredBody(self._captures, capture)
         request = build_request(capture, url, self._instance_id, body, timeout_ms / 1000)
         response = await transport.handle_async_request(request)
         try:
-            answer.status = response.status_code
-            answer.headers = tuple(
+            outcome.status = response.status_code
+            outcome.headers = tuple(
                 (name.decode("latin-1"), text.decode("latin-1")) for name, text in response.headers.raw
             )
             chunks = response.aiter_raw()  # the name keeps it alive until the response is closed, whatever the loop
             async for chunk in chunks:
-                answer.add(chunk)
-                if answer.truncated:
+                outcome.add(chunk)
+                if outcome.truncated:
                     break
         finally:
             await response.aclose()

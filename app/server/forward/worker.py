@@ -18,7 +18,7 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 30.0
 
 
 class Worker:
-    """Mirrors what is queued for `endpoint_id` until nothing is, the endpoint is gone, or it is told to wind up.
+    """Forwards what is queued for `endpoint_id` until nothing is, the endpoint is deleted, or `wind_up` is called.
 
     `unstorable` outlives the worker: ids of deliveries that were sent and whose outcome cannot be stored.
     """

@@ -53,7 +53,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def told(place: Path, verb: str) -> Iterator[None]:
+def explain_errors(place: Path, verb: str) -> Iterator[None]:
     """What the system refuses, in words."""
     try:
         yield

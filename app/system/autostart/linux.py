@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from app.system.autostart.entry import Start, told, write_whole
+from app.system.autostart.entry import Start, explain_errors, write_whole
 
 _PLAIN = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -32,13 +32,13 @@ class DesktopEntry:
         return None if not words or self._start.is_started_by(words) else " ".join(words)
 
     def unavailable(self) -> str | None:
-        """Never: a desktop that starts nothing at sign-in cannot be told from one that does."""
+        """Never: a desktop that starts nothing at sign-in cannot be distinguished from one that does."""
         return None
 
     def set(self, on: bool) -> None:
         """On: make the entry, or mend it. Off: remove it, or hide it where the user changed it."""
         lines = self._lines()
-        with told(self.path, "written"):
+        with explain_errors(self.path, "written"):
             if on:
                 _write(self.path, self._switched_on(lines) if _key(lines, "Exec") else self._fresh())
             elif _without_program(lines) == _without_program(self._fresh()):
@@ -69,7 +69,7 @@ class DesktopEntry:
         return _with_key(lines, "X-GNOME-Autostart-enabled", "true")
 
     def _lines(self) -> list[str]:
-        with told(self.path, "read"), suppress(FileNotFoundError, NotADirectoryError):
+        with explain_errors(self.path, "read"), suppress(FileNotFoundError, NotADirectoryError):
             return self.path.read_text("utf-8", "surrogateescape").splitlines()
         return []
 

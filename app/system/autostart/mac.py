@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from app.system.autostart.entry import Start, told, write_whole
+from app.system.autostart.entry import Start, explain_errors, write_whole
 
 AGENT = "io.hookline.Hookline"
 
@@ -31,7 +31,7 @@ class LaunchAgent:
         return None if not words or self._start.is_started_by(words) else shlex.join(words)
 
     def unavailable(self) -> str | None:
-        """A program run straight from a download lies at a place that is gone at the next start."""
+        """A program run straight from a download lies at a place that does not exist at the next start."""
         if "/AppTranslocation/" in self._start.program[0]:
             return "macOS runs Hookline from a temporary place. Move it to Applications, and open it from there."
         return None
@@ -41,7 +41,7 @@ class LaunchAgent:
         held = self._held()
         fresh: dict[str, Any] = {"Label": AGENT, "ProgramArguments": self._start.words, "RunAtLoad": True}
         fresh |= {"ProcessType": "Interactive", "LimitLoadToSessionType": "Aqua"}
-        with told(self.path, "written"):
+        with explain_errors(self.path, "written"):
             if on:
                 ours = self._start.is_started_by(_arguments(held))
                 words = held["ProgramArguments"] if ours else self._start.words
@@ -59,7 +59,7 @@ class LaunchAgent:
 
     def _held(self) -> dict[str, Any]:
         held: object = {}
-        with told(self.path, "read"), suppress(FileNotFoundError, NotADirectoryError):
+        with explain_errors(self.path, "read"), suppress(FileNotFoundError, NotADirectoryError):
             held = plistlib.loads(self.path.read_bytes())
         return held if isinstance(held, dict) else {}
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.system.autostart.entry import Start, told
+from app.system.autostart.entry import Start, explain_errors
 
 RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
 APPROVED_KEY = r"Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run"
@@ -51,7 +51,7 @@ if sys.platform == "win32":
 
         def set(self, on: bool) -> None:
             """Write the value and forget that it was switched off elsewhere, or delete it."""
-            with told(Path("HKEY_CURRENT_USER", self._run), "written"):
+            with explain_errors(Path("HKEY_CURRENT_USER", self._run), "written"):
                 if on:
                     if not self._start.is_started_by(windows_words(self._value()), os.path.normcase):
                         with winreg.CreateKey(winreg.HKEY_CURRENT_USER, self._run) as key:
@@ -71,7 +71,7 @@ if sys.platform == "win32":
             return value if isinstance(value, str) else ""
 
         def _read(self, key_name: str) -> object:
-            with told(Path("HKEY_CURRENT_USER", key_name), "read"):
+            with explain_errors(Path("HKEY_CURRENT_USER", key_name), "read"):
                 try:
                     with winreg.OpenKey(winreg.HKEY_CURRENT_USER, key_name) as key:
                         return winreg.QueryValueEx(key, RUN_VALUE)[0]

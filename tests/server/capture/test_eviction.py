@@ -264,14 +264,14 @@ async def test_the_longest_heads_are_given_up_when_all_together_are_too_long(rig
             await sender.send(b"\r\nx")
         await asyncio.sleep(0)
     await eventually(lambda: sum(sender.reader.at_eof() or bool(sender.reader._buffer) for sender in senders) >= 15)
-    assert sum(connection.head_held for connection in rig.server.connections) <= 500_000
+    assert sum(connection.head_memory_used for connection in rig.server.connections) <= 500_000
     kept = [sender for sender in senders if await is_open(sender)]
     assert kept
     for sender in kept:
         await sender.send(b"23456789" if complete else b"\r\n123456789")
         assert (await sender.response()).status == 200
     assert await is_open(short)
-    assert sum(connection.head_held for connection in rig.server.connections) <= len(HEAD)
+    assert sum(connection.head_memory_used for connection in rig.server.connections) <= len(HEAD)
     assert all(capture.complete for capture in rig.sink.captures) is not complete
 
 

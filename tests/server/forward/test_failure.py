@@ -26,8 +26,8 @@ def caused(error: Exception, cause: BaseException) -> Exception:
             caused(httpx.ConnectError(""), ExceptionGroup("all", [OSError("x"), ConnectionRefusedError()])),
             "Nothing is listening at hooks.invalid:443 (connection refused).",
         ),
-        (TimeoutError(), "No answer within 0.5 s."),
-        (httpx.ConnectTimeout(""), "No answer within 0.5 s."),
+        (TimeoutError(), "No response within 0.5 s."),
+        (httpx.ConnectTimeout(""), "No response within 0.5 s."),
         (
             caused(httpx.ConnectError("no"), OSError(113, "No route to host")),
             "hooks.invalid:443 could not be reached: No route to host.",
@@ -49,20 +49,20 @@ def test_failure(error: Exception, text: str | None) -> None:
     [
         (200, (), b"", None),
         (299, (), b"", None),
-        (500, (), b"", "The target answered 500 Internal Server Error."),
-        (799, (), b"", "The target answered 799."),
-        (508, (), b"", "The target answered 508 Loop Detected."),
+        (500, (), b"", "The target responded with 500 Internal Server Error."),
+        (799, (), b"", "The target responded with 799."),
+        (508, (), b"", "The target responded with 508 Loop Detected."),
         (
             508,
             (),
             b'{"error":"mirror_loop"}',
-            "The mirror came back to Hookline: the target is one of its own capture URLs.",
+            "The forwarded request came back to Hookline: the target is one of its own capture URLs.",
         ),
         (
             302,
             (("location", "/login"),),
             b"",
-            "The target answered 302 Found. Redirects are not followed; it points to /login",
+            "The target responded with 302 Found. Redirects are not followed; it points to /login",
         ),
     ],
 )

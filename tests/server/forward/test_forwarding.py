@@ -145,7 +145,7 @@ async def test_no_answer_in_time(stage: Stage) -> None:
         endpoint = await stage.endpoint(place.url, forward=Forward(timeout_ms=200))
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint)
-    assert (delivery.state, delivery.error) == (MirrorState.FAILED, "No answer within 0.2 s.")
+    assert (delivery.state, delivery.error) == (MirrorState.FAILED, "No response within 0.2 s.")
     assert delivery.ms is not None
     assert 190 < delivery.ms < 3_000
 
@@ -163,25 +163,25 @@ async def test_the_time_bounds_the_whole_answer(stage: Stage) -> None:
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint)
     assert (delivery.state, delivery.status) == (MirrorState.FAILED, 200)
-    assert delivery.error == "The answer began (200) but did not end. No answer within 0.3 s."
+    assert delivery.error == "The response began (200) but did not end. No response within 0.3 s."
     assert 0 < delivery.response_size < 1000
 
 
 @pytest.mark.parametrize(
     ("answer", "status", "error"),
     [
-        (b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n", 500, "The target answered 500 Internal Server Error."),
-        (b"", None, "127.0.0.1:{port} closed the connection without an answer."),
+        (b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n", 500, "The target responded with 500 Internal Server Error."),
+        (b"", None, "127.0.0.1:{port} closed the connection without a response."),
         (
             b"220 smtp ready\r\n\r\n",
             None,
-            "The answer of 127.0.0.1:{port} was not proper HTTP, or broke off: illegal status line: '220",
+            "The response from 127.0.0.1:{port} was not valid HTTP, or ended early: illegal status line: '220",
         ),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", 200, "The answer began (200) but did not end."),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", 200, "The response began (200) but did not end."),
         (
             b'HTTP/1.1 508 x\r\nContent-Length: 23\r\n\r\n{"error":"mirror_loop"}',
             508,
-            "The mirror came back to Hookline: the target is one of its own capture URLs.",
+            "The forwarded request came back to Hookline: the target is one of its own capture URLs.",
         ),
     ],
 )
@@ -220,7 +220,9 @@ async def test_a_redirect_is_not_followed(stage: Stage) -> None:
             await stage.forwarder.start()
             delivery = await stage.outcome(endpoint)
         assert other.received == []
-    assert delivery.error == f"The target answered 302 Found. Redirects are not followed; it points to {other.url}/x"
+    assert (
+        delivery.error == f"The target responded with 302 Found. Redirects are not followed; it points to {other.url}/x"
+    )
 
 
 async def test_proxies_of_the_environment_are_not_used(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

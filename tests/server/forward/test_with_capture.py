@@ -64,7 +64,7 @@ async def test_a_circle_ends_at_once_and_says_so(stage: Stage, capture_port: str
         assert (await client.post(f"{capture_port}/catch/{first.slug}")).status_code == 200
         delivery = (await stage.outcomes(1))[0]
     assert (delivery.state, delivery.status) == (MirrorState.FAILED, 508)
-    assert delivery.error == "The mirror came back to Hookline: the target is one of its own capture URLs."
+    assert delivery.error == "The forwarded request came back to Hookline: the target is one of its own capture URLs."
     assert stage.store.captures.counts(second.id).total == 0
 
 

@@ -228,13 +228,13 @@ def test_deliveries_show_and_change_as_they_end(run: Run, tmp_path: Path) -> Non
                 state=MirrorState.FAILED,
                 status=500,
                 ms=12.0,
-                error="The target answered 500.",
+                error="The target responded with 500.",
                 response_headers=(("Content-Type", "application/json"), ("Content-Encoding", "gzip")),
                 response_size=len(answer),
             )
             await store.deliveries.finish(done, answer)
             await until(lambda: mirror.state.text() == "Failed")
-            assert mirror.reason.text() == "The target answered 500."
+            assert mirror.reason.text() == "The target responded with 500."
             await until(lambda: mirror.body.code.toPlainText() == '{\n  "ok": true\n}')
             assert mirror.headers.pairs.rowCount() == 2
             row = shown.model.row_of(sent.id)
