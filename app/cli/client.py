@@ -206,7 +206,7 @@ def _path(*parts: str) -> str:
 
 
 def _refusal(response: httpx.Response) -> CliError:
-    """The error that a problem document (RFC 9457) tells of; its fields' messages say more than its summary."""
+    """The error of a problem document (RFC 9457); its fields' messages say more than its summary."""
     try:
         problem = response.json()
         messages = [error["message"] for error in problem.get("errors", ())]

@@ -66,7 +66,7 @@ class WindowOptions(ListenOptions, frozen=True):
 
     @property
     def wish(self) -> LaunchAction | Link | BrokenLink:
-        """What is asked of the window, be it this start's or that of a program which runs already."""
+        """What the window is to open, in this process or in the one that runs already."""
         if self.link is not None:
             return self.link
         return (

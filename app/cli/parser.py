@@ -31,7 +31,7 @@ DESCRIPTION = (
     f" place of a command, {link_to_request('ID')} or {link_to_endpoint('SLUG')}, is opened in the window."
 )
 EPILOG = (
-    "Exit codes: 0 done, 1 not found or timed out, 2 usage error, 3 environment error (port in use, data folder held,"
+    "Exit codes: 0 done, 1 not found or timed out, 2 usage error, 3 environment error (port in use, data folder in use,"
     " ...)."
 )
 EXAMPLES = (

@@ -20,7 +20,7 @@ ID_HELP = (
     f" {LAST} is the newest request of all, {LAST}:SLUG the newest of an endpoint"
 )
 SHOWN_MIN = 13
-"""Characters of an id in a table: they tell apart what arrived in different milliseconds."""
+"""Characters of an id in a table: they distinguish requests of different milliseconds."""
 NAMED_MAX = 10
 """The most requests that are named as possibly meant."""
 
@@ -31,7 +31,7 @@ def is_last(text: str) -> bool:
 
 
 def short_id(own: str, *others: str) -> str:
-    """As much of an id as tells it from `others`, its neighbours in a list."""
+    """As much of an id as distinguishes it from `others`, its neighbours in a list."""
     return own[: max([SHOWN_MIN, *(_common(own, other) + 1 for other in others)])]
 
 

@@ -15,7 +15,7 @@ class EndpointReplyView(TypedDict):
 
 
 class ForwardView(TypedDict):
-    """How requests are mirrored."""
+    """How requests are forwarded."""
 
     timeout_ms: int
 
@@ -85,7 +85,7 @@ class SummaryView(TypedDict):
 
 
 class DeliveryView(TypedDict):
-    """One mirroring of a request; `error` tells why it failed."""
+    """One delivery of a request; `error` says why it failed."""
 
     request: str
     endpoint: str

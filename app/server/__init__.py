@@ -1,1 +1,1 @@
-"""The network: the capture port, mirroring and the local API. Imports core only."""
+"""The network: the capture port, forwarding and the local API. Imports core only."""

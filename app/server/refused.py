@@ -20,7 +20,7 @@ RAW_KEPT = 16 * 1024 * 1024
 
 
 class RefusedLog:
-    """A list of at most 1,000 refusals. Each is published as it comes. The bytes of the oldest go first."""
+    """The latest 1,000 refused requests. Each is published. The bytes of the oldest are dropped first."""
 
     def __init__(self, publish: Callable[[Event], None]) -> None:
         self._publish = publish

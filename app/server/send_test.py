@@ -72,14 +72,14 @@ class SendTest:
                 if await arrival.status(0) is not None:
                     raise HooklineError(f"{text} It did arrive; its response was lost on the way back.") from error
                 raise HooklineError(f"{text} {await self._local_state(local)}") from error
-            ours = await arrival.status(ARRIVAL_S)
-        if ours is None:
+            expected = await arrival.status(ARRIVAL_S)
+        if expected is None:
             text = f"{base} responded to the test request with {status}, but it did not arrive here."
             advice = f"Check that the tunnel is running and leads to {local}."
             raise HooklineError(f"{text} {advice} {await self._local_state(local)}")
-        if ours != status:
+        if expected != status:
             text = f"The test request arrived through {base}, which responded with {status} instead of Hookline's"
-            raise HooklineError(f"{text} {ours}.")
+            raise HooklineError(f"{text} {expected}.")
         return SentTest(status=status, place=base, public=True)
 
     async def _local_state(self, local: str) -> str:

@@ -18,7 +18,7 @@ from app.server.forward.failure import failure_text
 from app.server.forward.tls import trust
 
 TIMEOUT_MS = 10_000
-"""For the way there and back; an endpoint's own delay comes on top."""
+"""For request and response; an endpoint's own delay is added."""
 CONNECT_S = 2.0
 HEADER = "X-Hookline-Test"
 
@@ -30,7 +30,7 @@ def _message() -> bytes:
 
 @dataclass(frozen=True)
 class ProbeRequest:
-    """`token` in `HEADER` tells it from all others."""
+    """`token` in `HEADER` identifies it."""
 
     token: str = field(default_factory=lambda: secrets.token_hex(8))
     body: bytes = field(default_factory=_message)

@@ -1,1 +1,1 @@
-"""What the operating system and the installation are asked."""
+"""The operating system and the installation."""

@@ -1,4 +1,4 @@
-"""How this program was started: from source or as a bundle, where the bundle lies, and what starts it again."""
+"""How this program was started: from source or as a bundle, the bundle's place, and what starts it again."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Mark = tuple[int, int, int, int]
 
 
 class Change(Record, frozen=True):
-    """What happened to the program, and what to do about it. `startable` tells whether there is one to start."""
+    """What happened to the program, and what to do about it. `startable`: whether there is a program to start."""
 
     text: str
     advice: str
@@ -71,7 +71,7 @@ def start(arguments: Sequence[str]) -> None:
 
 
 def _mark(path: Path) -> Mark | None:
-    """What tells one file from another, None when there is none."""
+    """What identifies a file, None when there is none."""
     try:
         status = os.stat(path)
     except OSError:

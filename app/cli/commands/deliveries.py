@@ -1,4 +1,4 @@
-"""`hookline deliveries`: what became of mirroring, the latest first."""
+"""`hookline deliveries`: deliveries and their outcomes, the latest first."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def list_deliveries(call: Call) -> int:
             _row(call, table, delivery)
             shown += 1
     if not shown:
-        call.out.note("No delivery has failed." if call.options.state else "Nothing has been mirrored yet.")
+        call.out.note("No delivery has failed." if call.options.state else "Nothing has been forwarded yet.")
     return Exit.DONE
 
 

@@ -81,7 +81,7 @@ def _add_response(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const=None,
         dest="response_body",
-        help="send the default body, which tells the request's id",
+        help="send the default body, which contains the request's id",
     )
     limit = f"0 to {DELAY_MAX_MS // 1000} s"
     parser.add_argument(

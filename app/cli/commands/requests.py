@@ -25,8 +25,8 @@ HELP = "list or search what was captured, newest first"
 DETAILS = (
     f"{HELP}. TITLE: the event, or a short description where no event is known. MARK: * starred, + with a note."
     " A size such as >12 kB: the sender broke off there. On a terminal the table has the columns that fit, and of each"
-    " id as much as tells it from its neighbours; elsewhere there is no heading, nothing is cut, and tabs stand between"
-    " the fields."
+    " id as much as distinguishes it from its neighbours; elsewhere there is no heading, nothing is cut, and tabs"
+    " separate the fields."
 )
 EXAMPLES = (
     ("See the last five requests of an endpoint", "hookline requests stripe -n 5"),
@@ -112,14 +112,14 @@ async def _by_id(call: Call, which: str) -> AsyncIterator[SummaryView]:
 async def _with_short_ids(found: AsyncIterator[SummaryView]) -> AsyncIterator[tuple[str, SummaryView]]:
     """Each request with as much of its id as its neighbours in the list leave it: ids stand in their own order."""
     before: str | None = None
-    held: SummaryView | None = None
+    previous: SummaryView | None = None
     async for request in found:
-        if held is not None:
-            yield short_id(held["id"], request["id"], *([before] if before else [])), held
-            before = held["id"]
-        held = request
-    if held is not None:
-        yield short_id(held["id"], *([before] if before else [])), held
+        if previous is not None:
+            yield short_id(previous["id"], request["id"], *([before] if before else [])), previous
+            before = previous["id"]
+        previous = request
+    if previous is not None:
+        yield short_id(previous["id"], *([before] if before else [])), previous
 
 
 def _checked(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`hookline show`: one captured request, or the part of it that is asked for."""
+"""`hookline show`: one captured request, or one part of it."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     except Exception:
         log.exception("%s %s failed", request.method, request.path)
         return Problem(
-            500, "internal", "Hookline could not do this because of an error of its own; see its log."
+            500, "internal", "Hookline could not do this because of an internal error; see its log."
         ).response()
 
 

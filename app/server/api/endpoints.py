@@ -47,13 +47,13 @@ class EndpointCalls:
     async def list(self, request: web.Request) -> web.Response:
         """In the user's order, new ones last."""
         limit, cursor = limit_of(request), cursor_of(request, _After)
-        held = list(enumerate(self._services.endpoints.all(), 1))
+        numbered = list(enumerate(self._services.endpoints.all(), 1))
         begin = 0
         if cursor is not None:
             # It is after the same endpoint wherever that was moved to; after its old place when it was deleted.
-            begin = next((place for place, one in held if one.id == cursor.id), cursor.place - 1)
-        shown = held[begin : begin + limit]
-        following = cursor_text(_After(shown[-1][1].id, shown[-1][0])) if len(held) > begin + limit else None
+            begin = next((place for place, one in numbered if one.id == cursor.id), cursor.place - 1)
+        shown = numbered[begin : begin + limit]
+        following = cursor_text(_After(shown[-1][1].id, shown[-1][0])) if len(numbered) > begin + limit else None
         return json_response(Page(tuple(self._out(one, place) for place, one in shown), following))
 
     async def create(self, request: web.Request) -> web.Response:

@@ -31,9 +31,7 @@ class ApiProtocol(web.RequestHandler):
             problem = Problem(400, "bad-request", f"Malformed HTTP: {parser_words(exc)}.")
         else:
             self.logger.error("a call of the API failed", exc_info=exc)
-            problem = Problem(
-                500, "internal", "Hookline could not do this because of an error of its own; see its log."
-            )
+            problem = Problem(500, "internal", "Hookline could not do this because of an internal error; see its log.")
         if request.writer.output_size > 0:
             raise ConnectionError("the response has begun already")
         response = problem.response()

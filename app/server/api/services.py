@@ -20,7 +20,7 @@ from app.server.refused import RefusedLog
 
 @dataclass(frozen=True)
 class ApiServices:
-    """Everything handed to the API. The callables are asked at each request, so that changed settings show at once."""
+    """The callables are called for each request, so that changed settings apply at once."""
 
     endpoints: EndpointRepository
     captures: CaptureRepository

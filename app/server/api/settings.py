@@ -16,7 +16,7 @@ from app.server.api.routes import Route, json_response
 from app.server.api.serializers import merged
 from app.server.api.services import ApiServices
 
-# Without the bounds: `check` tells of broken ones in words that name the setting.
+# Without the bounds: `check` reports broken ones in words that name the setting.
 _TYPES: dict[str, Any] = get_type_hints(Settings)
 SettingsOut = msgspec.defstruct("SettingsOut", [(key, _TYPES[key]) for key in scriptable()], frozen=True)
 SettingsPatch = msgspec.defstruct(

@@ -1,4 +1,4 @@
-"""Whether a request may come in: everything that is decided by its head alone."""
+"""Whether a request is admitted: everything that is decided by its head alone."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Gate:
         if given is None:
             return False
         same = False
-        for secret in self._expected:  # all of them, whichever fits: the time taken tells nothing
+        for secret in self._expected:  # all of them, whichever fits: the time taken reveals nothing
             same |= hmac.compare_digest(given, secret)
         return same
 

@@ -28,7 +28,7 @@ class BodyTooLargeError(Exception):
 
 
 def whole(request: Incoming, limit: int) -> Body | None:
-    """The body when all of it has come with the head and it is small, which most are; None otherwise."""
+    """The body when it is small and was received with the head, as most are; None otherwise."""
     payload = request.payload
     if not payload.is_eof() or payload.total_bytes > min(limit, PART_SIZE) or request.broken:
         return None
@@ -98,7 +98,7 @@ class BodyBuffer:
                 with connection.unread():
                     await self._store_part()
             self._part += data
-            data = b""  # or it would stay in memory until the next one has come
+            data = b""  # or it would stay in memory until the next one is received
             if self._memory.full:
                 with connection.unread():
                     await self._memory.room()

@@ -32,7 +32,7 @@ class Buffer(Protocol):
 class BodyMemory:
     """Counts bytes of bodies from their arrival until they are stored; `room` waits while there are more than `limit`.
 
-    What each connection reads at once can come on top. The limit must be more than `PIECE_LEAST` for each connection.
+    What each connection reads at once is not included. The limit must be more than `PIECE_LEAST` for each connection.
     """
 
     def __init__(self, limit: int) -> None:
@@ -73,7 +73,7 @@ class BodyMemory:
         return self.held > self._limit
 
     async def room(self) -> None:
-        """Wait until no more than `limit` is held. StorageUnavailableError when the store takes nothing."""
+        """Wait until no more than `limit` is in memory. StorageUnavailableError when nothing can be stored."""
         if not self.full:
             return
         self._was_full = True

@@ -11,7 +11,7 @@ TRAILERS_MAX = 100
 TRAILERS_MAX_BYTES = 65_536
 _SIZE_LINE_MAX = 4_096
 _SIZE_MAX = 2**63 - 1
-_NO_SIZE = "a chunk does not begin with a line that tells its size"
+_NO_SIZE = "a chunk does not begin with a line that gives its size"
 
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _QUOTED = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"'
@@ -21,7 +21,7 @@ _MAY_BE_SIZE_LINE = re.compile(rb"(?:[0-9A-Fa-f]+(?:;[\t\x20-\x7e\x80-\xff]*)?\r
 
 
 class ChunkedBody:
-    """Takes the chunks apart as they come. Only this decides where a chunked body ends: aiohttp's parser, which takes a
+    """Splits the chunks as they arrive. Only this decides where a chunked body ends: aiohttp's parser, which takes a
     trailer for a header of the next request, is given nothing of it.
     """
 
@@ -121,7 +121,7 @@ class ChunkedBody:
     def _complete(self, data: bytes, at: int, limit: int, too_long: str) -> tuple[bytes | None, int]:
         """The line that ends in `data`, with its CR LF, and where the next begins; None while it has not ended."""
         if self._line:
-            # Its CR may have come before: look at the line as a whole, which is short.
+            # Its CR may have arrived before: look at the whole line, which is short.
             grown = self._line + data[at : at + limit + 2 - len(self._line)]
             end = grown.find(b"\r\n", len(self._line) - 1) + 2
             begun, line = len(self._line), grown[:end] if end > 1 else grown

@@ -337,7 +337,7 @@ class Connection(BaseProtocol):
             self.closing = True
         if request.fault is not None:
             self.break_off(Break.MALFORMED)
-        if not request.payload.is_eof():  # it may be long in coming, and its head is held as long
+        if not request.payload.is_eof():  # it may take long, and its head is kept as long
             # As received, for the list of refused requests, and as headers.
             size = 2 * reader.head_size + HEADER_BYTES * len(message.raw_headers)
             self._server.head_grew(self, size - self.head_memory_used)

@@ -53,9 +53,9 @@ class ConnectionEviction(Generic[C]):
     address alone. Every connection is looked at (a quarter of a millisecond for 512) only once for many new senders.
     """
 
-    def __init__(self, connections: Mapping[C, str], held: Mapping[str, int], share: int) -> None:
-        """`connections`: all that are open, with their addresses; `held`: how many each address has."""
-        self._connections, self._per_sender, self._share = connections, held, share
+    def __init__(self, connections: Mapping[C, str], per_sender: Mapping[str, int], share: int) -> None:
+        """`connections`: all that are open, with their addresses; `per_sender`: how many each address has."""
+        self._connections, self._per_sender, self._share = connections, per_sender, share
         self._found: dict[str, deque[tuple[EvictionStage, float, C]]] = {}
         self._found_at = -math.inf
 

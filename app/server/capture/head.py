@@ -1,4 +1,4 @@
-"""A request's head, read strictly from its bytes, for the few that aiohttp's parser refuses or that come in pieces.
+"""A request's head, read strictly from its bytes, for the few that aiohttp's parser refuses or that arrive in pieces.
 
 Where a request ends is decided by aiohttp's parser alone. It refuses some heads for what has nothing to do with that,
 such as a second User-Agent; `reduced` makes of such a head one with the same framing headers, byte for byte, and
@@ -49,7 +49,7 @@ class HeadScan:
         self.fields: list[Field] = []
 
     def read(self, data: bytes) -> None:
-        """Go on with a head of which `data` has come, all that was given before included.
+        """Parse a head of which `data` was received, including all that was given before.
 
         Raises MalformedError as soon as it cannot become a good one.
         """

@@ -1,4 +1,4 @@
-"""A request on its way in: its head as it was sent, and what comes of its body."""
+"""A request being received: its head as it was sent, and its body so far."""
 
 from __future__ import annotations
 

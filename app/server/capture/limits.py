@@ -15,7 +15,7 @@ class Limits(Record, frozen=True):
 
     A request's head must be complete `head_s` after it began, and at most `head_bytes` long. Of all heads received in
     more than one read, no more than `head_memory` bytes are kept until their requests are handled. A body may pause
-    for `body_idle_s`, and has to come at `body_rate` bytes a second on the whole, with `body_s` to begin with. A
+    for `body_idle_s`, and has to arrive at `body_rate` bytes a second overall, with `body_s` to begin with. A
     connection without a request is closed after `keepalive_s`. After the last response, what the sender still sends is
     thrown away for `linger_s`, so that it can read the response. All are checked every `sweep_s`.
 

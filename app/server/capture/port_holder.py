@@ -1,4 +1,4 @@
-"""Which program listens on a port, as far as Linux tells an ordinary user."""
+"""Which program listens on a port, as far as Linux shows an ordinary user."""
 
 from __future__ import annotations
 

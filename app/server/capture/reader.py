@@ -41,7 +41,7 @@ class RequestReader:
         self.head_size = 0
         """Bytes of the head that was read last."""
         self.head = b""
-        """What has come of a head that is not complete, or was refused."""
+        """The part received of a head that is not complete, or was refused."""
         self.behind = b""
         """The bytes after the request that was read last."""
 

@@ -80,6 +80,6 @@ class Forwarder:
         try:
             await worker.run()
         except Exception:
-            log.exception("the mirror of endpoint %d stopped", endpoint_id)
+            log.exception("the forwarding of endpoint %d stopped", endpoint_id)
         finally:
             del self._workers[endpoint_id]

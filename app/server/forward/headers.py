@@ -1,11 +1,11 @@
-"""Which headers a mirrored request carries: all that were sent, in their order, but for those of one connection."""
+"""Which headers a forwarded request carries: all that were sent, in their order, but for those of one connection."""
 
 from __future__ import annotations
 
 from app.core.model import Capture, Headers
 
 MIRROR_HEADER = "X-Hookline-Mirror"
-"""Names each Hookline a request was mirrored by, so that one that comes back to itself is recognised."""
+"""Names each Hookline that forwarded a request, so that one that returns to its origin is recognised."""
 
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "te", "trailer", "upgrade", "expect"})
 _FRAMING = frozenset({"content-length", "transfer-encoding"})

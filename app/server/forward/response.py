@@ -51,5 +51,5 @@ def concluded(delivery: Delivery, response: TargetResponse, error: str | None, s
 
 def failed_by_us(delivery: Delivery, error: Exception) -> Delivery:
     """`delivery` failed by an error in this program, so that it is seen and does not hold up the next."""
-    text = f"Hookline could not mirror this request because of an error of its own: {type(error).__name__}: {error}"
+    text = f"Hookline could not forward this request because of an internal error: {type(error).__name__}: {error}"
     return concluded(delivery, TargetResponse(), text, now_us(), 0.0)

@@ -18,7 +18,7 @@ from app.server.forward.response import TargetResponse, concluded
 from app.server.forward.tls import trust
 
 # A target may close an idle connection at any moment; one reused just then would lose a request that must not be
-# sent twice, for nobody can tell whether it was taken. So each delivery has a connection of its own.
+# sent twice, for nobody knows whether it was processed. So each delivery has a connection of its own.
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 _SHOWN_MAX = 200
 

@@ -80,7 +80,7 @@ class Worker:
                 wait = await self._back_off(wait)
                 continue
             except Exception as error:
-                log.exception("mirroring of %s failed", delivery.capture_id)
+                log.exception("forwarding of %s failed", delivery.capture_id)
                 outcome, body = failed_by_us(delivery, error), b""
             await self._store(outcome, body)
             return True

@@ -38,32 +38,32 @@ class LaunchAgent:
 
     def set(self, on: bool) -> None:
         """On: make the agent, or mend it. Off: remove it, or disable it where the user changed it."""
-        held = self._held()
+        stored = self._stored()
         fresh: dict[str, Any] = {"Label": AGENT, "ProgramArguments": self._start.words, "RunAtLoad": True}
         fresh |= {"ProcessType": "Interactive", "LimitLoadToSessionType": "Aqua"}
         with explain_errors(self.path, "written"):
             if on:
-                ours = self._start.is_started_by(_arguments(held))
-                words = held["ProgramArguments"] if ours else self._start.words
-                wanted = {**fresh, **held, "ProgramArguments": words, "RunAtLoad": True}
+                ours = self._start.is_started_by(_arguments(stored))
+                words = stored["ProgramArguments"] if ours else self._start.words
+                wanted = {**fresh, **stored, "ProgramArguments": words, "RunAtLoad": True}
                 wanted.pop("Disabled", None)
                 write_whole(self.path, plistlib.dumps(wanted))
-            elif {**held, "ProgramArguments": 0} == {**fresh, "ProgramArguments": 0}:
+            elif {**stored, "ProgramArguments": 0} == {**fresh, "ProgramArguments": 0}:
                 self.path.unlink(missing_ok=True)
-            elif held:
-                write_whole(self.path, plistlib.dumps({**held, "Disabled": True}))
+            elif stored:
+                write_whole(self.path, plistlib.dumps({**stored, "Disabled": True}))
 
     def _active(self) -> list[str]:
-        held = self._held()
-        return _arguments(held) if held.get("RunAtLoad") is True and not held.get("Disabled") else []
+        stored = self._stored()
+        return _arguments(stored) if stored.get("RunAtLoad") is True and not stored.get("Disabled") else []
 
-    def _held(self) -> dict[str, Any]:
-        held: object = {}
+    def _stored(self) -> dict[str, Any]:
+        stored: object = {}
         with explain_errors(self.path, "read"), suppress(FileNotFoundError, NotADirectoryError):
-            held = plistlib.loads(self.path.read_bytes())
-        return held if isinstance(held, dict) else {}
+            stored = plistlib.loads(self.path.read_bytes())
+        return stored if isinstance(stored, dict) else {}
 
 
-def _arguments(held: Mapping[str, Any]) -> list[str]:
-    words = held.get("ProgramArguments")
+def _arguments(stored: Mapping[str, Any]) -> list[str]:
+    words = stored.get("ProgramArguments")
     return [str(word) for word in words] if isinstance(words, list) else []

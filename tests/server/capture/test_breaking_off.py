@@ -79,9 +79,9 @@ async def test_what_came_while_the_store_was_slow_is_kept(rig: Rig) -> None:
 @pytest.mark.parametrize(
     ("junk", "fault"),
     [
-        (b"zz\r\nab\r\n", "a chunk does not begin with a line that tells its size"),
+        (b"zz\r\nab\r\n", "a chunk does not begin with a line that gives its size"),
         (b"2\r\nabXX", "a chunk is not followed by CR LF, so its size is wrong"),
-        (b"-1\r\n", "a chunk does not begin with a line that tells its size"),
+        (b"-1\r\n", "a chunk does not begin with a line that gives its size"),
         (b"ffffffffffffffffff\r\n", "a chunk's size is beyond all bounds"),
     ],
 )

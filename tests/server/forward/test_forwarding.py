@@ -367,7 +367,7 @@ async def test_an_error_of_ours_in_one_delivery_does_not_stop_the_next(
         await stage.capture(endpoint)
         first, second = await stage.outcomes(2)
     assert first.error is not None
-    assert first.error.startswith("Hookline could not mirror this request because of an error of its own: ValueError")
+    assert first.error.startswith("Hookline could not forward this request because of an internal error: ValueError")
     assert second.state is MirrorState.DELIVERED
     assert "ValueError" in caplog.text
 
