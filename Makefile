@@ -4,7 +4,7 @@ BIN := .venv/bin
 TESTS := -m pytest -n auto --dist worksteal
 .DEFAULT_GOAL := help
 
-.PHONY: help run test test-all smoke-others check bench bench-large fuzz soak screenshots package package-test lock clean set-up-run set-up-dev
+.PHONY: help run test test-all smoke-others check sizes bench bench-large fuzz soak screenshots package package-test lock clean set-up-run set-up-dev
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -26,6 +26,9 @@ check: set-up-dev ## lint, formatting, types, then all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy app packaging/*.py packaging/*/*.py
 	$(MAKE) test
+
+sizes: ## list files over 400 lines, functions over 60 and classes over 25 methods, for a review
+	@$(PYTHON) -m benchmarks.sizes
 
 bench: set-up-dev ## measure the numbers Hookline promises (HOOKLINE_EVENT_LOOP=qasync make bench: on stock qasync)
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.bench $(ARGS)

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.core.bodies.body_reader import CHUNK, BodyReader
-from app.core.bodies.body_search import BodySearch
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart_parts import first_boundary
 from app.core.bodies.resume import BEFORE
+from app.core.search.body_search import BodySearch
 
 LINES = 3_000
 """Lines asked for at a time, as the window does."""

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.body_search import BodySearch
 from app.core.search.base64_matches import base64_places
+from app.core.search.body_search import BodySearch
 from app.core.search.spellings import Written, may_be_written, pattern_of, written_in
 
 

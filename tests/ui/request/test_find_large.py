@@ -13,9 +13,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.core.bodies.body_search import BodySearch
 from app.core.bodies.formats.hex_dump import ROW
 from app.core.errors import StorageUnavailableError
+from app.core.search.body_search import BodySearch
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.code.code_view import CodeView
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page

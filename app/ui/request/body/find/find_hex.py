@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
-from app.core.bodies.body_search import BodySearch
+from app.core.search.body_search import BodySearch
 from app.ui.request.body.body_loader import BodyLoader
 from app.ui.request.body.find.finder import ScanningFinder
 from app.ui.request.body.hex_widget import HexWidget

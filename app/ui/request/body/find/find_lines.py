@@ -9,7 +9,7 @@ from bisect import bisect_left
 from PySide6.QtCore import QObject, Slot
 
 from app.core.bodies.body_reader import BodyReader
-from app.core.bodies.body_search import BodySearch
+from app.core.search.body_search import BodySearch
 from app.ui.request.body.body_loader import STEP, BodyLoader
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView

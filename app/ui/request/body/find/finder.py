@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.core.bodies.body_search import BodySearch
+from app.core.search.body_search import BodySearch
 from app.core.text import size_text
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_source import BodySource
