@@ -13,6 +13,7 @@ from PySide6.QtGui import QAccessible, QFont, QGuiApplication, QImage, QPainter,
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -256,7 +257,7 @@ class TestQuestion:
             question = window.findChildren(Question)[-1]
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            return question.isVisible()
+            return isValid(question) and question.isVisible()
 
         assert run(cancel()) is False
 

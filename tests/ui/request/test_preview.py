@@ -24,6 +24,7 @@ from app.ui.request.body.page_view import PageView
 from app.ui.request.body.render_process import ARGUMENT, DrawRequest, draw_apart, drawn
 from app.ui.request.body.renderer import NOT_LOADED
 from tests.ui.requests.page_desk import open_body, open_page
+from tests.ui.stock_qasync import not_on_stock_qasync
 from tests.ui.waiting import until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -144,6 +145,7 @@ def test_a_process_that_fails_is_told_in_words(monkeypatch: pytest.MonkeyPatch) 
         assert "could not be drawn" in drawn(wanted("svg"), b"<svg/>").words
 
 
+@not_on_stock_qasync("leaves its executor's threads until the loop closes")
 def test_the_end_of_the_program_does_not_wait_for_a_drawing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     began = "import sys, time; sys.stdin.buffer.read(); print(flush=True); time.sleep(30)"
     monkeypatch.setattr(render_process, "_command", lambda: [sys.executable, "-c", began])

@@ -12,6 +12,7 @@ from app.core.search.parse import parse
 from app.ui.requests.filter.query_fields import mark_adds_matches
 from app.ui.requests.list.delegate import ROW
 from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.stock_qasync import not_on_stock_qasync
 from tests.ui.waiting import settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -56,6 +57,7 @@ def test_what_is_marked_comes_in_at_its_place_and_nothing_moves(run: Run, tmp_pa
     run(check())
 
 
+@not_on_stock_qasync("keeps the search waiting while the test looks every 5 ms; every 200 ms it ends")
 def test_all_of_an_endpoint_marked_read_come_in(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
