@@ -66,8 +66,6 @@ EXCLUDES = [
 LINUX_ONLY = ["PySide6.QtDBus"]
 """Modules that only Linux has a use for: its desktops take notifications over D-Bus."""
 
-FONTS = "phosphor-"
-"""How the files of the one icon font begin that `app/ui/theme/icons.py` draws with."""
 LICENCES = ("LICENSE", "LICENCE", "COPYING", "NOTICE")
 """How those files among a package's metadata begin that the program shows; its folder `licenses` stays whole."""
 
@@ -153,8 +151,6 @@ def _is_left_to_the_system(entry: Entry) -> bool:
 
 def _is_useless(entry: Entry) -> bool:
     path = PurePosixPath(_posix(entry[0]))
-    if path.parts[:2] == ("qtawesome", "fonts"):
-        return not path.name.startswith(FONTS)
     if path.parts[0].endswith(".dist-info"):
         return not (path.name == "METADATA" or path.parts[1] == "licenses" or path.name.startswith(LICENCES))
     return path.parts[0] == "PySide6" and path.suffix == ".qm"

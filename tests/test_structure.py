@@ -378,7 +378,7 @@ def test_a_start_without_a_window_loads_nothing_of_it(which: str) -> None:
     ("which", "unwanted"),
     [
         ("app.gui", ("app.ui.shell.main_window", "app.window_session")),  # they come on a thread, while the store opens
-        ("app.window_session", ("qtpy", "qtawesome", "httpx")),
+        ("app.window_session", ("httpx",)),
     ],
 )
 def test_a_start_loads_nothing_too_early(which: str, unwanted: tuple[str, ...]) -> None:

@@ -29,11 +29,12 @@ PACKAGES = (
     "platformdirs",
     "pygments",
     "qasync",
-    "qtawesome",
     "sniffio",
     "wcwidth",
 )
 """What Hookline asks for itself; what those ask for is found through them."""
+PHOSPHOR = "1.3.0"
+"""Of the font in `resources/fonts`."""
 QT = ("PySide6_Essentials", "shiboken6")
 QT_LICENCE = "LGPL-3.0-only"
 SQLITE = "SQLite is in the public domain: its authors gave up their copyright. Anyone may use it for any purpose.\n"
@@ -57,7 +58,7 @@ def components() -> list[Component]:
         *_icu(found),
         Component(name="OpenSSL", version=OPENSSL_VERSION.split()[1], licence="Apache-2.0", text=_text("Apache-2.0")),
         Component(name="SQLite", version=sqlite_version, licence="Public domain", text=SQLITE),
-        Component(name="Phosphor Icons", version="", licence="MIT", text=_text("Phosphor")),
+        Component(name="Phosphor Icons", version=PHOSPHOR, licence="MIT", text=_text("Phosphor")),
         *(package if package.name not in QT else replace(package, licence=QT_LICENCE, text=qt) for package in packages),
     ]
 

@@ -14,8 +14,10 @@ import PySide6
 import pytest
 
 import prune
+from app.core.resources import resource
 from app.ui.theme import glyphs
 from app.ui.theme.icons import NAMES
+from components import parts_of
 
 QT = "PySide6/Qt"
 PLUGINS = f"{QT}/plugins"
@@ -139,15 +141,15 @@ def test_a_framework_goes_whole_or_stays_whole() -> None:
     assert prune.kept_datas(framework("QtCore") + framework("QtPdf"), kept) == framework("QtCore")
 
 
-def test_data_stays_but_unused_icon_fonts_records_of_pip_and_translations() -> None:
+def test_data_stays_but_records_of_pip_and_translations() -> None:
     def data(name: str) -> prune.Entry:
         return (name, f"/built/{name}", "DATA")
 
     kept = [data("app/resources/icons/hookline.svg"), data("certifi/cacert.pem"), data("base_library.zip")]
-    kept += [data("qtawesome/fonts/phosphor-1.3.0.ttf"), data("qtawesome/fonts/phosphor-charmap-1.3.0.json")]
+    kept += [data(f"app/resources/{glyphs.FONT}"), data(f"app/resources/{glyphs.CHARACTERS}")]
     kept += [data("httpx-0.28.1.dist-info/METADATA"), data("httpx-0.28.1.dist-info/licenses/LICENSE.md")]
     gone = [data("httpx-0.28.1.dist-info/RECORD"), data("httpx-0.28.1.dist-info/direct_url.json")]
-    gone += [data("qtawesome/fonts/codicon-0.0.36.ttf"), data(f"{QT}/translations/qtbase_de.qm")]
+    gone += [data(f"{QT}/translations/qtbase_de.qm")]
     assert prune.kept_datas(kept + gone, []) == kept
 
 
@@ -160,14 +162,9 @@ def test_every_plugin_that_is_named_is_there() -> None:
     assert named <= installed
 
 
-def test_the_icon_font_that_is_drawn_with_is_kept_and_no_other() -> None:
-    spec = importlib.util.find_spec(glyphs.PACKAGE)
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    fonts = [path.name for path in (Path(spec.submodule_search_locations[0]) / "fonts").glob("*.ttf")]
-    assert prune.FONTS == glyphs.FONT
-    assert len([name for name in fonts if name.startswith(prune.FONTS)]) == 1
+def test_the_icon_font_has_every_icon_and_one_known_licence() -> None:
     assert set(NAMES.values()) <= set(glyphs.characters())
+    assert [part.name for part in parts_of([resource(glyphs.FONT)])] == ["Phosphor Icons"]
 
 
 def test_no_module_of_hookline_asks_for_one_that_is_excluded() -> None:

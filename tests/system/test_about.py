@@ -20,6 +20,7 @@ from app.core.settings import Settings
 from app.services import services_of
 from app.system import about, installation, licences
 from app.system.about import how_it_runs, system_facts
+from app.ui.theme import glyphs
 from tests import factories
 
 ROOT = Path(__file__).parents[2]
@@ -159,7 +160,8 @@ class TestLicences:
         lacking = [part.name for part in parts if not (part.licence and len(part.text) > 100)]
         assert lacking == []
         assert len({part.name for part in parts}) == len(parts)
-        assert [part.name for part in parts if not part.version] == ["Phosphor Icons"]
+        assert [part.name for part in parts if not part.version] == []
+        assert Path(glyphs.FONT).name == f"phosphor-{licences.PHOSPHOR}.ttf"
 
     def test_qt_comes_with_the_lgpl_and_python_with_its_own(self) -> None:
         parts = {part.name: part for part in licences.components()}
@@ -177,5 +179,5 @@ class TestLicences:
 
     def test_the_packages_asked_for_are_the_projects(self) -> None:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-        asked = {line.split(";")[0].split(">")[0].strip() for line in project["dependencies"]}
+        asked = {Requirement(line).name for line in project["dependencies"]}
         assert set(licences.PACKAGES) == asked

@@ -1,20 +1,16 @@
-"""Draws icons from the characters of the Phosphor font in the package qtawesome.
-
-The package itself is not imported: it depends on qtpy, a layer over all of Qt that takes longer to load than Hookline's
-whole window, and only the font file is needed.
-"""
+"""Draws icons from the characters of the Phosphor font."""
 
 from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QIconEngine, QPainter, QPixmap
 
-PACKAGE, FONT = "qtawesome", "phosphor-"
+from app.core.resources import resource
+
+FONT, CHARACTERS = "fonts/phosphor-1.3.0.ttf", "fonts/phosphor-charmap-1.3.0.json"
 SCALE = 0.875 * 1.14
 """The size of the character relative to the icon's height: a glyph has some padding."""
 
@@ -55,20 +51,13 @@ class GlyphEngine(QIconEngine):
 
 @cache
 def family() -> str:
-    """The font's family name, once it is loaded; needs the QApplication."""
-    number = QFontDatabase.addApplicationFont(str(_file(".ttf")))
+    """The font's name, once it is loaded; needs the QApplication."""
+    number = QFontDatabase.addApplicationFont(str(resource(FONT)))
     return QFontDatabase.applicationFontFamilies(number)[0]
 
 
 @cache
 def characters() -> dict[str, str]:
     """The name of each glyph, with its character."""
-    codes: dict[str, str] = json.loads(_file(".json").read_text("utf-8"))
+    codes: dict[str, str] = json.loads(resource(CHARACTERS).read_text("utf-8"))
     return {name: chr(int(code, 16)) for name, code in codes.items()}
-
-
-def _file(suffix: str) -> Path:
-    spec = find_spec(PACKAGE)
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    return next((Path(spec.submodule_search_locations[0]) / "fonts").glob(f"{FONT}*{suffix}"))
