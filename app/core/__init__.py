@@ -1,1 +1,1 @@
-"""What Hookline talks about: records, rules, settings, events and errors, free of Qt and of I/O."""
+"""The domain: records, rules, settings, events and errors, without Qt and I/O."""

@@ -1,4 +1,4 @@
-"""What Hookline tells of itself: the parts it is made of, and the text that goes into a bug report."""
+"""The components of Hookline, and the text of a bug report."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from app.core.model import Record
 
 Fact = tuple[str, str]
-"""What is told, and what it is: `("SQLite", "3.40.1")`."""
+"""A label and its value: `("SQLite", "3.40.1")`."""
 
 
 class Component(Record, frozen=True):
-    """One piece of software inside Hookline. `licence` is its short name, `text` the whole of it."""
+    """Software that Hookline includes. `licence` is the short name, `text` the full text."""
 
     name: str
     version: str
@@ -21,7 +21,7 @@ class Component(Record, frozen=True):
 
 
 def report_text(title: str, sections: Sequence[tuple[str, Sequence[Fact]]]) -> str:
-    """Plain lines under each section's name, with what is told in one column and what it is in the next."""
+    """Plain text: under each section's name, labels in one column and values in the next."""
     width = max((len(name) for _, facts in sections for name, _ in facts), default=0)
     lines = [title]
     for heading, facts in sections:
@@ -31,7 +31,7 @@ def report_text(title: str, sections: Sequence[tuple[str, Sequence[Fact]]]) -> s
 
 
 def without_home(text: str, home: Path) -> str:
-    """`text` with the user's home folder, whose name is theirs alone, written as `~`."""
+    """`text` with `~` for the user's home folder, whose name is private."""
     own = str(home)
     return text.replace(own, "~") if home != Path(home.anchor) else text
 

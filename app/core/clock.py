@@ -1,4 +1,4 @@
-"""Time as Hookline keeps it, whole microseconds of UTC, and its RFC 3339 form."""
+"""Time as stored, in whole microseconds of UTC, and as RFC 3339."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rfc3339(at_us: int) -> str:
 
 
 def parse_rfc3339(text: str) -> int:
-    """Microseconds of an RFC 3339 time; ValueError when it is none or names no offset."""
+    """Microseconds of an RFC 3339 time; ValueError if it is invalid or has no offset."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} names no offset from UTC; end it with Z")

@@ -1,4 +1,4 @@
-"""Why this machine's clock is not trusted to delete requests by age, and how people are told."""
+"""Why the clock is not trusted to delete requests by age, and the text shown about it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ class ClockProblem(Record, frozen=True):
 
     @property
     def reason(self) -> str:
-        """What is wrong, in one sentence."""
         span = span_text(self.by_us)
         if self.kind == "future":
             one = self.requests == 1
@@ -37,7 +36,7 @@ class ClockProblem(Record, frozen=True):
 
     @property
     def advice(self) -> str:
-        """What that means, and what to do."""
+        """The consequences, and what to do."""
         past = ""
         if self.expired:
             past = f": {count_of(self.expired, 'request')} {'is' if self.expired == 1 else 'are'} past their retention"

@@ -9,9 +9,9 @@ from app.core.posix_shell import is_readable, print_command, shell_word
 from app.core.raw_request import is_chunked
 
 INLINE_MAX = 64 * 1024
-"""Longer bodies do not fit one argument of a command; they travel through standard input."""
+"""Longer bodies do not fit into one argument; they are passed through standard input."""
 PASTE_MAX = 1024 * 1024
-"""Bodies above this are left in a file: nobody pastes them into a terminal."""
+"""Larger bodies are read from a file: they are too long to paste into a terminal."""
 
 _SAFE_TARGET = re.compile(r"/[A-Za-z0-9._~%!$&'()*+,;=:@/?-]*")
 _EXPECT_SIZE = 1024 * 1024
@@ -24,15 +24,15 @@ def ready_curl(url: str) -> str:
 
 
 def curl_command(capture: Capture, body: bytes | None, base: str) -> str:
-    """The command that sends `capture` with `body` to `base` (`http://127.0.0.1:8787`), whose host it names: the one it
-    came with may be a tunnel's, and one that contradicts the URL leads nowhere.
+    """The command that sends `capture` with `body` to `base` (`http://127.0.0.1:8787`). The Host header is that of
+    `base`: the original one may belong to a tunnel, and one that contradicts the URL fails.
 
-    `body` None stands for one too large to carry along (above `PASTE_MAX`): the command reads it from `body_file`.
+    `body` None stands for one larger than `PASTE_MAX`: the command reads it from `body_file`.
     """
     parts = [*_method(capture), *_url(capture, base), *_headers(capture, base)]
     source = ""
     if body is None:
-        # The shell opens the file: while it is missing nothing is sent, where curl would send an empty body.
+        # The shell opens the file: without it nothing is sent, whereas curl would send an empty body.
         parts += ["--data-binary", "@-", "<", body_file(capture)]
     elif not body:
         # Without data curl would announce chunks and send none.
@@ -46,14 +46,14 @@ def curl_command(capture: Capture, body: bytes | None, base: str) -> str:
 
 
 def body_file(capture: Capture) -> str:
-    """The name under which a body too large to carry along is to be saved."""
+    """The file name for a body larger than `PASTE_MAX`."""
     return f"hookline-{capture.id}.body"
 
 
 def _method(capture: Capture) -> list[str]:
     sends = capture.size > 0 or is_chunked(capture.headers)
     if capture.method == "HEAD":
-        # `-X HEAD` waits for a body that never comes; with a body to send, curl knows no other way.
+        # `-X HEAD` waits for a body that never arrives, but curl has no other way to send one with HEAD.
         return ["-X", "HEAD", "--max-time", "10"] if sends else ["--head"]
     if capture.method == ("POST" if sends else "GET"):
         return []
@@ -90,7 +90,7 @@ def _header(name: str, value: str) -> bytes:
 
 
 def _curl_sets(name: str, value: str, capture: Capture) -> bool:
-    """Whether curl itself is to send this header: the host of the URL, the length of the body that did arrive."""
+    """Whether curl sets this header itself: the host of the URL, the length of the received body."""
     lower = name.lower()
     if lower == "host":
         return True
@@ -100,7 +100,7 @@ def _curl_sets(name: str, value: str, capture: Capture) -> bool:
 
 
 def _joined(parts: list[str]) -> str:
-    """One option to a line, as people write it."""
+    """One option per line."""
     text = ""
     for part in parts:
         opens = part.startswith("-") and part not in ("-",)
@@ -109,7 +109,7 @@ def _joined(parts: list[str]) -> str:
 
 
 def curl_of_refused(refusal: Refusal, raw: bytes | None, base: str) -> str | None:
-    """The command that sends it again to `base`; None if it was malformed or not all of it was kept."""
+    """None if the request was malformed or was not kept completely."""
     if raw is None or len(raw) >= REFUSED_RAW_MAX or refusal.status == 400 or not refusal.method:
         return None
     head, end, body = raw.partition(b"\r\n\r\n")

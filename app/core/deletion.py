@@ -60,7 +60,7 @@ class Clearing:
         return endpoint_id == self.endpoint_id and capture_id <= self.upto and capture_id not in self.kept
 
     def spare(self, capture_id: str) -> None:
-        """This request is about to be stored."""
+        """Keep a request that is about to be stored."""
         if capture_id <= self.upto:
             self.kept.add(capture_id)
 

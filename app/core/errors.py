@@ -1,4 +1,4 @@
-"""The errors that are told to the user. Whatever else is raised is a bug of ours and crashes loudly.
+"""Errors shown to the user. Any other exception is a bug and crashes loudly.
 
 Each message says what happened, where, and what to do about it.
 """
@@ -12,7 +12,7 @@ from app.core.rules import FieldError
 
 
 class HooklineError(Exception):
-    """Something of the user's world is not as needed; `str()` of it is the message to show."""
+    """A problem in the environment; `str()` is the message to show."""
 
 
 class InvalidFieldsError(HooklineError):
@@ -24,19 +24,19 @@ class InvalidFieldsError(HooklineError):
 
 
 class PlanLimitError(HooklineError):
-    """The plan does not allow this."""
+    """The account's plan does not allow this."""
 
 
 class NotFoundError(HooklineError):
-    """No such endpoint or request (any more)."""
+    """The endpoint or request does not exist (any more)."""
 
 
 class StorageUnavailableError(HooklineError):
-    """The store cannot write now: disk full, database locked or gone. Trying again later may work."""
+    """The store cannot write now: disk full, database locked or deleted. Retrying later can work."""
 
 
 class StorageLimitError(HooklineError):
-    """A storage limit keeps the request from being stored. `limit`: it could never be, as it is larger than that."""
+    """A storage limit prevents storing the request. `limit`: set if it is larger than the limit itself."""
 
     def __init__(self, message: str, retry_after_s: int, limit: int | None = None) -> None:
         self.retry_after_s, self.limit = retry_after_s, limit
@@ -52,7 +52,7 @@ class DataFolderError(HooklineError):
 
 
 class FolderInUseError(DataFolderError):
-    """Another Hookline has this data folder open. `pid` is None when it is not known which."""
+    """Another Hookline has this data folder open. `pid` is None if it is not known."""
 
     def __init__(self, message: str, folder: Path, pid: int | None) -> None:
         self.pid = pid
@@ -64,15 +64,15 @@ class NewerDatabaseError(DataFolderError):
 
 
 class DamagedDatabaseError(DataFolderError):
-    """The database file is not one that can be read; it may be set aside."""
+    """The database file cannot be read; it can be moved aside."""
 
 
 class MissingDatabaseError(DataFolderError):
-    """There is no database, yet other files show that there was one; a new one is made only when asked for."""
+    """The database is missing, but other files show that there was one; a new one is created only on request."""
 
 
 class PortInUseError(HooklineError):
-    """A port to listen on, chosen by `option`, is taken. `holder` names the program when the system tells."""
+    """The port set by `option` is in use. `holder` names the program, if the system does."""
 
     def __init__(self, host: str, port: int, holder: str | None = None, option: str = "--port") -> None:
         self.host, self.port, self.holder = host, port, holder

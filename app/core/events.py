@@ -18,13 +18,13 @@ class Event(Record, frozen=True):
 
 
 class Captured(Event, frozen=True):
-    """Requests were stored, in this order: all that one commit held."""
+    """Requests were stored, in this order, by one commit."""
 
     summaries: tuple[Summary, ...]
 
 
 class RequestsChanged(Event, frozen=True):
-    """Stored requests were marked read or unread: `ids` when they were named, None when all of the endpoints' were."""
+    """Stored requests were marked read or unread. `ids` None: all of the endpoint's."""
 
     endpoint_ids: tuple[int, ...]
     ids: tuple[str, ...] | None
@@ -32,7 +32,7 @@ class RequestsChanged(Event, frozen=True):
 
 
 class RequestsStarred(Event, frozen=True):
-    """Stored requests got a star, or lost it: those whose star changed, and the endpoints they belong to."""
+    """Stored requests were starred or unstarred: those that changed, and their endpoints."""
 
     ids: tuple[str, ...]
     endpoint_ids: tuple[int, ...]
@@ -40,7 +40,7 @@ class RequestsStarred(Event, frozen=True):
 
 
 class RequestNoted(Event, frozen=True):
-    """A stored request's note is now this; None: it has none any more."""
+    """The note of a stored request changed; None: it was removed."""
 
     id: str
     endpoint_id: int
@@ -48,20 +48,22 @@ class RequestNoted(Event, frozen=True):
 
 
 class RequestsIdentified(Event, frozen=True):
-    """It was found out who sent these stored requests: id, provider and event of each."""
+    """The providers of stored requests were identified: id, provider and event type of each."""
 
     senders: tuple[tuple[str, str, str | None], ...]
 
 
 class RequestsDescribed(Event, frozen=True):
-    """The gist of these stored requests is known now, or says more: id and gist of each."""
+    """The gist of stored requests is known or has changed: id and gist of each."""
 
     gists: tuple[tuple[str, str], ...]
 
 
 class RequestsRemoved(Event, frozen=True):
-    """Requests are gone: `ids` when they were named, `unread` of them unread. None when all of the endpoint's went that
-    were stored when this was asked for, that is up to the id `upto` (None: all), but those `kept`.
+    """Requests were deleted: `ids`, `unread` of them unread.
+
+    `ids` None: all of the endpoint's requests that were stored at the time, that is up to the id `upto` (None: all),
+    except those `kept`.
     """
 
     endpoint_id: int
@@ -71,7 +73,7 @@ class RequestsRemoved(Event, frozen=True):
     kept: frozenset[str] = frozenset()
 
     def has(self, endpoint_id: int, capture_id: str) -> bool:
-        """Whether this request of that endpoint is gone."""
+        """Whether this request of that endpoint was deleted."""
         if endpoint_id != self.endpoint_id:
             return False
         if self.ids is not None:
@@ -80,7 +82,7 @@ class RequestsRemoved(Event, frozen=True):
 
 
 class Mirrored(Event, frozen=True):
-    """A delivery has its outcome; `state` is what the request's row now shows."""
+    """A delivery has ended; `state` is what the request's row shows now."""
 
     delivery: Delivery
     state: MirrorState
@@ -94,35 +96,35 @@ class EndpointSaved(Event, frozen=True):
 
 
 class EndpointsReordered(Event, frozen=True):
-    """The endpoints are listed in another order now: all their ids in that order."""
+    """The order of the endpoints changed: all their ids in the new order."""
 
     endpoint_ids: tuple[int, ...]
 
 
 class EndpointRemoved(Event, frozen=True):
-    """An endpoint and all its requests are gone."""
+    """An endpoint and all its requests were deleted."""
 
     endpoint: Endpoint
 
 
 class PlanChanged(Event, frozen=True):
-    """The account's plan changed (read it from the account)."""
+    """The account's plan changed."""
 
 
 class Purged(Event, frozen=True):
-    """Requests were deleted by retention, or for a storage limit."""
+    """Requests were deleted by retention or a storage limit."""
 
     report: PurgeReport
 
 
 class Refused(Event, frozen=True):
-    """A request was not captured."""
+    """A request was refused."""
 
     refusal: Refusal
 
 
 class StorageTrouble(Event, frozen=True):
-    """Storing began to fail (`reason` in words), or works again (`reason` None)."""
+    """Storing fails (`reason` says why), or works again (`reason` None)."""
 
     reason: str | None
 
@@ -134,26 +136,27 @@ class RetentionWaiting(Event, frozen=True):
 
 
 class StorageLimitChanged(Event, frozen=True):
-    """A storage limit was reached (`use.reached`), or there is room again. None: the limit of all endpoints."""
+    """A storage limit was reached (`use.reached`), or there is space again. None: the limit of all endpoints."""
 
     endpoint: Endpoint | None
     use: StorageUse
 
 
 class DatabaseDamaged(Event, frozen=True):
-    """A check after an unclean stop found damaged pages: `reason` in words."""
+    """A check after an unclean stop found damaged pages; `reason` says more."""
 
     reason: str
 
 
 class FileTrouble(Event, frozen=True):
-    """Commands cannot find this program, because its file cannot be written (`reason` in words), or can (None)."""
+    """Commands cannot find this program because its file cannot be written (`reason` says why), or they can again
+    (None)."""
 
     reason: str | None
 
 
 class SettingsChanged(Event, frozen=True):
-    """The settings in force are now these."""
+    """The settings changed."""
 
     settings: Settings
 
@@ -162,13 +165,14 @@ E = TypeVar("E", bound=Event)
 
 
 class Bus:
-    """Hands each published event to those who asked for its type, in the order they asked."""
+    """Delivers each published event to the subscribers of its type, in the order they subscribed."""
 
     def __init__(self) -> None:
         self._handlers: dict[type[Event], list[Callable[..., None]]] = {}
 
     def subscribe(self, kind: type[E], handler: Callable[[E], None]) -> Callable[[], None]:
-        """Call `handler` with every event of exactly `kind`; calling what is returned ends that (twice is harmless)."""
+        """Call `handler` with every event of exactly `kind`. Returns a function that unsubscribes; calling it twice is
+        harmless."""
         self._handlers.setdefault(kind, []).append(handler)
 
         def unsubscribe() -> None:
@@ -179,7 +183,7 @@ class Bus:
         return unsubscribe
 
     def publish(self, event: Event) -> None:
-        """Tell all who asked. A handler that raises is logged and keeps nobody else from hearing."""
+        """A handler that raises is logged, and the others are still called."""
         for handler in tuple(self._handlers.get(type(event), ())):
             try:
                 handler(event)

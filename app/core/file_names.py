@@ -1,4 +1,4 @@
-"""Names of files that others chose, made safe to suggest on any system."""
+"""Makes file names from requests safe to suggest on any system."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import re
 from app.core.bodies.escape import HIDDEN
 
 LENGTH_MAX = 120
-"""Characters; file systems take 255 bytes, and a character may have four."""
+"""Characters: file systems allow 255 bytes, and a character can take four."""
 ENDING_MAX = 16
 BYTES_MAX = 200
 
 _NOT_IN_NAMES = re.compile(r'[<>:"|?*\x00-\x1f]')
 _SPLIT = re.compile(r"[/\\]")
-# A device of Windows under whatever ending, also with the raised digits that it takes for digits.
+# Windows device names with any ending, and with superscript digits, which Windows reads as digits.
 _DEVICE = re.compile(
     r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9\u00b9\u00b2\u00b3])[ ]*(?:\.|\Z)", re.IGNORECASE
 )
 
 
 def safe_name(name: str | None) -> str | None:
-    """The last part of `name` without what is a path, hidden, a device or too long; None if that is all."""
+    """The last part of `name`, never a path, hidden, a device name or too long; None if nothing is left."""
     text = HIDDEN.sub("", _SPLIT.split(name[-2_000:])[-1]) if name else ""
     text = _NOT_IN_NAMES.sub("_", text).strip().lstrip(". ").rstrip(". ")
     text = _shortened(text)
@@ -30,7 +30,7 @@ def safe_name(name: str | None) -> str | None:
 
 
 def _shortened(text: str) -> str:
-    """The ending stays, as far as it is one."""
+    """Keeps the file ending, if there is one."""
     stem, dot, ending = text.rpartition(".")
     if not dot or len(ending) > ENDING_MAX:
         stem, dot, ending = text, "", ""

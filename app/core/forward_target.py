@@ -1,4 +1,4 @@
-"""Where a mirrored request goes: the forward URL, with the path below the capture URL and the query added, raw."""
+"""The URL of a delivery: the forward URL, with the path below the capture URL and the query added, raw."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _READINGS = 3
 def mirror_target(forward_url: str, captured: str) -> str:
     """The request target to send: nothing is decoded, resolved or re-encoded.
 
-    Only bytes that no request line may hold (blanks, controls, beyond ASCII) are percent-encoded. `captured` is the raw
-    target `/catch/{slug}…` with one Latin-1 character per byte.
+    Only bytes that are not allowed in a request line (blanks, controls, beyond ASCII) are percent-encoded. `captured`
+    is the raw target `/catch/{slug}…` with one Latin-1 character per byte.
     """
     own = urlsplit(forward_url)
     path, mark, query = _AUTHORITY.sub("", captured, count=1).partition("?")
@@ -28,9 +28,9 @@ def mirror_target(forward_url: str, captured: str) -> str:
 
 
 def forwarded_url(forward_url: str, captured: str) -> str:
-    """The URL that a capture is sent to: the forward URL with what `mirror_target` makes of both.
+    """The URL that a capture is delivered to: the forward URL combined by `mirror_target`.
 
-    The forward URL alone where `leaves_path` forbids that anything is sent.
+    Only the forward URL if nothing is sent because of `escapes_path`.
     """
     if escapes_path(captured):
         return forward_url
@@ -39,15 +39,15 @@ def forwarded_url(forward_url: str, captured: str) -> str:
 
 
 def sub_path(captured: str) -> str:
-    """What follows `/catch/{slug}` in a raw target, without the query."""
+    """The path after `/catch/{slug}` in a raw target."""
     return _below_slug(_AUTHORITY.sub("", captured, count=1).partition("?")[0])
 
 
 def escapes_path(captured: str) -> bool:
-    """Whether the sub-path of a raw target could climb above the forward URL's path on any server.
+    """Whether the sub-path of a raw target could lead above the path of the forward URL on any server.
 
-    Servers differ in how often they decode a path, and in what they make of `%2F`, backslashes, `;parameters` and
-    controls. So a segment counts as one step down at most, as it was sent, and as many up as the widest reading finds.
+    Servers differ in how often they decode a path, and in how they treat `%2F`, backslashes, `;parameters` and
+    controls. So a segment counts as one level down at most, as sent, and as many up as the widest reading finds.
     """
     depth = 0
     for segment in sub_path(captured).split("/"):
@@ -60,7 +60,7 @@ def escapes_path(captured: str) -> bool:
 
 
 def _steps(segment: str) -> tuple[int, int]:
-    """How many directories one raw segment climbs at most, and descends at least."""
+    """How many levels a raw segment goes up at most, and down at least."""
     up, down = 0, 1
     for _ in range(_READINGS):
         pieces = [re.split("[;?#]", piece)[0] for piece in re.split(r"[/\\]", _UNSEEN.sub("", segment))]
@@ -72,7 +72,7 @@ def _steps(segment: str) -> tuple[int, int]:
 
 
 def _below_slug(path: str) -> str:
-    """What follows `/catch/{slug}`, with its leading slash; empty when nothing does."""
+    """The path after `/catch/{slug}`, with its leading slash; empty without one."""
     _, _, after = path.partition("/catch/")
     _, slash, rest = after.partition("/")
     return slash + rest

@@ -1,4 +1,4 @@
-"""Finds a text by a few of its letters, as palettes do: in order, not next to each other, whatever case or accents."""
+"""Fuzzy search as in command palettes: letters in order, not necessarily adjacent, ignoring case and accents."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from unicodedata import combining, normalize
 from app.core.model import Record
 
 WANTED_MAX, TEXT_MAX = 60, 200
-"""Characters that are looked at; more are neither typed nor read."""
+"""Maximum characters examined."""
 
 STEPS_MAX = 800
-"""Letters that are compared to find the best way to scatter what is wanted over one text: a palette asks a thousand."""
+"""Maximum comparisons to scatter the query over one text: a palette searches a thousand texts."""
 
 _LETTER, _START, _FIRST, _NEXT, _SKIPPED, _BEFORE_MAX, _WHOLE, _ELSEWHERE = 4, 8, 3, 9, 1, 8, 20, 2
-"""Points: of each letter, one that begins a word or all or follows the one before; what is skipped costs."""
+"""Points: for each letter, at the start of a word or text, after the previous letter; minus skipped letters."""
 _NONE = -1_000_000
 _BEGINS = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]|(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]|(?<=[a-z])[A-Z]")
-"""Where a word begins in ASCII; as `_begins` has it for all letters."""
+"""The start of a word in ASCII; `_begins` is for all letters."""
 _STROKES = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "\u0131": "i", "æ": "ae", "œ": "oe"})
 
 
 class Match(Record, frozen=True):
-    """How well a text fits (more is better), and the places of the letters found in it, ascending, in characters."""
+    """A higher `score` is better. `places` are the indices of the letters found, ascending."""
 
     score: int
     places: tuple[int, ...]
 
 
 class Folded(Record, frozen=True):
-    """A text without case and accents: each letter with its place in the text, and whether a word begins there."""
+    """A text without case and accents: letters, the index of each in the text, and whether a word begins there."""
 
     letters: str
     at: tuple[int, ...]
@@ -39,10 +39,10 @@ class Folded(Record, frozen=True):
 
 
 def match(wanted: str, text: str, more: Sequence[str] = ()) -> Match | None:
-    """How `text` fits what is wanted; None if it does not. Nothing wanted fits everything.
+    """How well `text` matches; None if it does not. An empty query matches everything.
 
-    Each word of `wanted` has to be found: its letters in the text, or the word as it is in one of `more`. Where that
-    would be too much to compare, the word has to stand in the text as it is.
+    Each word of `wanted` must be found: its letters in the text, or the word itself in one of `more`. Where the
+    comparison would take too long, only the word itself is searched for.
     """
     score, places = 0, set[int]()
     inside, steps = fold(text[:TEXT_MAX]), STEPS_MAX
@@ -61,7 +61,7 @@ def match(wanted: str, text: str, more: Sequence[str] = ()) -> Match | None:
 
 @lru_cache(maxsize=4096)
 def fold(text: str) -> Folded:
-    """`text` as it is compared."""
+    """The form of `text` that is compared."""
     if text.isascii():
         begins_at = {match.start() for match in _BEGINS.finditer(text)}
         size = range(len(text))
@@ -94,7 +94,7 @@ def _begins(before: str, character: str) -> bool:
 
 
 def _contains(text: str, word: str) -> bool:
-    """Whether the word stands there as it is; a short one only where a word begins."""
+    """Whether the text contains the word; a short one only at the start of a word."""
     if text.isascii() and word not in text.lower():
         return False
     inside = fold(text)
@@ -103,7 +103,8 @@ def _contains(text: str, word: str) -> bool:
 
 
 def _word(word: str, inside: Folded, steps: int) -> Match | None:
-    """The best way to find the letters of `word` in their order; None if too few of them begin or follow anything."""
+    """The best match for the letters of `word` in order; None if too few of them begin a word or follow the previous
+    one."""
     if not _in_order(word, inside.letters):
         return None
     way = _together(word, inside)
@@ -123,7 +124,7 @@ def _word(word: str, inside: Folded, steps: int) -> Match | None:
 
 
 def _together(word: str, inside: Folded) -> tuple[int, list[int]] | None:
-    """Score and places of the word where it stands as it is from the beginning of a word on: nothing fits better."""
+    """Score and places of the whole word at the start of a word: no other match is better."""
     at = inside.letters.find(word)
     while at >= 0 and not inside.starts[at]:
         at = inside.letters.find(word, at + 1)
@@ -135,7 +136,7 @@ def _together(word: str, inside: Folded) -> tuple[int, list[int]] | None:
 
 
 def _best(word: str, inside: Folded) -> tuple[int, list[int]]:
-    """Score and places of the best way among all."""
+    """Score and places of the best of all matches."""
     ends, previous = _table(word, inside)
     end = max(range(len(ends)), key=ends.__getitem__)
     places = [end]
@@ -145,7 +146,7 @@ def _best(word: str, inside: Folded) -> tuple[int, list[int]]:
 
 
 def _first(place: int, inside: Folded) -> int:
-    """What the first letter of a word is worth here."""
+    """The points for the first letter of a word."""
     start = (_START if inside.starts[place] else 0) + (_FIRST if place == 0 else 0)
     return _LETTER + start - min(place, _BEFORE_MAX)
 
@@ -160,7 +161,7 @@ def _in_order(word: str, letters: str) -> bool:
 
 
 def _table(word: str, inside: Folded) -> tuple[list[int], list[list[int]]]:
-    """For the last letter the best score that ends at each place; for each letter, where the one before stands."""
+    """The best score for the last letter at each place; for each letter, the place of the one before."""
     letters, size = inside.letters, len(inside.letters)
     ends: list[int] = []
     previous: list[list[int]] = []

@@ -8,7 +8,7 @@ from random import SystemRandom, getrandbits
 _HEX = re.compile(r"[0-9a-f]+")
 _GROUPS = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
 BEGINNING_MIN = 8
-"""Digits of an id that may stand for it. They are its time to 65 s, so often more are needed."""
+"""Minimum digits of an abbreviated id. They are its time to 65 s, so often more are needed."""
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 SLUG_LENGTH = 24
@@ -23,24 +23,24 @@ def uuid7(at_us: int) -> str:
     """
     ms, us = divmod(at_us, 1000)
     fraction = (us << 12) // 1000
-    # Not a secret, so no need for the system's random bytes: asking for them lets another thread take the GIL.
+    # Not a secret: the system's random bytes would release the GIL for another thread.
     number = (ms << 16 | 0x7000 | fraction) << 64 | (0b10 << 62) | getrandbits(62)
-    text = number.to_bytes(16, "big").hex()  # a third faster than formatting a number of that size
+    text = number.to_bytes(16, "big").hex()  # a third faster than formatting a number of this size
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def first_id(at_us: int) -> str:
-    """A text that sorts before each `uuid7` of this time or later, and after each earlier one."""
+    """Sorts before each `uuid7` of this time or later, and after each earlier one."""
     return uuid7(at_us)[:18]
 
 
 def uuid7_ms(text: str) -> int:
-    """The whole milliseconds since 1970 that a UUIDv7 holds."""
+    """The milliseconds since 1970 in a UUIDv7."""
     return int(text[:8] + text[9:13], 16)
 
 
 def id_beginning(text: str) -> str | None:
-    """The beginning of a UUID as ids are written; None when `text`, whose hyphens do not matter, is no beginning."""
+    """Normalizes the beginning of a UUID, with or without hyphens; None for any other text."""
     digits = text.lower().replace("-", "")
     if not (BEGINNING_MIN <= len(digits) <= _GROUPS[-1][1] and _HEX.fullmatch(digits)):
         return None
@@ -48,5 +48,5 @@ def id_beginning(text: str) -> str | None:
 
 
 def new_slug() -> str:
-    """A slug nobody can guess: 24 characters of a-z and 0-9."""
+    """A slug that cannot be guessed: 24 characters of a-z and 0-9."""
     return "".join(SystemRandom().choices(_ALPHABET, k=SLUG_LENGTH))

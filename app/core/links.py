@@ -11,30 +11,30 @@ from app.core.rules import slug_error
 
 SCHEME = "hookline:"
 LINK_MAX = 500
-"""Characters. The longest that names anything has 83; each may come as three (`%2D`), with slashes added."""
+"""Maximum characters. The longest valid link has 83; each can be sent as three (`%2D`), with slashes added."""
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _SHOWN_MAX = 60
 
 
 class LinkError(HooklineError):
-    """A text that is no link of Hookline's."""
+    """The text is not a Hookline link."""
 
 
 class RequestLink(Record, frozen=True):
-    """Names a captured request."""
+    """A link to a captured request."""
 
     id: str
 
 
 class EndpointLink(Record, frozen=True):
-    """Names an endpoint."""
+    """A link to an endpoint."""
 
     slug: str
 
 
 class BrokenLink(Record, frozen=True):
-    """A text that was clicked as a link and names nothing: `parse_link` says why."""
+    """A link that cannot be parsed: `parse_link` says why."""
 
     text: str
 
@@ -43,53 +43,53 @@ Link = RequestLink | EndpointLink
 
 
 def link_to_request(capture_id: str) -> str:
-    """What opens this request when it is clicked anywhere on this computer."""
+    """Opens this request on this computer."""
     return f"{SCHEME}//request/{capture_id}"
 
 
 def link_to_endpoint(slug: str) -> str:
-    """What opens this endpoint when it is clicked anywhere on this computer."""
+    """Opens this endpoint on this computer."""
     return f"{SCHEME}//endpoint/{slug}"
 
 
 def text_of(link: Link | BrokenLink) -> str:
-    """The link as it is written; `parse_link` reads it."""
+    """The inverse of `parse_link`."""
     if isinstance(link, BrokenLink):
         return link.text
     return link_to_request(link.id) if isinstance(link, RequestLink) else link_to_endpoint(link.slug)
 
 
 def looks_like_link(text: str) -> bool:
-    """Whether `text` begins as a link does; it may still name nothing."""
+    """Whether `text` begins like a link; it can still be invalid."""
     return text.lstrip()[: len(SCHEME)].lower() == SCHEME
 
 
 def parse_link(text: str) -> Link:
-    """What the link names; LinkError says what is wrong with it.
+    """Raises LinkError, which says what is wrong with the link.
 
-    Systems and browsers hand links on with slashes added or gone, letters in the other case or percent-encoded.
+    Systems and browsers pass links on with slashes added or removed, in another letter case or percent-encoded.
     """
     if len(text) > LINK_MAX:
         raise LinkError(f"The link is too long: it may have {LINK_MAX} characters; {len(text):,} were given.")
     if not looks_like_link(text):
-        raise LinkError(f"That is not a link of Hookline's: it must start with {SCHEME}//; {_shown(text)} was given.")
+        raise LinkError(f"This is not a Hookline link: it must start with {SCHEME}//; {_shown(text)} was given.")
     kind, _, name = unquote(text.strip()[len(SCHEME) :]).strip("/").partition("/")
     match kind.lower():
         case "request":
             return RequestLink(id=_request_id(name))
         case "endpoint":
             if error := slug_error(name):
-                raise LinkError(f"The link names no endpoint. {error}")
+                raise LinkError(f"The link has no valid slug. {error}")
             return EndpointLink(slug=name)
     raise LinkError(
-        f"A link of Hookline's names a request ({link_to_request('ID')}) or an endpoint ({link_to_endpoint('SLUG')});"
+        f"A Hookline link is to a request ({link_to_request('ID')}) or an endpoint ({link_to_endpoint('SLUG')});"
         f" {_shown(text)} was given."
     )
 
 
 def _request_id(name: str) -> str:
     if not _ID.fullmatch(name.lower()):
-        raise LinkError(f"The link names no request: {_shown(name)} is not the id of one.")
+        raise LinkError(f"The link has no valid request id: {_shown(name)} is not one.")
     return name.lower()
 
 

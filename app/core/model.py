@@ -1,7 +1,7 @@
-"""The records that every room exchanges. All are frozen: a change makes a new record.
+"""The records exchanged between all packages. All are frozen: a change makes a new record.
 
-Times are whole microseconds since 1970-01-01 UTC. Headers are ordered `(name, value)` pairs as they stood on the
-wire, each byte kept as one Latin-1 character.
+Times are whole microseconds since 1970-01-01 UTC. Headers are ordered `(name, value)` pairs as sent, each byte as one
+Latin-1 character.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from app.core.forward_target import forwarded_url
 Headers = tuple[tuple[str, str], ...]
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD")
-"""The methods an endpoint captures, from SPEC 4.1."""
+"""The methods an endpoint captures (SPEC 4.1)."""
 
 WhenFull = Literal["delete_oldest", "stop_capturing"]
-"""What happens where a storage limit is reached."""
+"""What happens at a storage limit."""
 
 PART_SIZE = 1024 * 1024
-"""Bodies are stored, read and mirrored in parts of this many bytes; only the last part may be shorter."""
+"""Bodies are stored, read and mirrored in parts of this many bytes; only the last one can be shorter."""
 
 REFUSED_RAW_MAX = 64 * 1024
-"""Of a refused request at most this many bytes are kept, as they came."""
+"""Maximum bytes kept of a refused request."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,7 +40,7 @@ class Plan(StrEnum):
 
 
 class MirrorState(StrEnum):
-    """What became of a capture's latest delivery."""
+    """The state of a capture's latest delivery."""
 
     NONE = "none"
     QUEUED = "queued"
@@ -49,7 +49,7 @@ class MirrorState(StrEnum):
 
 
 class Reply(Record, frozen=True):
-    """What an endpoint answers to a captured request. `body=None` stands for the default JSON body with the id."""
+    """The response to a captured request. `body=None` is the default JSON body with the id."""
 
     status: int = 200
     headers: Headers = ()
@@ -58,13 +58,13 @@ class Reply(Record, frozen=True):
 
 
 class Forward(Record, frozen=True):
-    """How an endpoint mirrors: `timeout_ms` bounds one whole delivery."""
+    """How an endpoint mirrors requests: `timeout_ms` limits a whole delivery."""
 
     timeout_ms: int = 10_000
 
 
 class Auth(Record, frozen=True):
-    """Credentials a sender must show. `name` is the user (basic) or the header's name (header); unused otherwise."""
+    """Credentials that senders need. `name` is the user (basic) or the header's name (header), and unused otherwise."""
 
     kind: Literal["none", "basic", "bearer", "header"] = "none"
     name: str = ""
@@ -72,9 +72,10 @@ class Auth(Record, frozen=True):
 
 
 class EndpointDraft(Record, frozen=True):
-    """What a user may set on an endpoint. `slug=None` lets the program make one; it is fixed once created.
+    """What the user can set on an endpoint.
 
-    `storage_limit` is in bytes; None: the endpoint has no limit of its own.
+    `slug=None` generates one; the slug is fixed once created. `storage_limit` is in bytes; None: the endpoint has no
+    limit of its own.
     """
 
     name: str
@@ -91,7 +92,7 @@ class EndpointDraft(Record, frozen=True):
 
 
 class Endpoint(Record, frozen=True):
-    """A capture URL and its configuration, as stored."""
+    """A stored endpoint: a capture URL and its configuration."""
 
     id: int
     slug: str
@@ -108,7 +109,7 @@ class Endpoint(Record, frozen=True):
     created_at: int
 
     def draft(self) -> EndpointDraft:
-        """The settable part, to be changed with `msgspec.structs.replace` and given back."""
+        """The settable part, to be changed with `msgspec.structs.replace` and saved."""
         return EndpointDraft(
             name=self.name,
             description=self.description,
@@ -125,11 +126,11 @@ class Endpoint(Record, frozen=True):
 
 
 class Summary(Record, frozen=True):
-    """A captured request as lists show it: no headers, no body.
+    """A captured request as shown in lists: without headers and body.
 
-    `target` is the raw request target. `reply_ms` is None until the answer has left. `provider` is the id of
-    the service that sent it, `event` what it calls what happened; None where nobody knows. `gist` says in a few words
-    what came; None while a request that an older version stored was not looked at. `note` is None where there is none.
+    `target` is the raw request target. `reply_ms` is None until the response was sent. `provider` is the id of the
+    service that sent it, `event` its event type; None if unknown. `gist` describes the request in a few words; None
+    until that was done for a request stored by an older version. `note` is None without one.
     """
 
     id: str
@@ -152,13 +153,13 @@ class Summary(Record, frozen=True):
 
 
 class Capture(Record, frozen=True):
-    """A captured request with its headers, without its body, exactly as it was sent.
+    """A captured request as sent, with its headers but without its body.
 
-    `id` is a UUIDv7 made of `received_at`, so that ids sort by time of arrival. `seq` numbers captures in this store.
-    `size` and `sha256` (hex) are of the body as sent: transfer coding removed, content coding kept. `delivery_id` is
-    the provider's own name of this request. Unless `identified`, who sent it is found out after it is stored, and its
-    `gist` may then say more. `starred` and `note` are the user's, who can only put them on a request that is stored.
-    `trailers` came behind a chunked body; they are kept as headers are, and nothing acts on them.
+    `id` is a UUIDv7 made from `received_at`, so that ids sort by time of arrival. `seq` numbers captures in this store.
+    `size` and `sha256` (hex) are of the body as sent: without transfer coding, with content coding. `delivery_id` is
+    the provider's name for this request. Unless `identified`, the provider is identified after storing, which can
+    extend the `gist`. `starred` and `note` are set by the user on stored requests only. `trailers` followed a chunked
+    body; they are stored like headers, and have no effect.
     """
 
     seq: int
@@ -213,17 +214,14 @@ class Capture(Record, frozen=True):
 
 
 class PageKey(Record, frozen=True):
-    """A place in a list of captures, newest first: the row with this time and id."""
+    """A position in a list of captures, newest first: the row with this time and id."""
 
     received_at: int
     id: str
 
 
 class Counts(Record, frozen=True):
-    """How many requests an endpoint holds. `last_received_at` is None while it holds none.
-
-    `stored_bytes` is what they take: see `StorageUse`.
-    """
+    """Requests of an endpoint. `last_received_at` is None without any; for `stored_bytes` see `StorageUse`."""
 
     total: int = 0
     unread: int = 0
@@ -232,7 +230,7 @@ class Counts(Record, frozen=True):
 
 
 class SenderCount(Record, frozen=True):
-    """How many requests a provider sent that tell of this event (None: of none that has a name)."""
+    """How many requests a provider sent with this event type (None: without one)."""
 
     provider: str
     event: str | None
@@ -240,11 +238,11 @@ class SenderCount(Record, frozen=True):
 
 
 class Delivery(Record, frozen=True):
-    """One mirroring of a capture to a URL, with its outcome once there is one.
+    """A delivery of a capture to a URL, with its outcome once there is one.
 
-    `url` is the forward URL as it was when the capture came, `captured_target` the capture's raw target.
-    Failure is data: `error` says in words what went wrong, `status` is None when no answer came. `response_size` counts
-    the bytes of the answer's body kept (at most `PART_SIZE`); `response_truncated` tells that there were more.
+    `url` is the forward URL at the time of capture, `captured_target` the capture's raw target. Failure is data:
+    `error` says what went wrong, `status` is None without a response. `response_size` counts the bytes kept of the
+    response body (at most `PART_SIZE`); `response_truncated`: there were more.
     """
 
     id: str
@@ -264,14 +262,15 @@ class Delivery(Record, frozen=True):
 
     @property
     def request_url(self) -> str:
-        """The URL that the capture is sent to, sub-path and query included."""
+        """The URL the capture is sent to, with sub-path and query."""
         return forwarded_url(self.url, self.captured_target)
 
 
 class Refusal(Record, frozen=True):
-    """A request that was not captured, and why. Kept in memory only.
+    """A refused request and the reason. Kept in memory only.
 
-    `id` counts refusals since the start. `raw_size` bytes of it are kept as they came, at most `REFUSED_RAW_MAX`.
+    `id` counts refused requests since the start. `raw_size` bytes of it are kept as received, at most
+    `REFUSED_RAW_MAX`.
     """
 
     at: int
@@ -286,7 +285,7 @@ class Refusal(Record, frozen=True):
 
 
 class StorageSize(Record, frozen=True):
-    """Bytes on disk, and how many of them the next purge can give back. `expired` counts captures past their days."""
+    """Bytes on disk, and how many of them the next purge can free. `expired` counts captures past their retention."""
 
     file_bytes: int
     free_bytes: int
@@ -294,11 +293,11 @@ class StorageSize(Record, frozen=True):
 
 
 class StorageUse(Record, frozen=True):
-    """How much of a storage limit (bytes; None: there is none) is used, in all or by one endpoint.
+    """How much of a storage limit (bytes; None: unlimited) is used, by one endpoint or by all.
 
-    A request takes its body, headers and target as they were sent, what its deliveries brought back, 1,000 bytes for
-    all that is kept beside them and 400 more for each delivery. In all, bodies that still arrive, or whose deletion is
-    under way, count too. `reached`: the oldest requests are being deleted for it, or capturing has stopped.
+    A request counts with its body, headers and target as sent, the responses of its deliveries, 1,000 bytes for
+    everything else and 400 more for each delivery. The total includes bodies that are being received or deleted.
+    `reached`: the oldest requests are being deleted for the limit, or capturing has stopped.
     """
 
     used: int
@@ -308,15 +307,13 @@ class StorageUse(Record, frozen=True):
 
     @property
     def capturing_stopped(self) -> bool:
-        """Whether senders are answered 503 because of it."""
+        """Whether senders get a 503 response because of it."""
         return self.reached and self.when_full == "stop_capturing"
 
 
 class PurgeReport(Record, frozen=True):
-    """What one run of retention did: captures deleted by endpoint id, and bytes given back to the file system.
-
-    Or what was deleted for a storage limit, and how many bytes there is room for now.
-    """
+    """The result of a retention run: captures deleted by endpoint id, and bytes returned to the file system. Or of a
+    storage limit: what was deleted, and how many bytes are free now."""
 
     at: int
     deleted: dict[int, int]

@@ -1,4 +1,4 @@
-"""Whether a URL leads to Hookline itself, however its host is spelled."""
+"""Recognises Hookline's own URLs, however their host is spelled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OTHER_DOTS = str.maketrans(dict.fromkeys("\u3002\uff0e\uff61", "."))
 
 
 def own_base_of(url: str, own_bases: Sequence[str]) -> str | None:
-    """The one of `own_bases` that `url` lies below, such as `http://127.0.0.1:8787/catch/`; None when it is not ours.
+    """The one of `own_bases` that `url` is below, such as `http://127.0.0.1:8787/catch/`; None for any other URL.
 
     All names and addresses of the loopback interface count as one host.
     """
@@ -44,7 +44,7 @@ def _host(name: str) -> str:
 
 
 def _address(name: str) -> IPv4Address | IPv6Address | None:
-    """The address that `name` spells; resolvers also take 127.1, 0x7f000001 and 2130706433 for one."""
+    """The address for `name`; resolvers also accept 127.1, 0x7f000001 and 2130706433."""
     try:
         address = ip_address(name)
     except ValueError:

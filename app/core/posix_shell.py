@@ -1,4 +1,4 @@
-"""Bytes as words and commands of the POSIX shell: dash, bash, zsh, mksh and busybox read them alike."""
+"""Writes bytes as words and commands of the POSIX shell, portable to dash, bash, zsh, mksh and busybox."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 _LINE = re.compile(r"[^\n]{0,240}\n|[^\n]{1,240}")
-"""A terminal in line mode takes 4,095 bytes in a line; a character takes at most 16 when escaped."""
+"""A terminal in line mode accepts 4,095 bytes per line; an escaped character has up to 16."""
 _FORMAT_MAX = 60_000
-"""Bytes of one `printf`'s format: Linux hands a program no argument of 128 KiB or more, and mksh has no `printf` of
-its own."""
+"""Maximum bytes of a `printf` format: Linux limits an argument to 128 KiB, and in mksh `printf` is a program."""
 _ESCAPES = {
     code: f"\\{code:03o}" for code in (*range(0x20), 0x21, 0x27, 0x7F)
 } | {  # an exclamation mark recalls history in bash
@@ -22,7 +21,7 @@ _ESCAPES = {
 
 
 class _FormatTable(dict[int, str]):
-    """What stands for each character in a quoted `printf` format. Lone surrogates stand for bytes that are no UTF-8."""
+    """The escapes of characters in a quoted `printf` format. Lone surrogates are bytes that are not UTF-8."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -32,7 +31,7 @@ class _FormatTable(dict[int, str]):
 
 
 def is_readable(data: bytes) -> bool:
-    """Whether quotes alone make a word of `data`: printable UTF-8, and line feeds."""
+    """Whether `data` needs only quotes: printable UTF-8, and line feeds."""
     try:
         return data.decode("utf-8").replace("\n", "").isprintable()
     except UnicodeDecodeError:
@@ -40,7 +39,7 @@ def is_readable(data: bytes) -> bool:
 
 
 def shell_word(data: bytes) -> str:
-    """`data` (without NUL) as one word; bytes that cannot be read are written in octal."""
+    """`data` (without NUL) as one word; unprintable bytes are written in octal."""
     if is_readable(data):
         text = data.decode("utf-8")
         return text if _PLAIN.fullmatch(text) else _quoted(text)
@@ -50,7 +49,7 @@ def shell_word(data: bytes) -> str:
 
 
 def print_command(data: bytes) -> str:
-    """A command, over as many lines as it takes, that prints `data`, which may hold NUL."""
+    """A command, possibly of several lines, that prints `data`, which can contain NUL."""
     commands = [_printf(pieces) for pieces in _formats(data)]
     return commands[0] if len(commands) == 1 else "\n".join(["{", *commands, "}"])
 
@@ -60,16 +59,16 @@ def _quoted(text: str) -> str:
 
 
 def _printf(pieces: list[str]) -> str:
-    """Octal escapes are understood in a format by every `printf`, of three digits they end where they should."""
+    """Every `printf` understands octal escapes in its format; with three digits their end is unambiguous."""
     first = pieces[0]
     if first.startswith("-"):
-        pieces = [f"\\055{first[1:]}", *pieces[1:]]  # some take it for an option
-    # A backslash at the end of a line joins what stands on the next one to the same word.
+        pieces = [f"\\055{first[1:]}", *pieces[1:]]  # some shells take it for an option
+    # A backslash at the end of a line joins the next line to the same word.
     return "printf " + "\\\n".join(f"'{piece}'" for piece in pieces)
 
 
 def _formats(data: bytes) -> list[list[str]]:
-    """The formats that print `data` one after the other, each in pieces that fit a line."""
+    """The formats that print `data` one after the other, each in pieces short enough for a line."""
     table = _FormatTable(_ESCAPES)
     formats: list[list[str]] = [[]]
     size = 0

@@ -1,4 +1,4 @@
-"""A captured request as it was on the wire, without chunk framing: head, body, trailers."""
+"""A captured request as sent, without chunk framing: head, body, trailers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from app.core.model import Headers
 
 
 def head_bytes(method: str, target: str, http_version: str, headers: Headers) -> bytes:
-    """Request line and headers in order, with the empty line that ends them."""
+    """Request line and headers in order, with the empty line after them."""
     lines = [f"{method} {target} HTTP/{http_version}", *_lines(headers)]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 

@@ -1,4 +1,4 @@
-"""Where the files shipped with Hookline are: inside the installed package, or beside it in a checkout or bundle."""
+"""Finds the files shipped with Hookline: in the installed package, or beside it in a checkout or bundle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be stored: pure functions that answer with a message naming the field, its bound and what was given."""
+"""Validation rules: pure functions that return a message naming the field, its limit and the given value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SLUG_MIN, SLUG_MAX = 3, 64
 FORWARD_URL_MAX = 2_000
 RETENTION_MIN, RETENTION_MAX, RETENTION_DEFAULT = 1, 90, 7
 STORAGE_LIMIT_MIN, STORAGE_LIMIT_MAX = MIB, 1024 * 1024 * GIB
-"""Of one endpoint, in bytes."""
+"""Bytes, for one endpoint."""
 STATUS_MIN, STATUS_MAX = 200, 599
 DELAY_MAX_MS = 30_000
 TIMEOUT_MIN_MS, TIMEOUT_MAX_MS = 100, 120_000
@@ -37,7 +37,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class FieldError(Record, frozen=True):
-    """One broken rule. `field` is the record's field name, dotted below it (`reply.status`)."""
+    """A broken rule. `field` is the record's field name, dotted for nested records (`reply.status`)."""
 
     field: str
     message: str
@@ -49,37 +49,37 @@ def name_error(name: str) -> str | None:
     if not name.strip(_JOINERS + string.whitespace):
         return f"Name is required: 1 to {NAME_MAX} characters."
     if length > NAME_MAX:
-        return f"Name may have at most {NAME_MAX} characters; {length} were given."
+        return f"Name can have at most {NAME_MAX} characters; {length} were given."
     if not all(map(_is_allowed_in_name, name.strip())):
         return "Name must be one line without control characters."
     return None
 
 
 def _is_allowed_in_name(char: str) -> bool:
-    """All that is seen, any blank, and the joiners that emoji and several scripts are written with."""
+    """Visible characters, blanks, and the joiners needed by emoji and several scripts."""
     return char.isprintable() or char in _JOINERS or category(char) == "Zs"
 
 
 def description_error(description: str) -> str | None:
     """A description is at most 2,000 characters."""
     if len(description) > DESCRIPTION_MAX:
-        return f"Description may have at most {DESCRIPTION_MAX:,} characters; {len(description):,} were given."
+        return f"Description can have at most {DESCRIPTION_MAX:,} characters; {len(description):,} were given."
     return None
 
 
 def trimmed_note(note: str) -> str | None:
-    """A request's note as it is kept; None when nothing is left of it, which removes the note."""
+    """The note as stored; None if it is empty, which removes the note."""
     return note.strip() or None
 
 
 def note_error(note: str) -> str | None:
-    """A request's note is at most 2,000 characters after trimming, of text that can be stored."""
+    """A request's note is at most 2,000 characters after trimming, without lone surrogates."""
     length = len(note.strip())
     if length > NOTE_MAX:
-        return f"Note may have at most {NOTE_MAX:,} characters; {length:,} were given."
+        return f"Note can have at most {NOTE_MAX:,} characters; {length:,} were given."
     broken = next((char for char in note if char == "\0" or "\ud800" <= char <= "\udfff"), None)
     if broken is not None:
-        return f"Note may not hold the character {broken!a}: it cannot be stored."
+        return f"Note cannot contain the character {broken!a}: it cannot be stored."
     return None
 
 
@@ -107,49 +107,49 @@ def given_size(size: int) -> str:
 
 
 def position_error(position: int, count: int) -> str | None:
-    """A position in the list of `count` endpoints is counted from 1."""
+    """A position in the list of `count` endpoints is 1 to `count`."""
     if 1 <= position <= count:
         return None
-    return f"Position is a whole number from 1 to {count}; {position} was given."
+    return f"Position must be a whole number from 1 to {count}; {position} was given."
 
 
 def slug_error(slug: str) -> str | None:
-    """A slug is 3 to 64 of a-z, 0-9 and hyphen, with no hyphen at either end."""
+    """A slug is 3 to 64 characters of a-z, 0-9 and hyphen, with no hyphen at either end."""
     if not SLUG_MIN <= len(slug) <= SLUG_MAX:
         return f"Slug must have {SLUG_MIN} to {SLUG_MAX} characters; {len(slug)} were given."
     if not _SLUG.fullmatch(slug):
-        return f"Slug may hold only a-z, 0-9 and hyphens, and neither start nor end with one; {slug!r} was given."
+        return f"Slug can contain only a-z, 0-9 and hyphens, and cannot start or end with a hyphen; {slug!r} was given."
     return None
 
 
 def forward_url_error(url: str, own_bases: Sequence[str] = ()) -> str | None:
     """A forward URL is absolute http or https, without user info, and not one of Hookline's own URLs.
 
-    `own_bases` are what those begin with: `http://127.0.0.1:8787/catch/`, or `http://127.0.0.1:8788/` for the API.
+    `own_bases` are the beginnings of those: `http://127.0.0.1:8787/catch/`, or `http://127.0.0.1:8788/` for the API.
     """
     if len(url) > FORWARD_URL_MAX:
-        return f"Forward URL may have at most {FORWARD_URL_MAX:,} characters; {len(url):,} were given."
+        return f"Forward URL can have at most {FORWARD_URL_MAX:,} characters; {len(url):,} were given."
     if url != url.strip() or not url.isprintable() or " " in url:
-        return "Forward URL may not hold spaces or control characters."
+        return "Forward URL cannot contain spaces or control characters."
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
         return f"Forward URL is not a valid URL: {error}."
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        return f"Forward URL must start with http:// or https:// and name a host; {url!r} was given."
+        return f"Forward URL must start with http:// or https:// and have a host; {url!r} was given."
     if parts.username is not None or parts.password is not None:
-        return "Forward URL may not hold a user name or password."
+        return "Forward URL cannot contain a user name or password."
     # How strictly urlsplit checks brackets depends on the Python release.
     if "[" in parts.netloc and not _has_ipv6_address(parts.netloc):
         return f"Forward URL is not a valid URL: {parts.netloc!r} is not an IPv6 address."
     if port == 0:
-        return "Forward URL must name a port between 1 and 65535; 0 was given."
+        return "Forward URL must have a port between 1 and 65535; 0 was given."
     own = own_base_of(url, own_bases)
     if own is None:
         return None
     if own.endswith(CAPTURE_PATH):
-        return "Forward URL is one of Hookline's own capture URLs: requests would go round in a circle."
+        return "Forward URL is one of Hookline's own capture URLs: requests would loop forever."
     return "Forward URL is Hookline's own API. Enter the address of the program you are developing."
 
 
@@ -162,7 +162,7 @@ def _has_ipv6_address(netloc: str) -> bool:
 
 
 def reply_errors(reply: Reply) -> Iterator[FieldError]:
-    """A reply has a status of 200 to 599, lawful headers, at most 1 MiB of body and 0 to 30 s of delay."""
+    """A response has a status of 200 to 599, valid headers, at most 1 MiB of body and 0 to 30 s of delay."""
     if not STATUS_MIN <= reply.status <= STATUS_MAX:
         text = f"Reply status must be {STATUS_MIN} to {STATUS_MAX}; {reply.status} was given."
         yield FieldError(field="reply.status", message=text)
@@ -170,7 +170,7 @@ def reply_errors(reply: Reply) -> Iterator[FieldError]:
         text = f"Reply delay must be 0 to {DELAY_MAX_MS:,} ms; {reply.delay_ms:,} was given."
         yield FieldError(field="reply.delay_ms", message=text)
     if reply.body is not None and len(reply.body.encode("utf-8", "surrogatepass")) > REPLY_BODY_MAX:
-        text = f"Reply body may have at most {REPLY_BODY_MAX:,} bytes."
+        text = f"Reply body can have at most {REPLY_BODY_MAX:,} bytes."
         yield FieldError(field="reply.body", message=text)
     message = headers_error(reply.headers)
     if message:
@@ -178,8 +178,8 @@ def reply_errors(reply: Reply) -> Iterator[FieldError]:
 
 
 def headers_error(headers: Headers) -> str | None:
-    """Reply headers: names are tokens, values one line of Latin-1 without control characters but tabs, at most 8 KiB
-    each; framing headers are Hookline's own."""
+    """Reply headers: names are tokens, values one line of Latin-1 without control characters but tabs, at most 8
+    KiB each; framing headers are set by Hookline."""
     for name, value in headers:
         if not _TOKEN.fullmatch(name):
             return f"Reply headers: {name!r} is not a header name."
@@ -187,7 +187,7 @@ def headers_error(headers: Headers) -> str | None:
             return f"Reply headers: {name} is set by Hookline itself."
         if len(name) + len(value) > HEADER_MAX:
             given = len(name) + len(value)
-            return f"Reply headers: {name[:40]} may have at most {HEADER_MAX:,} bytes; {given:,} were given."
+            return f"Reply headers: {name[:40]} can have at most {HEADER_MAX:,} bytes; {given:,} were given."
         if _CONTROL.search(value) or max(map(ord, value), default=0) > 255:
             return f"Reply headers: the value of {name} must be one line of Latin-1 without control characters."
     return None
@@ -213,7 +213,7 @@ def auth_errors(auth: Auth) -> Iterator[FieldError]:
 
 
 def endpoint_errors(draft: EndpointDraft, own_bases: Sequence[str] = ()) -> list[FieldError]:
-    """Every rule that `draft` breaks, in the order of the form's fields."""
+    """All rules that `draft` breaks, in the order of the form's fields."""
     checks: list[tuple[str, str | None]] = [
         ("name", name_error(draft.name)),
         ("description", description_error(draft.description)),
@@ -233,21 +233,21 @@ def endpoint_errors(draft: EndpointDraft, own_bases: Sequence[str] = ()) -> list
 
 
 def create_refusal(plan: Plan, endpoint_count: int) -> str | None:
-    """Why an account on `plan` that holds `held` endpoints may not create another; None when it may."""
+    """Why an account with `endpoint_count` endpoints cannot create another; None if it can."""
     if plan is Plan.FREE and endpoint_count >= FREE_ENDPOINTS:
         return (
-            f"The Free plan holds up to {FREE_ENDPOINTS} endpoints and all {endpoint_count} are in use."
+            f"The Free plan includes up to {FREE_ENDPOINTS} endpoints and all {endpoint_count} are in use."
             " Delete one, or switch to Pro in Settings."
         )
     return None
 
 
 def plan_refusal(plan: Plan, endpoint_count: int) -> str | None:
-    """Why an account that holds `held` endpoints may not change to `plan`; None when it may."""
+    """Why an account with `endpoint_count` endpoints cannot change to `plan`; None if it can."""
     if plan is Plan.FREE and endpoint_count > FREE_ENDPOINTS:
         excess = endpoint_count - FREE_ENDPOINTS
         return (
-            f"The Free plan holds up to {FREE_ENDPOINTS} endpoints and there are {endpoint_count}."
+            f"The Free plan includes up to {FREE_ENDPOINTS} endpoints and there are {endpoint_count}."
             f" Delete {excess} first."
         )
     return None

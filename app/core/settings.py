@@ -1,4 +1,4 @@
-"""The program's settings, each declared once: dialog, file and command line are made from these lines."""
+"""The settings, each declared once: dialog, file, API and command line are made from these lines."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _bounded(low: int, high: int, title: str, text: str) -> Any:
 
 
 def _size(low: int, high: int, title: str, text: str) -> Any:
-    """Bytes, which people write as `500 MB`. msgspec takes no bounds for what may be None too."""
+    """Bytes, entered as `500 MB`. msgspec allows no bounds for optional values."""
     return msgspec.Meta(title=title, description=text, extra={"unit": "bytes", "bounds": (low, high)})
 
 
 class Settings(Record, frozen=True):
-    """The values in force. `base_url=None` means that capture URLs start with the capture port's own address."""
+    """`base_url=None`: capture URLs begin with the capture port's own address."""
 
     port: Annotated[int, _bounded(1, 65535, "Capture port", "The port senders reach.")] = 8787
     host: Annotated[str, msgspec.Meta(title="Capture address", description="The address to listen on.")] = "127.0.0.1"
@@ -84,12 +84,12 @@ def meta(key: str) -> msgspec.Meta:
 
 
 def scriptable() -> list[str]:
-    """The settings that the local API and the command line read and change: all but those of the window alone."""
+    """The settings that the local API and the command line can read and change: all but those of the window."""
     return [key for key in Settings.__struct_fields__ if not (meta(key).extra or {}).get("window_only")]
 
 
 def bounds(key: str) -> tuple[int, int] | None:
-    """The least and the most that setting `key` may be, if it is a number."""
+    """The minimum and maximum of a number; None for any other setting."""
     declared = meta(key)
     if declared.ge is not None and declared.le is not None:
         return int(declared.ge), int(declared.le)
@@ -98,15 +98,14 @@ def bounds(key: str) -> tuple[int, int] | None:
 
 
 def is_size(key: str) -> bool:
-    """Whether setting `key` is a number of bytes."""
     return (meta(key).extra or {}).get("unit") == "bytes"
 
 
 def first_storage_limit(free: int, used: int = 0) -> int:
-    """The storage limit a first start decides on, with `free` bytes free on the disk: 20 GiB or half of them, rounded
+    """The storage limit chosen on first start, with `free` bytes free on the disk: 20 GiB or half of them, rounded
     down to whole GiB, or MiB below 1 GiB.
 
-    What an older version stored, `used` bytes, stays, with an eighth more beside it: an update deletes nothing.
+    Requests of an older version (`used` bytes) are kept, with an eighth more: an update deletes nothing.
     """
     half = min((free + used) // 2, TOTAL_LIMIT_DEFAULT)
     limit = half - half % (GIB if half >= GIB else MIB)
@@ -114,7 +113,7 @@ def first_storage_limit(free: int, used: int = 0) -> int:
 
 
 def check(settings: Settings) -> list[FieldError]:
-    """Every value that breaks its declared bounds, with a message naming setting, bound and what was given."""
+    """All values outside their declared bounds, with a message naming setting, bound and value."""
     errors = []
     for field in msgspec.structs.fields(Settings):
         allowed, value = bounds(field.name), getattr(settings, field.name)
@@ -134,7 +133,7 @@ def check(settings: Settings) -> list[FieldError]:
 
 
 def _host_error(host: str) -> str | None:
-    """An address of this machine: `localhost` or a literal IP address."""
+    """An address of this computer: `localhost` or a literal IP address."""
     if host == "localhost":
         return None
     try:
@@ -145,7 +144,7 @@ def _host_error(host: str) -> str | None:
 
 
 def _base_url_error(url: str | None) -> str | None:
-    """The same as for any URL that Hookline takes: absolute http or https, without user info."""
+    """As for all URLs that Hookline accepts: absolute http or https, without user info."""
     if url is None:
         return None
     message = forward_url_error(url)

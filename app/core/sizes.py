@@ -1,4 +1,4 @@
-"""Sizes in bytes as people type them, and limits written so that they read back the same."""
+"""Parses sizes in bytes as typed, and writes limits so that they parse to the same value."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _WRITTEN = (
 
 
 def parse_size(text: str) -> int | None:
-    """Bytes of `512`, `500 MB`, `1.5GiB`, in any letter case; k, M, G, T are decimal, KiB to TiB binary. None for no
-    size, or one beyond 63 bits."""
+    """Bytes of `512`, `500 MB`, `1.5GiB`, in any letter case; k, M, G, T are decimal, KiB to TiB binary. None for
+    invalid text, or 63 bits and more."""
     found = _SIZE.fullmatch(text)
     if not found:
         return None

@@ -15,6 +15,6 @@ class SentTest(Record, frozen=True):
 
 
 def sent_text(sent: SentTest, name: str) -> str:
-    """Where it was sent, and the response."""
+    """The destination and the response, in a sentence."""
     way = "through" if sent.public else "to"
     return f"Test request for “{name}” sent {way} {sent.place}: {sent.status}."

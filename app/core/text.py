@@ -1,4 +1,4 @@
-"""How numbers, sizes and times are written for people: in the window and on the command line alike."""
+"""Formats numbers, sizes and times, for the window and the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def sender_line(provider: str | None, event: str | None, providers: Mapping[str, str]) -> str:
-    """`invoice.paid · Stripe`; empty where nobody is known."""
+    """`invoice.paid · Stripe`; empty for an unknown provider."""
     if provider is None:
         return ""
     name = escape(providers.get(provider, provider))
@@ -45,15 +45,15 @@ def use_text(used: int, limit: int | None) -> str:
 
 
 def limit_text(endpoint: Endpoint | None, use: StorageUse) -> tuple[str, str]:
-    """What happened at a storage limit, of one endpoint or of all (None), and what to do about it."""
+    """What happened at the storage limit of an endpoint, or of all (None), and what to do about it."""
     whose = "" if endpoint is None else f" of “{endpoint.name}”"
     if not use.reached:
         return f"The storage limit{whose} is no longer reached.", ""
     limit = f"The storage limit{whose} ({exact_size(use.limit or 0)}) is reached"
     more = "raise the limit in Settings" if endpoint is None else "raise the endpoint's limit"
     if use.capturing_stopped:
-        text = f"{limit}: {'no request is captured' if endpoint is None else 'its requests are not captured'}."
-        return text, f"Senders are answered 503. Delete requests, or {more}."
+        text = f"{limit}: {'requests are not captured' if endpoint is None else 'its requests are not captured'}."
+        return text, f"Senders get 503. Delete requests, or {more}."
     text = (
         f"{limit}: {'the oldest requests of all endpoints' if endpoint is None else 'its oldest requests'} are deleted."
     )
@@ -70,9 +70,9 @@ def ago(at_us: int, now_us: int) -> str:
 
 
 def span_text(us: int) -> str:
-    """A stretch of time, rounded to one unit: `10 years`, `45 days`, `3 hours`, `1 minute`."""
+    """A duration, rounded to one unit: `10 years`, `45 days`, `3 hours`, `1 minute`."""
     for least, unit, name in (
-        (3 * 365 * DAY_US, 365 * DAY_US, "year"),  # 2.5 years are told as days
+        (3 * 365 * DAY_US, 365 * DAY_US, "year"),  # 2.5 years are given in days
         (DAY_US, DAY_US, "day"),
         (_HOUR, _HOUR, "hour"),
         (_MINUTE, _MINUTE, "minute"),
@@ -83,13 +83,13 @@ def span_text(us: int) -> str:
 
 
 def until(at_us: int, now_us: int) -> str:
-    """How long until then: `in 12 min`, `in less than a minute`."""
+    """`in 12 min`, `in less than a minute`."""
     minutes = max(0, at_us - now_us) // 60_000_000
     return f"in {minutes} min" if minutes else "in less than a minute"
 
 
 def exact_time(at_us: int) -> str:
-    """The local date and time to the millisecond, with its offset from UTC."""
+    """The local date and time to the millisecond, with the offset from UTC."""
     moment = datetime.fromtimestamp(at_us / 1_000_000, UTC).astimezone()
     return f"{moment:%Y-%m-%d %H:%M:%S}.{at_us // 1000 % 1000:03d} {moment:%z}"
 
@@ -101,7 +101,7 @@ def clock_time(at_us: int) -> str:
 
 
 def day_text(at_us: int, now_us: int) -> str:
-    """The local day, as one names it at `now_us`: `Today`, `Yesterday`, `12 Nov`, in other years `12 Nov 2025`."""
+    """The local day: `Today`, `Yesterday`, `12 Nov`, in other years `12 Nov 2025`."""
     day, today = _local(at_us).date(), _local(now_us).date()
     if (today - day).days in (0, 1):
         return "Yesterday" if today > day else "Today"
@@ -146,7 +146,7 @@ def ago_text(at_us: int, now_us: int) -> str:
 
 
 def time_text(at_us: int, zone: tzinfo | None = UTC) -> str:
-    """`2026-11-20 09:00:00.123456 UTC`, or with the offset of `zone`; None stands for this machine's own."""
+    """`2026-11-20 09:00:00.123456 UTC`, or with the offset of `zone`; None is the local time zone."""
     moment = (EPOCH + timedelta(microseconds=at_us)).astimezone(zone)
     return f"{moment:%Y-%m-%d %H:%M:%S.%f} {'UTC' if moment.tzinfo is UTC else _offset(moment)}"
 

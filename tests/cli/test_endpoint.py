@@ -101,9 +101,9 @@ def test_an_unknown_slug_ends_with_1(run: Run, verb: str, slug: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["x" * 101], "Name may have at most 100 characters; 101 were given."),
+        (["x" * 101], "Name can have at most 100 characters; 101 were given."),
         (["x", "--retention-days", "91"], "Retention must be 1 to 90 days; 91 was given."),
-        (["x", "--slug", "ab-"], "Slug may hold only"),
+        (["x", "--slug", "ab-"], "Slug can contain only"),
         (["x", "--forward-url", "ftp://x"], "Forward URL must start with http:// or https://"),
         (["x", "--slug", "taken"], "taken"),
     ],
@@ -121,7 +121,7 @@ def test_the_plans_limit_ends_with_3(run: Run) -> None:
         assert run("endpoint", "add", f"Endpoint {number}").code == 0
     done = run("endpoint", "add", "One more")
     assert done.code == 3
-    assert "Free plan holds up to 10 endpoints" in done.err
+    assert "Free plan includes up to 10 endpoints" in done.err
 
 
 def test_rm_needs_yes_where_nobody_can_be_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

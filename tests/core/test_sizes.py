@@ -55,8 +55,8 @@ def test_use_is_told_in_the_units_of_the_limit() -> None:
 def test_what_happens_at_a_limit_says_what_to_do() -> None:
     use = StorageUse(used=GIB, limit=GIB, when_full="stop_capturing", reached=True)
     assert limit_text(None, use) == (
-        "The storage limit (1 GiB) is reached: no request is captured.",
-        "Senders are answered 503. Delete requests, or raise the limit in Settings.",
+        "The storage limit (1 GiB) is reached: requests are not captured.",
+        "Senders get 503. Delete requests, or raise the limit in Settings.",
     )
 
 

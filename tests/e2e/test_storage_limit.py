@@ -23,7 +23,7 @@ def test_capturing_stops_is_said_once_and_goes_on_with_room(tmp_path: Path) -> N
         assert answers[-1].headers["retry-after"] == "60"
     told = (
         "hookline: The storage limit of “Orders” (1 MiB) is reached: its requests are not captured."
-        " Senders are answered 503. Delete requests, or raise the endpoint's limit.\n"
+        " Senders get 503. Delete requests, or raise the endpoint's limit.\n"
     )
     assert program.errors == [told]
     with Program(tmp_path) as program:

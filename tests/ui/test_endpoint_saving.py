@@ -206,7 +206,7 @@ class TestSaving:
                 dialog = open_dialog(desk, window)
                 QTest.keyClicks(dialog.form.name, "Eleventh")
                 assert not dialog.submit_button.isEnabled()
-                assert "holds up to 10" in dialog.problem.text()
+                assert "includes up to 10" in dialog.problem.text()
                 dialog.submit()
                 await settle()
                 assert len(desk.store.endpoints.all()) == 10

@@ -96,7 +96,7 @@ async def create(desk: Desk) -> None:
     assert not dialog.submit_button.isEnabled()
     QTest.keyClicks(dialog.form.name, "Journey")
     QTest.keyClicks(dialog.form.forward_url, desk.application.local_base() + "/catch/anything")
-    await until(lambda: "circle" in dialog.form.fields["forward_url"].error())
+    await until(lambda: "loop forever" in dialog.form.fields["forward_url"].error())
     assert not dialog.submit_button.isEnabled()
     dialog.form.forward_url.selectAll()
     QTest.keyClick(dialog.form.forward_url, Qt.Key.Key_Delete)

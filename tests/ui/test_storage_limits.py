@@ -159,7 +159,7 @@ class TestWindow:
                 desk.store.limits.set_limit(MIB, "stop_capturing")
                 await fill(desk, made, 12)
                 (message,) = desk.messages.waiting()
-                assert "(1 MiB) is reached: no request is captured" in message.text
+                assert "(1 MiB) is reached: requests are not captured" in message.text
                 stats = window.dashboard.stats
                 await until(lambda: stats._size_note.text() == "of 1 MiB · full, not capturing")
                 assert stats._size.property("alarm") == "danger"

@@ -150,14 +150,14 @@ class TestEndpoints:
             async with shown(tmp_path, endpoints=10) as (desk, window):
                 for button in (window.dashboard.new_button, window.sidebar.add_button):
                     assert not button.isEnabled()
-                    assert "holds up to 10" in button.toolTip()
+                    assert "includes up to 10" in button.toolTip()
                 QTest.keyClick(window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
                 await settle()
                 assert window.findChildren(EndpointDialog) == []
                 told = window.toast.findChild(ElidedLabel)
                 assert told is not None
                 assert told.isVisible()
-                assert "holds up to 10" in told.text()
+                assert "includes up to 10" in told.text()
                 await desk.store.account.set_plan(Plan.PRO)
                 await until(window.dashboard.new_button.isEnabled)
                 assert window.sidebar.add_button.isEnabled()

@@ -1,1 +1,1 @@
-"""Requests over time: which stretch of time is shown in how many bars, what a bar counts, and how that is worded."""
+"""The activity chart: its time axis, what a bar counts, and its labels."""

@@ -1,4 +1,4 @@
-"""The time axis: a stretch of time cut into bars, and which stretch and how many bars for what the user chose."""
+"""The time axis: a period cut into bars, chosen by what the user wants to see."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.core.model import Record
 
 MOST_BARS = 120
 LEAST_US = 60 * SECOND_US
-"""A store of a few seconds is shown as a minute."""
+"""The shortest period shown."""
 
 _HOUR_US = 60 * MINUTE_US
 WIDTHS = (
@@ -21,11 +21,11 @@ WIDTHS = (
     *(n * _HOUR_US for n in (1, 2, 3, 4, 6, 12)),
     *(n * DAY_US for n in (1, 2, 7, 14, 28, 91, 364)),
 )
-"""Widths of a bar that people can read."""
+"""Widths of a bar that are easy to read."""
 
 
 class Span(StrEnum):
-    """What the user chooses to see."""
+    """The periods that the user can choose."""
 
     HOUR = "hour"
     DAY = "day"
@@ -39,7 +39,7 @@ _FIXED = {Span.HOUR: (MINUTE_US, 60), Span.DAY: (15 * MINUTE_US, 96), Span.WEEK:
 class Axis(Record, frozen=True):
     """Bar `n` is the time from `edges[n]` up to, not including, `edges[n + 1]`. All bars are drawn equally wide.
 
-    `width_us` is what a bar stands for; a day on which the clocks change is an hour longer or shorter.
+    `width_us` is the nominal width of a bar; a day on which the clocks change is an hour longer or shorter.
     """
 
     edges: tuple[int, ...]
@@ -47,36 +47,35 @@ class Axis(Record, frozen=True):
 
     @property
     def bars(self) -> int:
-        """How many."""
         return len(self.edges) - 1
 
     def bar_of(self, at_us: int) -> int | None:
-        """The bar that holds this time; None outside."""
+        """The bar that contains this time; None outside the axis."""
         if not self.edges[0] <= at_us < self.edges[-1]:
             return None
         return bisect_right(self.edges, at_us) - 1
 
     def bar_at(self, x: float, width: float) -> int:
-        """The bar drawn at `x` of `width` pixels; the nearest one outside of it."""
+        """The bar drawn at `x` of `width` pixels; the nearest one outside the axis."""
         return max(0, min(self.bars - 1, int(x * self.bars // width) if width > 0 else 0))
 
     def place(self, at_us: int) -> float:
-        """Where this time is, from 0 (the left edge) to 1 (the right one)."""
+        """From 0 (the left edge) to 1 (the right edge)."""
         inside = min(max(at_us, self.edges[0]), self.edges[-1])
         bar = min(bisect_right(self.edges, inside) - 1, self.bars - 1)
         left, right = self.edges[bar], self.edges[bar + 1]
         return (bar + (inside - left) / (right - left)) / self.bars
 
     def between(self, one: int, other: int) -> tuple[int, int]:
-        """The time from bar `one` through bar `other`, in whichever order they are given."""
+        """From bar `one` through bar `other`, in either order."""
         first, last = sorted((one, other))
         return self.edges[first], self.edges[last + 1]
 
 
 def axis_of(span: Span, now_us: int, oldest_us: int | None = None, zone: tzinfo | None = None) -> Axis:
-    """The axis that ends with the bar of `now_us`, cut at whole local times.
+    """The axis that ends with the bar of `now_us`, cut at round local times.
 
-    `oldest_us` is the oldest request's time, where Span.ALL begins. `zone` None stands for this machine's own.
+    `oldest_us` is the time of the oldest request, where Span.ALL begins. `zone` None is the local time zone.
     """
     if span is not Span.ALL:
         width, bars = _FIXED[span]
@@ -99,7 +98,7 @@ def _even(now_us: int, width: int, bars: int, zone: tzinfo | None) -> Axis:
 
 
 def _needed(begin_us: int, now_us: int, width: int, zone: tzinfo | None) -> int:
-    """How many bars reach from now back to `begin_us`; one more than allowed stands for many."""
+    """How many bars reach from now back to `begin_us`, capped at one more than is allowed."""
     end = _floor(now_us, width, zone) + width
     return min(-((begin_us - end) // width), MOST_BARS + 1)
 

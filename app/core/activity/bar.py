@@ -1,4 +1,4 @@
-"""What one bar of the activity chart counts, each request once."""
+"""What a bar of the activity chart counts; each request once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from app.core.text import count_of
 
 
 class Bar(Record, frozen=True):
-    """Requests of one stretch of time. `plain` are those not mirrored, or still waiting for it."""
+    """Requests of one period. `plain` counts those not mirrored, or not yet."""
 
     plain: int = 0
     delivered: int = 0
@@ -16,7 +16,6 @@ class Bar(Record, frozen=True):
 
     @property
     def total(self) -> int:
-        """All of them."""
         return self.plain + self.delivered + self.failed + self.incomplete
 
     def __add__(self, other: Bar) -> Bar:
@@ -28,7 +27,7 @@ class Bar(Record, frozen=True):
         )
 
     def text(self) -> str:
-        """`37 requests, 2 mirror failures`: what is as it should be is not named apart."""
+        """`37 requests, 2 mirror failures`: only problems are listed separately."""
         parts = [count_of(self.total, "request") if self.total else "no requests"]
         if self.failed:
             parts.append(count_of(self.failed, "mirror failure"))

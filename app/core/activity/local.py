@@ -1,4 +1,4 @@
-"""Local time of microseconds and back, for any zone; None stands for this machine's own."""
+"""Converts microseconds to local time and back, for any zone; None is the local one."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ MINUTE_US = 60 * SECOND_US
 
 
 def local(at_us: int, zone: tzinfo | None) -> datetime:
-    """The local date and time."""
     return (EPOCH + timedelta(microseconds=at_us)).astimezone(zone)
 
 
 def offset_us(at_us: int, zone: tzinfo | None) -> int:
-    """How far local time is ahead of UTC then."""
+    """How far local time is ahead of UTC at this time."""
     offset = local(at_us, zone).utcoffset()
     return 0 if offset is None else offset // timedelta(microseconds=1)
 
 
 def since_epoch(moment: datetime, zone: tzinfo | None) -> int:
-    """The microseconds of a local date and time that names no zone itself."""
+    """From a local date and time without a zone."""
     aware = moment.replace(tzinfo=zone) if zone is not None else moment.astimezone()
     return (aware - EPOCH) // timedelta(microseconds=1)

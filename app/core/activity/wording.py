@@ -1,4 +1,4 @@
-"""How the times of the activity chart are written: ticks below the bars, and stretches of time."""
+"""Formats the times of the activity chart: ticks below the bars, and periods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Tick = tuple[int, str]
 
 
 def ticks(axis: Axis, at_most: int, zone: tzinfo | None = None) -> list[Tick]:
-    """Round local times of the axis, oldest first, not more than fit."""
+    """Round local times of the axis, oldest first, no more than fit."""
     for step in WIDTHS:
         if step < axis.width_us or (axis.edges[-1] - axis.edges[0]) // step > at_most + 1:
             continue
@@ -26,7 +26,7 @@ def ticks(axis: Axis, at_most: int, zone: tzinfo | None = None) -> list[Tick]:
 
 
 def stretch_text(start_us: int, end_us: int, now_us: int, zone: tzinfo | None = None) -> str:
-    """`12:04-12:20` (with an en dash), dated unless it is today, without times if it is whole days."""
+    """`12:04-12:20` (with an en dash), with the date unless it is today, without times for whole days."""
     start, end, today = (local(at, zone) for at in (start_us, end_us, now_us))
     last = local(end_us - 1, zone)
     if start.time() == time() == end.time() and end.date() > start.date():
@@ -39,7 +39,7 @@ def stretch_text(start_us: int, end_us: int, now_us: int, zone: tzinfo | None = 
 
 
 def _round_times(axis: Axis, step: int, zone: tzinfo | None) -> list[int]:
-    """The multiples of `step` on the local clock, or each so many days."""
+    """The multiples of `step` on the local clock, or every few days."""
     wall = local(axis.edges[0], zone).replace(tzinfo=None)
     day, pace = datetime.combine(wall.date(), time()), timedelta(microseconds=step)
     if step >= DAY_US:

@@ -1,5 +1,5 @@
-"""Bodies made readable: bytes become lines of styled text. Pure; the record itself is never changed.
+"""Turns bodies into lines of styled text. The stored record is never changed.
 
-One format, one file: a view says how well it fits, the best wins (`choice.py`), and `reading.py` runs the way from
-bytes as sent over content coding and charset to lines, in bounded steps.
+Each format is a file in `formats`; its views say how well they fit, and `format_registry` picks the best. `body_reader`
+leads from the bytes as sent through content coding and charset to lines, in bounded steps.
 """

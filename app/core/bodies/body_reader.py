@@ -1,4 +1,4 @@
-"""From a body as sent to lines on a screen, piece by piece: content coding, charset, format. Bounded at each step."""
+"""Reads a body as sent into display lines, piece by piece: content coding, charset, format. Each step is bounded."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from app.core.bodies.resume import Resume, Skipper, skipper_for
 from app.core.model import Headers
 
 CHUNK = 256 * 1024
-"""Bytes of a body that are read, and unpacked, for one step."""
+"""Bytes of a body read, and decompressed, in one step."""
 
 
 class BodyReader:
-    """Reads one body from its beginning. While `hungry`, `feed` it; then `lines`; never from two threads at once.
+    """Reads one body. `feed` it while it `needs_input`, then call `lines`; never from two threads at once.
 
-    `view` is what is shown once the first lines were taken, `views` all that could be; without `wanted` the best is
-    chosen, and the next best if the body turns out not to be what it looked like. `codings` are what was undone,
-    `unpacked` counts the bytes that came of it so far, `picture` is the kind of picture it is, if any,
-    `notes` tell what else to know about it. Where the beginning was left out, `begins_at` is the unpacked byte that the
-    lines begin at, and `first_line` the number of the first, if that is known.
+    `view` is set once the first lines are read, and `views` are all that fit. Without a `group` the best view is used,
+    or the next best if the body does not match it. `codings` are the content codings removed, `unpacked` counts the
+    resulting bytes so far, `picture` is the kind of picture, if it is one. If the beginning was skipped, `begins_at` is
+    the byte of the decompressed body where the lines begin, and `first_line` the number of the first line, if known.
     """
 
     def __init__(self, headers: Headers, content_type: str, group: Group | None = None) -> None:
@@ -50,11 +49,11 @@ class BodyReader:
         self._skip = 0
 
     def skipper(self) -> Skipper | None:
-        """What finds out where these lines can begin further on; None where only reading up to there does."""
+        """Finds places further on where lines can begin; None if everything before them must be read."""
         return skipper_for(self._formatter, self._charset)
 
     def resume(self, point: Resume) -> None:
-        """Continue further on: feed the body from there, or a packed one from its beginning."""
+        """Continue at `point`: feed the body from there, or a compressed body from its beginning."""
         assert self._charset is not None
         self._formatter, self._decoder = point.formatter(), self._charset.decoder()
         self._decompressor = decompressor.Decompressor(self.codings)
@@ -64,39 +63,39 @@ class BodyReader:
         self._final = False
 
     def skip_lines(self, lines: int) -> None:
-        """So many numbered lines were left out: what is shown begins about where reading has come to."""
+        """Record that `lines` numbered lines were read without being shown."""
         self.begins_at, self.first_line = self.unpacked, lines + 1
 
     @property
     def charset(self) -> str:
-        """Python's name of the charset that the lines were read with."""
+        """Python's name of the charset of the lines."""
         return self._charset.name if self._charset else "utf-8"
 
     @property
     def text_charset(self) -> Charset | None:
-        """The charset that a text was read with; None for what is no text, or is not shown as one."""
+        """The charset of a text; None for binary data, and for views that are not text."""
         textual = self._formatter is not None and self.view is not None and not self.view.reads_bytes
         return self._charset if textual else None
 
     @property
     def has_lines(self) -> bool:
-        """Whether some lines of what was unpacked are still to be given."""
+        """Whether lines can be read without more input."""
         return self._formatter is not None and not self._formatter.needs_input
 
     @property
     def needs_input(self) -> bool:
-        """Whether the next piece of the body is needed (or the end was reached)."""
+        """Whether the next piece of the body is needed (also after the last one)."""
         resting = self._formatter is None or self._formatter.needs_input
         return not self._fed or (resting and self._decompressor.needs_input)
 
     @property
     def done(self) -> bool:
-        """Whether all lines were given."""
+        """Whether all lines were read."""
         return self._final and self.needs_input
 
     @property
     def notes(self) -> list[str]:
-        """What the reader of the lines should know, in words."""
+        """Sentences to show with the lines."""
         error = self._formatter.error if self._formatter else None
         charset = self._charset.note if self._charset and self._formatter else None
         notes = self._formatter.notes if self._formatter else ()
@@ -106,7 +105,7 @@ class BodyReader:
 
     @property
     def fault(self) -> tuple[str, Place] | None:
-        """The first place where the text is not what it should be, and which of the notes tells of it."""
+        """The note on the first fault of the text, and its place."""
         if self._fallback_place is not None:
             return self._fallback_note[0], self._fallback_place
         formatter = self._formatter
@@ -115,14 +114,14 @@ class BodyReader:
         return None
 
     def feed(self, data: bytes, final: bool) -> None:
-        """The next piece of the body as sent; `final` with the last of it. Cheap."""
+        """The next piece of the body as sent; `final` marks the last one. Cheap."""
         if not self._fed:
             self._first = data
         self._decompressor.feed(data)
         self._fed, self._final = True, final
 
     def lines(self, limit: int) -> list[Line]:
-        """At most `limit` more lines of what was fed."""
+        """At most `limit` more lines."""
         if self._formatter is not None:
             if self._formatter.needs_input:
                 self._formatter.feed(*self._next_text())
@@ -154,14 +153,14 @@ class BodyReader:
             if formatter.error is None or view is candidates[-1] or self._group is not None:
                 self._formatter = formatter
                 return lines
-            # What the body looks like most is what was meant; why it is none of the others either would only confuse.
+            # Only the note of the best view: why the other views fail as well would confuse.
             if not self._fallback_note:
-                self._fallback_note = [f"{formatter.error} Shown as it stands."]
+                self._fallback_note = [f"{formatter.error} Shown as text."]
                 self._fallback_place = formatter.place if isinstance(formatter, Placed) else None
         return []
 
     def _stop_decompressing(self, why: str) -> bytes:
-        """Give up unpacking: from here on the bytes are taken as they came."""
+        """Give up decompression and show the bytes as sent."""
         self._refusal = f"{why} The bytes are shown as sent."
         self.codings, self._decoding_error, self.unpacked = (), None, 0
         self._decompressor = decompressor.Decompressor(())
@@ -192,7 +191,8 @@ class BodyReader:
 
 
 def body_text(headers: Headers, content_type: str, data: bytes, limit: int) -> tuple[str, bool]:
-    """A whole body as text, at most `limit` unpacked bytes of it, and whether that is all. Nothing is escaped."""
+    """The text of a complete body, up to `limit` decompressed bytes, and whether that is all of it. Nothing is
+    escaped."""
     names = decompressor.codings(headers)
     stream = decompressor.Decompressor(() if decompressor.refusal(names) else names)
     stream.feed(data)

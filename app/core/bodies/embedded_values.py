@@ -1,4 +1,6 @@
-"""What a text value holds in another form: JSON, Base64 (compressed or not), URL encoding, a JSON Web Token."""
+"""Decodes what a text value contains in another form: JSON, Base64 (compressed or not), URL encoding, a JSON Web
+Token.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,13 @@ from app.core.bodies.formats import jwt
 from app.core.bodies.formats.jwt import NOT_VERIFIED
 
 VALUE_MAX = 4 * 1024 * 1024
-"""Characters of a value that is decoded."""
+"""Maximum characters of a value that is decoded."""
 DECODED_MAX = 8 * 1024 * 1024
-"""Maximum bytes of the decoded value; one that unpacks to more is not decoded."""
+"""Maximum bytes of the decoded value."""
 HEAD = 512
-"""Characters by which `may_decode` judges."""
+"""Characters that `may_decode` examines."""
 SHORT_PADDED, SHORT, LONG = 8, 16, 32
-"""Characters of Base64: at least, with `=` at its end or JSON in it; without; and from which on any text is meant."""
+"""Minimum characters of Base64: with `=` at its end or JSON in it; without; and for any other text."""
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}|[A-Za-z0-9_-]+={0,2}")
 _BASE64_HEAD = re.compile(r"[A-Za-z0-9+/=_\-\r\n]{8,}\Z")
@@ -45,7 +47,7 @@ class Embedded:
 
 
 def may_decode(value: str) -> bool:
-    """Whether `decode` may find something. Cheap enough for every value shown: looks at the first characters only."""
+    """Whether `decode` can find something. Cheap enough for all displayed values: examines a few characters."""
     if len(value) < SHORT_PADDED and "%" not in value and value[:1] not in ("{", "["):
         return False
     if len(value) <= HEAD:
@@ -60,7 +62,7 @@ def may_decode(value: str) -> bool:
 
 
 def decode(value: str) -> Embedded | None:
-    """Decodes one level, None if nothing is encoded. The result may hold another encoded value."""
+    """Decodes one level; None if nothing is encoded. The result can contain another encoded value."""
     if len(value) > VALUE_MAX:
         return None
     return _json(value) or _token(value) or _base64(value) or _url(value)
@@ -105,7 +107,7 @@ def _base64(value: str) -> Embedded | None:
     found = _text(data, source)
     if found is None or named or found.is_json or len(text) >= LONG:
         return found
-    # A word may happen to be valid Base64; short ones often are.
+    # Words can be valid Base64; short ones often are.
     return found if found.text.isascii() and (len(text) >= SHORT or "=" in text) else None
 
 
@@ -136,7 +138,7 @@ def _text(data: bytes, source: str) -> Embedded | None:
 
 
 def _is_json(text: str) -> bool:
-    """Only objects and arrays count: laying out a bare value gains nothing."""
+    """Only objects and arrays count: indenting a plain value changes nothing."""
     if text.lstrip()[:1] not in ("{", "["):
         return False
     try:

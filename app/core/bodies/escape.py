@@ -1,4 +1,4 @@
-"""Characters that would be obeyed rather than seen (control, bidirectional, invisible) are shown by name instead."""
+"""Shows control, bidirectional and invisible characters as escapes, so that they have no effect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _INVISIBLE = (
     "\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e007f"
 )
-"""Left alone: the joiners U+200C and U+200D, which scripts and emoji need and which change nothing around them."""
+"""Without the joiners U+200C and U+200D, which scripts and emoji need and which affect nothing around them."""
 
 HIDDEN = re.compile(f"[{_INVISIBLE}]+")
 HIDDEN_BUT_TAB = re.compile(f"[{_INVISIBLE}]+".replace("\x00-\x1f", "\x00-\x08\x0a-\x1f"))
@@ -20,7 +20,7 @@ _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def escape(text: str) -> str:
-    """`text` on one line with nothing hidden in it: `\\x1b` for U+001B, `\\u202e` for U+202E, `\\n` for a line feed."""
+    r"""On one line: `\x1b` for U+001B, `\u202e` for U+202E, `\n` for a line feed."""
     return HIDDEN.sub(_named, text) if HIDDEN.search(text) else text
 
 

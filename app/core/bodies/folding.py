@@ -14,8 +14,8 @@ _ITEMS = {"{": "key", "[": "item"}
 
 
 class Region(NamedTuple):
-    """The lines up to `end` fold under the one before them. The region holds `items` items and begins with the
-    character `opener`; `closed`: its last line is the closing bracket or tag."""
+    """The lines up to `end`, folded under the one before them. It has `items` items and begins with the character
+    `opener`; `closed`: its last line is the closing bracket or tag."""
 
     end: int
     items: int
@@ -24,15 +24,13 @@ class Region(NamedTuple):
 
 
 class Folds:
-    """`add` takes lines in order; they are numbered from 0. Rows are the lines that are not folded away.
-
-    A line begins a region when the next one is indented deeper; the region is known once its end was added.
-    """
+    """Lines are added in order and numbered from 0. Rows are the visible lines. A region begins at a line when the
+    next one is indented deeper, and is known once its end was added."""
 
     def __init__(self) -> None:
         self.regions: dict[int, Region] = {}
         self.folded: set[int] = set()
-        self._open: list[list[int]] = []  # line, indent, indent of what is in it, how many
+        self._open: list[list[int]] = []  # line, indent, indent of its items, number of items
         self._openers: dict[int, str] = {}
         self._count = 0
         self._starts: list[int] = []
@@ -40,7 +38,6 @@ class Folds:
         self._hidden: list[int] = []
 
     def add(self, lines: Iterable[Line]) -> None:
-        """Append these lines."""
         for number, line in enumerate(lines, self._count):
             self._count = number + 1
             text = line.text.lstrip(" \t")
@@ -58,22 +55,19 @@ class Folds:
             self._openers[number] = last if last in _ITEMS else ""
 
     def finish(self) -> None:
-        """No more lines come."""
         while self._open:
             self._close(self._open.pop(), self._count, -1)
 
     def fold(self, starts: Iterable[int]) -> None:
-        """Fold the regions that begin at these lines."""
         self.folded.update(start for start in starts if start in self.regions)
         self._settle()
 
     def unfold(self, starts: Iterable[int]) -> None:
-        """Show what is folded under these lines."""
         self.folded.difference_update(starts)
         self._settle()
 
     def row_of(self, line: int) -> int:
-        """The row that shows the line, or that it is folded under."""
+        """The row of the line, or of the one it is folded under."""
         at = bisect_right(self._starts, line) - 1
         if at < 0:
             return line
@@ -82,7 +76,6 @@ class Folds:
         return line - self._hidden[at]
 
     def line_of(self, row: int) -> int:
-        """The line that the row shows."""
         low, high = 0, len(self._starts)
         while low < high:
             middle = (low + high) // 2
@@ -93,20 +86,20 @@ class Folds:
         return row + (self._hidden[low - 1] if low else 0)
 
     def hidden_by(self, line: int) -> int | None:
-        """The outermost line that it is folded under; None if it is shown."""
+        """The outermost line it is folded under; None if it is visible."""
         at = bisect_left(self._starts, line) - 1
         return self._starts[at] if at >= 0 and line <= self._ends[at] else None
 
     def region_at(self, line: int) -> int | None:
-        """The innermost region that begins at the line or holds it."""
+        """The innermost region that begins at the line or contains it."""
         return max((start for start, region in self.regions.items() if start <= line <= region.end), default=None)
 
     def parent_region(self, start: int) -> int | None:
-        """The innermost region that holds the one that begins at this line."""
+        """The innermost region that contains the one beginning at this line."""
         return max((one for one, region in self.regions.items() if one < start <= region.end), default=None)
 
     def visible_lines(self, first: int, last: int) -> Iterator[int]:
-        """The lines from `first` to `last` that are not folded away under one of them."""
+        """The lines from `first` to `last` that are not folded under one of them."""
         line = first
         while line <= last:
             yield line

@@ -1,4 +1,4 @@
-"""Which view shows a body best. Each says how well it fits; a new format is one more file and one more row here."""
+"""Lists all views and ranks them for a body. A new format is one more file and one more row here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from app.core.bodies.formatter import Formatter, Group, View
 from app.core.bodies.media_types import media_type
 
 HEAD = 4_096
-"""Bytes of a body (unpacked) that the views are shown to judge by."""
+"""Decompressed bytes that the views are ranked by."""
 
 
 def _json(content_type: str) -> Formatter:
@@ -126,16 +126,16 @@ VIEWS = (
 
 
 def ranked(kind: str, head: bytes) -> list[View]:
-    """The views that can show a body of this media type, best first; text and hex always can."""
+    """The views that can show the body, best first; text and hex always can."""
     scores = {view.name: view.fit(kind, head[:HEAD]) for view in VIEWS}
     return sorted((view for view in VIEWS if scores[view.name] > 0), key=lambda view: -scores[view.name])
 
 
 def _ranked_for_part(kind: str, head: bytes) -> list[View]:
-    """The same for a body among the lines of another, where no table has room."""
+    """For a part shown within another body, which has no tables."""
     return [view for view in ranked(kind, head) if view.group != "table"]
 
 
 def best_in(group: Group, views: list[View]) -> View | None:
-    """The best of `views` (as `ranked` gives them) in the group."""
+    """The best of `views`, which are ranked, in the group."""
     return next((view for view in views if view.group == group), None)

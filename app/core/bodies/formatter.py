@@ -1,4 +1,4 @@
-"""What a text format offers: it is fed text as it comes and gives lines, a bounded number at a time."""
+"""The contracts of a format: a formatter turns text into lines, and a view says how well it fits a body."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ Place = tuple[int, int]
 
 @runtime_checkable
 class Placed(Protocol):
-    """A format that knows where it is broken first: the place its error, or the first of its notes, tells of."""
+    """A format that knows the place of its error, or of its first note."""
 
     @property
     def place(self) -> Place | None:
-        """None while nothing is wrong."""
+        """None without a fault."""
         ...
 
 
 class Formatter(Protocol):
-    """Turns text into lines. After an `error` (in words) the rest is given as it stands."""
+    """Turns text into lines as it arrives. After an `error` the rest is shown unchanged."""
 
     @property
     def error(self) -> str | None:
-        """Why the text is not what the format asks for; None while it is."""
+        """Why the text does not match the format, in a sentence; None while it does."""
         ...
 
     @property
     def notes(self) -> Sequence[str]:
-        """What else to know about it, in words; nothing that would make another view the better one."""
+        """Further remarks, in sentences; none of them makes another view the better one."""
         ...
 
     @property
     def needs_input(self) -> bool:
-        """Whether it can say nothing more before more text is fed."""
+        """Whether there are no more lines without more text."""
         ...
 
     def feed(self, text: str, final: bool) -> None:
-        """More of the text; `final` with the last of it (which may be empty)."""
+        """`final` marks the last piece, which may be empty."""
         ...
 
     def take(self, limit: int) -> list[Line]:
-        """The next lines, at most `limit`."""
+        """At most `limit` lines."""
         ...
 
 
 @dataclass(frozen=True)
 class View:
-    """A way to show a body. `fit` is given media type and first bytes and answers 0 (cannot) to 1 (made for it).
+    """A way to show a body. `fit` takes media type and first bytes and returns 0 (impossible) to 1 (made for it).
 
-    `formatter` is given the content type as sent; None stands for a view that reads the body itself. `of_bytes`: the
-    formatter is fed bytes, each as the character of its number (Latin-1), not text.
+    `formatter` takes the content type as sent; None for a view whose widget reads the body itself. `reads_bytes`: the
+    formatter gets bytes as Latin-1 characters instead of text.
     """
 
     name: str

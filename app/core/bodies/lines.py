@@ -9,18 +9,18 @@ from typing import Literal, NamedTuple
 from app.core.bodies.escape import HIDDEN_BUT_TAB, pieces
 
 Kind = Literal["text", "key", "string", "number", "literal", "punctuation", "control"]
-"""`control` is what stands for a character that would not be seen; the others are for colouring."""
+"""`control` is the escape shown for an invisible character; the others are for colouring."""
 
 Span = tuple[int, int, Kind]
 """Start, end (in characters of the line) and kind; plain text has no span."""
 
 _HIDDEN = re.compile(r"\\[^\\]+")
 WIDTH = 2_000
-"""Characters of a display line. Longer lines are folded: no widget ever meets an endless one."""
+"""Maximum characters of a display line. Longer lines are folded, because widgets are slow with them."""
 
 
 class Line(NamedTuple):
-    """One display line. `folded` tells that it goes on with the line before it: no line break stands between."""
+    """`folded`: it continues the line before it, without a line break."""
 
     text: str
     spans: tuple[Span, ...] = ()
@@ -41,12 +41,12 @@ class Line(NamedTuple):
 
 
 def shown_at(lines: Sequence[Line], column: int) -> tuple[int, int]:
-    """Which of `lines`, a line of the text with its folds, shows this column (from 1), and at which character."""
+    """Which of `lines`, a line of text with its folds, shows this column (from 1), and at which character."""
     left = column - 1
     for number, line in enumerate(lines):
         at = 0
         for kind, text in line.runs():
-            # What stands for a hidden character is longer than that.
+            # The escape of a hidden character is longer than one character.
             starts = [match.start() for match in _HIDDEN.finditer(text)] if kind == "control" else range(len(text))
             if left < len(starts):
                 return number, at + starts[left]
@@ -65,20 +65,20 @@ class LineBuilder:
         self._spans: list[Span] = []
         self._length = 0
         self._folded = False
-        # Most lines look alike: equal spans are kept once.
+        # Most lines are alike, so that equal spans are stored once.
         self._known: dict[tuple[Span, ...], tuple[Span, ...]] = {}
 
     def __len__(self) -> int:
-        """Finished lines that wait to be taken."""
+        """Finished lines not taken yet."""
         return len(self._ready)
 
     @property
     def empty(self) -> bool:
-        """Whether the line being built holds nothing yet."""
+        """Whether the current line has no text yet."""
         return not self._length and not self._folded
 
     def add(self, kind: Kind, text: str) -> None:
-        """Append `text`, which contains no line break to keep."""
+        """`text` contains no line breaks."""
         if HIDDEN_BUT_TAB.search(text) is None:
             self._put(kind, text)
             return
@@ -91,12 +91,11 @@ class LineBuilder:
         self.begin_line(indent)
 
     def begin_line(self, indent: int) -> None:
-        """Begin a line with `indent` spaces."""
         if indent:
             self._put("text", " " * indent)
 
     def add_line(self, line: Line, indent: int) -> None:
-        """Write a line of another builder, after the line being built, with `indent` spaces before it."""
+        """Append a line of another builder, after the current line, with `indent` spaces before it."""
         if not line.folded:
             if not self.empty:
                 self.end_line()
@@ -105,7 +104,7 @@ class LineBuilder:
             self._put(kind, text)
 
     def take(self, limit: int) -> list[Line]:
-        """The oldest finished lines, at most `limit`."""
+        """Removes and returns the oldest finished lines, at most `limit`."""
         taken = self._ready[:limit]
         del self._ready[:limit]
         return taken

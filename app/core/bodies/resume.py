@@ -1,5 +1,6 @@
-"""Finds where a view of a large body can begin in its middle, so that a distant place is shown without formatting
-everything before it."""
+"""Finds places where the view of a large body can begin, so that a distant place is shown without formatting
+everything before it.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +22,17 @@ from app.core.bodies.formatter import Formatter
 BEFORE = 32 * 1024
 """Bytes shown before the requested place."""
 KEPT_EVERY = 1024 * 1024
-"""Bytes between saved states, which going back starts from."""
+"""Bytes between saved states, from which going back starts."""
 _COMMA = re.compile(rb'(?:[^",]|"[^"\\]*(?:\\.[^"\\]*)*")*?,', re.DOTALL)
 _WHOLE_STRINGS = re.compile(rb'(?:[^"]|"[^"\\]*(?:\\.[^"\\]*)*")*', re.DOTALL)
 _BETWEEN_TAGS = re.compile(rb">[ \t\r\n]*(?=<[A-Za-z_:])")
 _TRIES = 40
-"""Tags tried as a starting point: the first ones may be within a comment."""
+"""Tags tried as a starting point: the first ones can be within a comment."""
 
 
 class Resume(NamedTuple):
-    """Lines begin at byte `offset` of the unpacked body, with number `line` (None: not known); `folded` tells that
-    the first goes on with a line that begins before. `formatter` makes what goes on from there."""
+    """Lines begin at byte `offset` of the decompressed body, with number `line` (None: unknown); `folded`: the first
+    continues an earlier line. `formatter` creates the formatter for the rest."""
 
     offset: int
     line: int | None
@@ -40,20 +41,18 @@ class Resume(NamedTuple):
 
 
 class Skipper(Protocol):
-    """Takes bytes from `offset` on. `point` is where lines can begin, given those bytes; None if nowhere in them."""
+    """Reads bytes from `offset`. `point` is where lines can begin within the bytes given to it, or None."""
 
     @property
     def offset(self) -> int:
-        """Of the bytes to come next."""
+        """Of the next byte."""
         ...
 
     def back_to(self, place: int) -> None:
-        """Go back to a state before `place` if more than that was read."""
+        """Return to a state before `place` if more was read."""
         ...
 
-    def feed(self, data: bytes) -> None:
-        """The next bytes."""
-        ...
+    def feed(self, data: bytes) -> None: ...
 
     def point(self, following: bytes) -> Resume | None:
         """The first place within `following` where a view can begin."""
@@ -99,7 +98,7 @@ class _TextSkipper:
         if at >= 0:
             end = at + self._unit
             return Resume(self.offset + end, self._line + 1, False, self._formatter)
-        # One endless line: begin within it, between two characters.
+        # A very long line: begin within it, between two characters.
         at = -self.offset % self._unit
         while self._utf8 and at < len(following) and 0x80 <= following[at] < 0xC0:
             at += 1
@@ -214,14 +213,14 @@ def _xml_within(stack: tuple[bytes, ...]) -> Formatter:
 
 
 def _end_of_string(data: bytes) -> int:
-    """After the quote that ends the string open at its beginning; -1 where there is none."""
+    """The offset after the quote that ends the string open at the beginning; -1 without one."""
     match = STRING_REST_BYTES.match(data)
     end = match.end() if match else 0
     return end + 1 if data[end : end + 1] == b'"' else -1
 
 
 def _between_characters(data: bytes, begin: int) -> int | None:
-    """Where a string that goes on to the end of `data` can be cut: in no character of several bytes."""
+    """Where a string that continues beyond `data` can be cut without splitting a character."""
     at = begin
     while at < len(data) and 0x80 <= data[at] < 0xC0:
         at += 1

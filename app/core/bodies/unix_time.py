@@ -13,7 +13,7 @@ UNITS = {10: "seconds", 13: "milliseconds", 16: "microseconds", 19: "nanoseconds
 LAST_S = 4_102_444_800
 """2100-01-01 in seconds; ten digits begin in September 2001."""
 _LIKELY_S = (1_262_304_000, 2_208_988_800)
-"""2010 to 2040: a number of ten digits without a telling name is probably a time in this range."""
+"""2010 to 2040: a number of ten digits is probably a time in this range, whatever its name."""
 _NUMBER = re.compile(r"([1-9][0-9]{9}|[1-9][0-9]{12}|[1-9][0-9]{15}|[1-9][0-9]{18})(\.[0-9]{1,9})?")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
@@ -40,7 +40,7 @@ class UnixTime(NamedTuple):
 
 
 def unix_time(text: str, name: str = "", *, quoted: bool = False) -> UnixTime | None:
-    """None if a number of this name is unlikely to be a time; `quoted`: it was sent as a string."""
+    """None if a number with this name is unlikely to be a time; `quoted`: it was sent as a string."""
     match = _NUMBER.fullmatch(text)
     if match is None:
         return None

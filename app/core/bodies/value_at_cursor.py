@@ -1,4 +1,4 @@
-"""Finds the value at a position in the lines shown: the string, number or word there, and its name."""
+"""Finds the value at a position in the displayed lines: the string, number or word there, and its name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Value(NamedTuple):
 
 
 def value_at(lines: Sequence[Line], number: int, column: int) -> Value | None:
-    """The value at a character of a line; anywhere on a name, the value that it names."""
+    """The value at a character of a line; on a name, the value with that name."""
     if not 0 <= number < len(lines):
         return None
     first = number
@@ -78,7 +78,7 @@ def _name_before(text: str, start: int) -> str:
 
 
 def _word(text: str, column: int, begin: int) -> Value | None:
-    """Outside a JSON string: the text up to the next space, quote or bracket; of `name=value`, the value."""
+    """Outside a JSON string: the text up to the next space, quote or bracket; for `name=value`, the value."""
     start = column
     while start > begin and _WORD.match(text, start - 1, start):
         start -= 1

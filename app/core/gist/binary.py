@@ -23,7 +23,7 @@ _PDF = re.compile(rb"%PDF-(\d\.\d)")
 
 
 def known_bytes(data: bytes, size: int) -> str | None:
-    """Formats that the first bytes identify whatever the type says; `size` is of the whole body as sent."""
+    """Formats that the first bytes identify, regardless of the type; `size` is of the whole body as sent."""
     picture = picture_gist(data)
     if picture is not None:
         return picture
@@ -45,7 +45,7 @@ def picture_gist(data: bytes) -> str | None:
 
 
 def zip_entries(data: bytes) -> list[str]:
-    """The first names in an archive, as far as its local headers say where the next one begins."""
+    """The first names in an archive, as far as its local headers have their sizes."""
     found: list[str] = []
     at = 0
     while len(found) < ENTRIES_MAX and data.startswith(b"PK\x03\x04", at) and at + 30 <= len(data):

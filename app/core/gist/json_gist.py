@@ -152,7 +152,7 @@ def _list_gist(items: Sequence[msgspec.Raw]) -> str:
 
 
 def _scanned(data: bytes, *, complete: bool) -> str | None:
-    """`data` begins like an object or list and is cut or broken; `whole`: nothing is missing, so it is broken."""
+    """`data` begins like an object or list and is cut or broken; if `complete`, it is broken."""
     scan = _Scan(data)
     label = "JSON array" if scan.is_list else "JSON"
     if complete:

@@ -1,4 +1,4 @@
-"""XML by its root element and the first children of that, HTML by its title, a drawing by its size."""
+"""XML by its root element and that element's first children, HTML by its title, a drawing by its size."""
 
 from __future__ import annotations
 

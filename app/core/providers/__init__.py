@@ -1,1 +1,1 @@
-"""Who sent a request, which event it is and its delivery id: rules of `resources/providers/`."""
+"""Identifies the provider of a request, its event type and delivery ID by the rules of `resources/providers/`."""

@@ -1,4 +1,4 @@
-"""Applies the catalogue: the headers decide wherever they can, and the body is looked at only where they do not."""
+"""Applies the catalogue of providers. Headers are checked first; the body is read only if they do not decide."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from app.core.providers.service import (
 )
 
 HEAD = 256 * 1024
-"""Bytes of a body that are looked at; a JSON body cut off there holds nothing."""
+"""Bytes of a body that are examined; a JSON body cut off there counts as empty."""
 VALUE_MAX = 200
-"""Characters kept of an event's name and a delivery id."""
+"""Characters kept of an event type and a delivery ID."""
 _MATCHED_MAX = 500
 SPELLINGS_MAX, SPELLING_MAX = 4096, 64
-"""How many spellings of headers are remembered, and how long one may be."""
+"""Number and length of header spellings that are cached."""
 
 
 class ProviderMatch(Record, frozen=True):
-    """Who sent a request: the service's id in the catalogue, and what the request tells of itself."""
+    """The provider's id in the catalogue, with the event type and delivery ID of the request."""
 
     provider: str
     event: str | None = None
@@ -39,16 +39,16 @@ class ProviderMatch(Record, frozen=True):
 
 
 Identify = Callable[[Headers, str, bytes], ProviderMatch | None]
-"""Headers, content type, the beginning of the body: who sent it, None when nobody known did."""
+"""Takes headers, content type and the beginning of the body; None for an unknown provider."""
 
 
 def no_provider(headers: Headers, content_type: str, body: bytes) -> ProviderMatch | None:
-    """An `Identify` that knows no service."""
+    """An `Identify` without providers."""
     return None
 
 
 class _Rule:
-    """A kind of request, made ready: names in lower case, patterns compiled, paths split."""
+    """A compiled kind of request: names in lower case, patterns compiled, paths split."""
 
     __slots__ = (
         "anchor",
@@ -92,7 +92,7 @@ class _Rule:
         self.delivery_id = [source(text) for text in kind.delivery_id]
 
     def matches(self, headers: Mapping[str, str], contents: Contents) -> bool:
-        """Whether all conditions hold; that the anchor is there is known."""
+        """Whether all conditions hold, apart from the anchor, which was found already."""
         for name in self.headers:
             if name not in headers:
                 return False
@@ -105,7 +105,7 @@ class _Rule:
         return self.header_only or self.matches_body(contents)
 
     def matches_body(self, contents: Contents) -> bool:
-        """Whether what must stand in the body stands there."""
+        """Whether the conditions on the body hold."""
         for path in self.body:
             if not contents.has(path):
                 return False
@@ -122,7 +122,7 @@ class _Rule:
         return not self.form or contents.has_fields(self.form)
 
     def sender(self, headers: Mapping[str, str], contents: Contents) -> ProviderMatch:
-        """What a request that fits tells of itself."""
+        """The match for a request that meets the conditions."""
         event = _first(self.event, headers, contents)
         return ProviderMatch(
             provider=self.provider, event=event, delivery_id=_first(self.delivery_id, headers, contents)
@@ -133,7 +133,7 @@ _Ranked = list[tuple[int, _Rule]]
 
 
 class _ByValue:
-    """The rules for a header that nearly all requests have: only its value says whether one of them can fit."""
+    """The rules for a header that nearly all requests have, selected by its value."""
 
     __slots__ = ("_first", "_pattern", "_rules")
 
@@ -144,20 +144,20 @@ class _ByValue:
         self._pattern = re.compile("|".join(map(fnmatch.translate, texts)), re.IGNORECASE)
 
     def rules(self, value: str) -> _Ranked | None:
-        """The rules, None when the value meets no pattern. Its first letter decides in most cases."""
+        """None if no pattern matches. The first letter decides in most cases."""
         if value[:1] not in self._first or self._pattern.fullmatch(value[:_MATCHED_MAX]) is None:
             return None
         return self._rules
 
 
 class Catalogue:
-    """All services. `names` gives a service's name for people by its id, `marks` its mark."""
+    """All providers. `names` and `marks` have the display name and mark of a provider by its id."""
 
     def __init__(self, services: Sequence[Provider]) -> None:
         self.names: Mapping[str, str] = {service.id: service.name for service in services}
         self.marks: Mapping[str, ProviderMark] = {service.id: service.mark for service in services}
         pairs = [(service, kind) for service in services for kind in service.requests]
-        pairs.sort(key=lambda pair: _conditions(pair[1]), reverse=True)  # stable: of equals, the first by id
+        pairs.sort(key=lambda pair: _conditions(pair[1]), reverse=True)  # stable: the first by id among equals
         pairs.sort(key=lambda pair: pair[0].general)
         rules = [_Rule(service, kind) for service, kind in pairs]
         by_header: dict[str, _Ranked] = {}
@@ -175,7 +175,7 @@ class Catalogue:
         self._spelled: dict[str, _Ranked | _ByValue | None] = {}
 
     def identify(self, headers: Headers, content_type: str, body: bytes) -> ProviderMatch | None:
-        """Who sent this; of several that fit, the one with most conditions. Never raises, whatever was sent."""
+        """The provider; of several matches, the one with the most conditions. Never raises."""
         spelled = self._spelled
         found: _Ranked | None = None
         for name, value in headers:
@@ -202,14 +202,14 @@ class Catalogue:
         return None
 
     def _look_up(self, name: str) -> _Ranked | _ByValue | None:
-        """The rules for a header in whatever case; remembered, because the same spellings come again and again."""
+        """The rules for a header in any case; cached, because spellings repeat."""
         here = self._by_header.get(name.lower())
         if len(self._spelled) < SPELLINGS_MAX and len(name) < SPELLING_MAX:
             self._spelled[name] = here
         return here
 
     def _open_to(self, kind: str, contents: Contents) -> Sequence[_Rule]:
-        """The rules that need no header and whose first key is there."""
+        """The rules without a header whose first key exists."""
         if kind == FORM:
             return self._by_form
         here = self._by_key.keys() & contents.top()
@@ -219,12 +219,12 @@ class Catalogue:
 
 
 def load(folder: Path) -> Catalogue:
-    """The catalogue of a folder of TOML files; CatalogueError names the file and the key that are wrong."""
+    """Reads a folder of TOML files; CatalogueError names the file and the key with the error."""
     return Catalogue(read_folder(folder))
 
 
 def _by_lower_case(headers: Headers) -> dict[str, str]:
-    """Of a header sent twice, the first counts."""
+    """For a header sent twice, the first counts."""
     return {name.lower(): value for name, value in reversed(headers)}
 
 
@@ -233,7 +233,7 @@ def _rank(pair: tuple[int, _Rule]) -> int:
 
 
 def _conditions(kind: RequestKind) -> tuple[int, int]:
-    """How many of headers, then of the body: what only one service sends is rather a header than a key."""
+    """Conditions on headers, then on the body: headers are more specific to a provider than keys."""
     in_body = len(kind.body) + bool(kind.body_any) + len(kind.body_values) + len(kind.form) + bool(kind.form_text)
     return len(kind.headers) + len(kind.header_values), in_body
 
@@ -261,5 +261,5 @@ def _first(sources: Sequence[ValueSource], headers: Mapping[str, str], contents:
 
 
 def _storable(text: str) -> str:
-    """Bounded, and without what no text column takes: half of a surrogate pair."""
+    """Cut to length, without lone surrogates, which no text column accepts."""
     return text[:VALUE_MAX].strip().encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Single values out of a body, read only as far as they are asked for: what lies beside them is never built."""
+"""Reads single values of a body without parsing the rest of it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _scalar = msgspec.json.Decoder(str | int | float | bool | None)
 _MALFORMED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError)
 _FIRST: KeysView[str] = {"0": None}.keys()
 FIELDS_MAX = 200
-"""A form with more fields than that is nobody's event."""
+"""No provider sends forms with more fields."""
 
 
 @lru_cache(maxsize=256)
 def kind_of(content_type: str) -> str | None:
-    """`JSON` or `FORM` when the content type says so."""
+    """`JSON` or `FORM`, by the content type."""
     text = content_type[:100].lower()
     if "json" in text:
         return JSON
@@ -34,7 +34,7 @@ def _encoded(names: tuple[str, ...]) -> tuple[bytes, ...]:
 
 
 class Contents:
-    """The beginning of one body. What is malformed, cut off or of another kind holds nothing."""
+    """The beginning of a body. Malformed, truncated or other data counts as empty."""
 
     __slots__ = ("_data", "_fields", "_kind", "_top")
 
@@ -44,7 +44,7 @@ class Contents:
         self._fields: dict[str, str] | None = None
 
     def top(self) -> KeysView[str]:
-        """The keys of a JSON body, or of its first line where each holds a value; of a list, the first place alone."""
+        """The keys of a JSON body, or of its first line for NDJSON; for a list, only the first index."""
         if self._top is None:
             self._top = _open(self._data) if self._kind == JSON else {}
             if not self._top and self._kind == JSON and b"\n" in self._data:
@@ -60,8 +60,7 @@ class Contents:
         return _text(self._at(path))
 
     def has_fields(self, names: tuple[str, ...]) -> bool:
-        """Whether a form has these fields."""
-        # Looked for as bytes first: taking a form apart costs more than all the rest.
+        # Searched as bytes first: parsing a form is the slowest part.
         if self._kind != FORM:
             return False
         for name in _encoded(names):
@@ -71,11 +70,11 @@ class Contents:
         return all(name in fields for name in names)
 
     def form_text(self, longest: int) -> str:
-        """A whole form as it was sent; empty for a longer one."""
+        """A complete form as sent; empty if it is too long."""
         return self._data.decode("latin-1") if self._kind == FORM and len(self._data) <= longest else ""
 
     def field(self, path: tuple[str, ...]) -> str | None:
-        """A form's field, or what is at the rest of the path within the JSON that the field holds."""
+        """A field of the form, or the value at the rest of the path in the JSON of the field."""
         text = self._form().get(path[0]) if self._kind == FORM else None
         if text is None or len(path) == 1:
             return text
@@ -104,7 +103,7 @@ class Contents:
 
 
 def _open(data: bytes | msgspec.Raw | None) -> _Level:
-    """An object or a list, its values unread."""
+    """An object or a list with undecoded values."""
     if data is None:
         return {}
     try:

@@ -1,4 +1,4 @@
-"""What a file of the catalogue holds: a service, and how each kind of request it sends is recognised."""
+"""A file of the catalogue: a provider, and how each kind of request it sends is recognised."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ HEADER, BODY, FORM, BESIDE = "header", "body", "form", "beside"
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 MONOGRAM_MAX = 2
 FEWEST_KEYS = 2
-"""A request without a header of its own is recognised by no fewer keys of its body."""
+"""The minimum number of body keys that identify a request without a specific header."""
 
 
 class CatalogueError(ValueError):
-    """A file of the catalogue is wrong; the text names the file and the key."""
+    """An invalid file of the catalogue; the text names the file and the key."""
 
 
 class ValueSource(Record, frozen=True):
-    """Where a value stands: a header's name in lower case, or a path of keys into the body or a form.
+    """The place of a value: a header's name in lower case, or a path of keys into the body or a form.
 
-    Of kind `BESIDE` the value is itself a key: the first of the body that is not the path's.
+    For the kind `BESIDE` the value is itself a key: the first one of the body that is not in the path.
     """
 
     kind: str
@@ -32,14 +32,13 @@ class ValueSource(Record, frozen=True):
 
 
 class RequestKind(Record, frozen=True):
-    """One kind of request of a service; all conditions must hold. Patterns match whole values, with `*` and `?`.
+    """A kind of request; all conditions must hold. Patterns match whole values, with `*` and `?`.
 
-    `headers` must be there, `without` must not; `header_values` gives patterns by header. `body` are paths (keys and
-    list places joined by dots) that a JSON body must have, `body_any` paths of which it must have one, `without_body`
-    paths that it must not have, `body_values` patterns by path, `form` fields of a form, `form_text` the pattern of a
-    whole form as it is sent.
-    `event` and `delivery_id` are sources such as `header:X-Event`, `body:data.type`, `form:payload.type` or
-    `beside:id`; the first that has a value counts.
+    `headers` must exist, `without` must not; `header_values` has patterns by header. `body` are paths (keys and list
+    indices joined by dots) that must exist in a JSON body, `body_any` paths of which one must exist, `without_body`
+    paths that must not, `body_values` patterns by path, `form` fields of a form, `form_text` the pattern of a whole
+    form as sent. `event` and `delivery_id` are sources such as `header:X-Event`, `body:data.type`, `form:payload.type`
+    or `beside:id`; the first one with a value counts.
     """
 
     headers: tuple[str, ...] = ()
@@ -56,16 +55,16 @@ class RequestKind(Record, frozen=True):
 
 
 class ProviderMark(Record, frozen=True):
-    """How a service is marked in lists: one or two letters, white on a colour (`#rrggbb`)."""
+    """The mark of a provider in lists: one or two letters, white on a colour (`#rrggbb`)."""
 
     monogram: str
     colour: str
 
 
 class Provider(Record, frozen=True):
-    """A service; `general` ones are formats that many services use, asked only after all others.
+    """A provider; `general` ones are formats that many providers use, tried after all others.
 
-    On its `colour` white letters are legible. `monogram` is needed where that of its name is another service's.
+    White letters must be legible on its `colour`. `monogram` is needed if another provider has the same by default.
     """
 
     id: str
@@ -78,7 +77,6 @@ class Provider(Record, frozen=True):
 
     @property
     def mark(self) -> ProviderMark:
-        """Its own mark."""
         return ProviderMark(monogram=self.monogram or monogram_of(self.name), colour=self.colour)
 
 
@@ -90,7 +88,7 @@ def monogram_of(name: str) -> str:
 
 
 def read_folder(folder: Path) -> list[Provider]:
-    """All services of a folder of TOML files, by id, which is the file's name. CatalogueError when one is wrong."""
+    """All providers in a folder of TOML files, by id, which is the file name. Raises CatalogueError."""
     files = sorted(folder.glob("*.toml"))
     if not files:
         raise CatalogueError(f"{folder} holds no catalogue of services")
@@ -98,7 +96,7 @@ def read_folder(folder: Path) -> list[Provider]:
 
 
 def read_service(file: str, text: str) -> Provider:
-    """The service of one file. CatalogueError when it is wrong."""
+    """Raises CatalogueError for an invalid file."""
     try:
         fields = tomllib.loads(text)
         service = msgspec.convert({**fields, "id": file.removesuffix(".toml")}, Provider)
@@ -117,7 +115,7 @@ def read_service(file: str, text: str) -> Provider:
 
 
 def source(text: str) -> ValueSource:
-    """`header:X-Event`, `body:data.type` and the like as a record; ValueError for anything else."""
+    """Parses `header:X-Event`, `body:data.type` and the like; ValueError for anything else."""
     kind, colon, path = text.partition(":")
     if not colon or not path or kind not in (HEADER, BODY, FORM, BESIDE):
         raise ValueError(f"{text!r} is none of header:NAME, body:PATH, form:FIELD and beside:KEY")

@@ -1,4 +1,4 @@
-"""The language of searches: words and filters, read into frozen records with the place of each in the text.
+"""The search language: words and filters, parsed into frozen records with their place in the text.
 
-Nothing here knows how requests are stored; `app/db` turns a `Query` into statements.
+Nothing here knows how requests are stored; `app/db/search` turns a `Query` into statements.
 """

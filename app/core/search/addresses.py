@@ -1,4 +1,4 @@
-"""Addresses and networks as filters take them."""
+"""IP addresses and networks in filters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ipaddress
 
 
 def read_network(text: str) -> str | None:
-    """An address or a network in its usual spelling; None when it is neither."""
+    """The usual spelling of an address or network; None if it is neither."""
     try:
         if "/" in text:
             return str(ipaddress.ip_network(text, strict=False))

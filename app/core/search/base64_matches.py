@@ -1,4 +1,4 @@
-"""Where words stand in the base64 of a mail's or a part's text, so that a view of it as it was sent can mark them."""
+"""Finds words in the base64 text of a mail or part, so that they can be marked in the view of it as sent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 TEXT_MAX = 256 * 1024
-"""Characters of base64 that are decoded of one text."""
+"""Maximum characters of base64 that are decoded."""
 _HINT = "ransfer-"
 _PART = re.compile(
     r"^content-transfer-encoding[ \t]*:[ \t]*\"?base64\b[^\n]{0,200}\n(?:[^\n]{1,2000}\n){0,50}?\n([A-Za-z0-9+/=\n]+)",
@@ -16,7 +16,7 @@ _PART = re.compile(
 
 
 def base64_places(text: str, words: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Start and end of the characters that stand for what `words` matches."""
+    """Start and end of the base64 characters that encode a match of `words`."""
     left = TEXT_MAX if _HINT in text.lower() else 0
     for part in _PART.finditer(text) if left else ():
         begin, stop = part.span(1)
@@ -33,7 +33,7 @@ def base64_places(text: str, words: re.Pattern[str]) -> Iterator[tuple[int, int]
 
 
 def _decoded(digits: str) -> tuple[str, str]:
-    """What is not UTF-8 is taken for Latin-1."""
+    """UTF-8, or else Latin-1."""
     try:
         data = binascii.a2b_base64(digits[: len(digits) // 4 * 4])
     except binascii.Error:

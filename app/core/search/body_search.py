@@ -1,4 +1,4 @@
-"""Finds a text in the unpacked bytes of a body of any size, piece by piece: nothing is laid out, nothing is kept."""
+"""Finds a text in the decompressed bytes of a body of any size, piece by piece, without formatting or keeping it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from app.core.search.spellings import Written, spellings
 
 SPACES_MAX = 64
-"""White space of the body that one space in a search for formatted JSON may stand for, as far as pieces are joined."""
+"""White space that one space of the text matches in formatted JSON, as far as it can cross pieces."""
 _BESIDE = frozenset(':,{}[]"')
 
 
 class BodySearch:
-    """Finds `wanted`, letter case aside and however it is `written`, in the pieces given to `look` in their order, the
-    first of which begins at the byte `begin`.
+    """Finds `text` in pieces given to `search` in order, ignoring case and in every notation of `written`. The first
+    piece begins at the byte `begin`.
 
-    In an `indented` view a space beside punctuation may be more or less white space in the bytes.
+    With `indented`, a space beside punctuation matches any amount of white space.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class BodySearch:
         self._kept = b""
         self._unit = 4 if charset.startswith("utf-32") else 2 if charset.startswith("utf-16") else 1
         parts, self._longest = [], 0
-        # A character that the charset lacks stands nowhere.
+        # A character that the charset lacks cannot occur.
         self.possible = bool(text)
         for number, character in enumerate(text):
             if indented and character == " " and _BESIDE & {*text[max(0, number - 1) : number + 2]}:
@@ -40,7 +40,7 @@ class BodySearch:
         self._pattern = re.compile(b"".join(parts) if self.possible else b"(?!)")
 
     def search(self, piece: bytes) -> list[int]:
-        """At which bytes of the body the text begins, as far as it ends within this piece."""
+        """The offsets in the body where the text begins, if it ends within this piece."""
         data = self._kept + piece
         found, done = [], 0
         for match in self._pattern.finditer(data):

@@ -1,4 +1,4 @@
-"""What may be typed at a place in a search text."""
+"""Completes filters and their values in a search text."""
 
 from __future__ import annotations
 

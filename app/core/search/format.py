@@ -1,4 +1,4 @@
-"""From a query back to text: the whole, its top terms as chips, its words for highlighting."""
+"""Turns a query back into text: all of it, its top terms as chips, its words for highlighting."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ class Chip(Record, frozen=True):
 
 
 def to_text(query: Query) -> str:
-    """A text that is read as the same query."""
+    """Text that parses to the same query."""
     return " ".join(map(_text, query.terms))
 
 
 def chips(query: Query) -> tuple[Chip, ...]:
-    """The terms that must all be met, each removable alone with `without`."""
+    """The terms that must all match, each of which `without` can remove."""
     return tuple(_chip(query.text, term) for term in query.terms)
 
 
 def without(query: Query, chip: Chip) -> str:
-    """The query's text with one chip taken out."""
+    """The query's text without a chip."""
     left, right = query.text[: chip.start].rstrip(), query.text[chip.end :].lstrip()
     return f"{left} {right}".strip()
 
 
 def words(query: Query) -> tuple[str, ...]:
-    """The words a found request may hold, for highlighting; those it must not hold are left out."""
+    """The words to highlight in a matching request; excluded words are left out."""
     leaves = walk(query.terms)
     return tuple(dict.fromkeys(leaf.term.text for leaf in leaves if isinstance(leaf.term, Word) and not leaf.negated))
 
 
 def literal(text: str, most: int) -> str:
-    """A search for the words of `text`, whatever signs they have, in at most so many characters: the last words go."""
+    """A search for the words of `text`, with their special characters escaped, cut to a maximum length."""
     found = ""
     for word in text.split():
         longer = f"{found} {quoted(word)}".strip()
@@ -53,7 +53,7 @@ def literal(text: str, most: int) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word as a term that is read as this word and nothing else, in quotes where it needs them."""
+    """A word as a term without special meaning, quoted if necessary."""
     try:
         terms = parse(word).terms
     except QueryError:

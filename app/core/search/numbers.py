@@ -1,4 +1,4 @@
-"""Whole numbers as filters take them: `200`, `>=400`, `5xx`, `5..10`, sizes with a unit."""
+"""Whole numbers in filters: `200`, `>=400`, `5xx`, `5..10`, sizes with a unit."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def read_status(value: Text) -> Range:
     if group:
         first = int(group[1]) * 100
         return Range(low=first, high=first + 99)
-    return _range(value, _status, "no status: write it as 200, 5xx, >=400 or 400..499")
+    return _range(value, _status, "not a status: write it as 200, 5xx, >=400 or 400..499")
 
 
 def read_size(value: Text) -> Range:
     """`0`, `>10k`, `<1.5M`, `5k..10k`, in bytes; k, M, G are decimal, KiB, MiB, GiB binary."""
-    return _range(value, parse_size, "no size: write it as 512, >10k, <1M or 5k..10k")
+    return _range(value, parse_size, "not a size: write it as 512, >10k, <1M or 5k..10k")
 
 
 def _range(value: Text, number: Callable[[str], int | None], wrong: str) -> Range:
@@ -34,7 +34,7 @@ def _range(value: Text, number: Callable[[str], int | None], wrong: str) -> Rang
         first, last = (number(low) if low else 0), (number(high) if high else LARGEST)
         if first is not None and last is not None and low + high:
             if first > last:
-                raise QueryError(f"{value.characters} holds nothing: it ends before it begins.", value.start, value.end)
+                raise QueryError(f"{value.characters} is empty: it ends before it begins.", value.start, value.end)
             return Range(low=first if low else None, high=last if high else None)
     else:
         compared = _COMPARED.fullmatch(value.characters)

@@ -1,4 +1,4 @@
-"""Reads a search text. `OR` binds its neighbours closer than a space does: `a b OR c` is a, and b or c."""
+"""Parses a search text. `OR` binds closer than a space: `a b OR c` is a, and b or c."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from app.core.search.query import All, Either, Filter, Not, Query, QueryError, T
 from app.core.search.tokens import Text, Token, tokens
 
 MAX_TEXT = 2_000
-"""Characters of a search text."""
+"""Maximum characters of a search text."""
+_STRAY_OR = 'OR must be between two terms; to search for the word, write "OR".'
 MAX_DEPTH = 20
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z_]*")
 
 
 def parse(text: str) -> Query:
-    """The query a text stands for; an empty text finds everything. QueryError when it is none, and nothing else."""
+    """An empty text matches everything. Raises only QueryError, for an invalid text."""
     if len(text) > MAX_TEXT:
-        raise QueryError(f"A search may have {MAX_TEXT:,} characters.", MAX_TEXT, len(text))
+        raise QueryError(f"A search can have {MAX_TEXT:,} characters.", MAX_TEXT, len(text))
     reader = _Reader(text)
     terms = reader.terms(0)
     return Query(text=text, terms=terms)
@@ -34,7 +35,7 @@ class _Reader:
         return self._tokens[self._at] if self._at < len(self._tokens) else None
 
     def terms(self, depth: int) -> tuple[Term, ...]:
-        """Terms that must all be met, to the end or to the closing bracket."""
+        """Terms that must all match, up to the end or the closing bracket."""
         found = []
         while (token := self._peek()) is not None and token.kind != ")":
             found.append(self._either(depth))
@@ -46,7 +47,7 @@ class _Reader:
             self._at += 1
             following = self._peek()
             if following is None or following.kind in (")", "OR"):
-                raise QueryError('OR stands between two terms; for the word itself write "OR".', token.start, token.end)
+                raise QueryError(_STRAY_OR, token.start, token.end)
             terms.append(self._term(depth))
         if len(terms) == 1:
             return terms[0]
@@ -56,9 +57,9 @@ class _Reader:
         token = self._tokens[self._at]
         self._at += 1
         if token.kind == "OR":
-            raise QueryError('OR stands between two terms; for the word itself write "OR".', token.start, token.end)
+            raise QueryError(_STRAY_OR, token.start, token.end)
         if depth > MAX_DEPTH:
-            raise QueryError(f"Brackets and minus signs go {MAX_DEPTH} deep at most.", token.start, token.end)
+            raise QueryError(f"Brackets and minus signs can be nested {MAX_DEPTH} deep.", token.start, token.end)
         if token.kind == "-":
             return self._not(token, depth)
         if token.kind == "(":
@@ -68,7 +69,7 @@ class _Reader:
     def _not(self, minus: Token, depth: int) -> Term:
         following = self._peek()
         if following is None or following.start != minus.end or following.kind == ")":
-            raise QueryError('A minus sign stands right before a term; for the sign itself write "-".', *_span(minus))
+            raise QueryError('A minus sign must be directly before a term; to search for it, write "-".', *_span(minus))
         term = self._term(depth + 1)
         return Not(term=term, start=minus.start, end=term.end)
 
@@ -76,10 +77,10 @@ class _Reader:
         inner = self.terms(depth + 1)
         closing = self._peek()
         if closing is None:
-            raise QueryError('This bracket is not closed; for the sign itself write "(".', *_span(opening))
+            raise QueryError('This bracket is not closed; to search for it, write "(".', *_span(opening))
         self._at += 1
         if not inner:
-            raise QueryError("There is nothing in these brackets.", opening.start, closing.end)
+            raise QueryError("These brackets are empty.", opening.start, closing.end)
         return All(terms=inner, start=opening.start, end=closing.end)
 
 
@@ -96,7 +97,7 @@ def _leaf(token: Token, written: str) -> Term:
         if not value.characters.startswith("//"):  # a URL was pasted
             return _filter(name, value, token, written, text.places[colon])
     if not text.characters:
-        raise QueryError("There is nothing between these quotes.", token.start, token.end)
+        raise QueryError("These quotes are empty.", token.start, token.end)
     return Word(text=text.characters, start=token.start, end=token.end)
 
 

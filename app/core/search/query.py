@@ -1,4 +1,4 @@
-"""What a search text was read into: frozen records, each with its place in the text, counted in characters."""
+"""A parsed search: frozen records, each with its place in the text, counted in characters."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ Operator = Literal["exists", "=", "!=", "~", "<", "<=", ">", ">="]
 
 
 class Choice(Record, frozen=True):
-    """One of a filter's few values, as `method:POST` or `is:unread`."""
+    """A value from a fixed list, as in `method:POST` or `is:unread`."""
 
     value: str
 
 
 class Contains(Record, frozen=True):
-    """A text that must occur, in any case."""
+    """Text that must occur, ignoring case."""
 
     text: str
 
 
 class Range(Record, frozen=True):
-    """Whole numbers from `low` to `high`, both included; None is without end."""
+    """Whole numbers from `low` to `high`, both included; None is unlimited."""
 
     low: int | None
     high: int | None
 
 
 class HeaderTest(Record, frozen=True):
-    """A header of this name, in any case: there at all ("exists"), equal to `value` ("=") or containing it ("~")."""
+    """A header with this name, ignoring case: it exists ("exists"), equals `value` ("=") or contains it ("~")."""
 
     name: str
     operator: Operator
@@ -37,10 +37,10 @@ class HeaderTest(Record, frozen=True):
 
 
 class JsonTest(Record, frozen=True):
-    """The values at `path` in a JSON body. A step is a key or the number of an item; None stands for any of them.
+    """The values at `path` in a JSON body. A step is a key or an index; None is any of them.
 
-    Numbers are compared as numbers, in quotes or not; texts as texts; `true`, `false` and `null` by their names. A text
-    that is no number is neither less nor greater than one.
+    Numbers are compared as numbers, quoted or not; strings as strings; `true`, `false` and `null` by name. A string
+    that is not a number is neither less nor greater than one.
     """
 
     path: tuple[str | None, ...]
@@ -49,7 +49,7 @@ class JsonTest(Record, frozen=True):
 
 
 class TimePoint(Record, frozen=True):
-    """A point in time: `at` microseconds of UTC, or, when None, `ago` microseconds before the search."""
+    """A point in time: `at` microseconds of UTC or, if None, `ago` microseconds before the search."""
 
     at: int | None
     ago: int = 0
@@ -60,7 +60,7 @@ class TimePoint(Record, frozen=True):
 
 
 class Network(Record, frozen=True):
-    """An IP address, or a network of them as `10.0.0.0/8`, in its usual spelling."""
+    """An IP address or network (`10.0.0.0/8`) in its usual spelling."""
 
     network: str
 
@@ -69,7 +69,7 @@ Condition = Choice | Contains | Range | HeaderTest | JsonTest | TimePoint | Netw
 
 
 class Word(Record, frozen=True):
-    """A text that must occur somewhere in a request, in any case."""
+    """Text that must occur anywhere in a request, ignoring case."""
 
     text: str
     start: int
@@ -77,7 +77,7 @@ class Word(Record, frozen=True):
 
 
 class Filter(Record, frozen=True):
-    """`name:source` as written, and what it asks for."""
+    """`name:source` as written, and its condition."""
 
     name: str
     source: str
@@ -87,7 +87,7 @@ class Filter(Record, frozen=True):
 
 
 class Not(Record, frozen=True):
-    """The term must not be met."""
+    """The term must not match."""
 
     term: Term
     start: int
@@ -95,7 +95,7 @@ class Not(Record, frozen=True):
 
 
 class All(Record, frozen=True):
-    """Every term must be met."""
+    """All terms must match."""
 
     terms: tuple[Term, ...]
     start: int
@@ -103,7 +103,7 @@ class All(Record, frozen=True):
 
 
 class Either(Record, frozen=True):
-    """At least one term must be met."""
+    """At least one term must match."""
 
     terms: tuple[Term, ...]
     start: int
@@ -114,14 +114,14 @@ Term = Word | Filter | Not | All | Either
 
 
 class Query(Record, frozen=True):
-    """A whole search: every one of `terms` must be met; none finds every request. `text` is what was written."""
+    """A complete search: all `terms` must match; without terms every request does. `text` is the search as written."""
 
     text: str
     terms: tuple[Term, ...]
 
 
 class QueryError(ValueError):
-    """The text is no search. What is wrong stands at `start` to `end`; `suggestion`, if any, would fit in its place."""
+    """An invalid search. The error is at `start` to `end`; `suggestion`, if any, is a replacement for it."""
 
     def __init__(self, message: str, start: int, end: int, suggestion: str | None = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""How senders write a word: as it is, or in the notations that searches read, so that views can mark what they show."""
+"""The ways senders write a word: plain or in the notations that searches decode, so that views can mark it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.core.bodies.formats.form import NAMED
 from app.core.bodies.media_types import media_type
 
 Written = Literal["json", "percent", "form", "mail"]
-"""JSON's escapes, percent-encoding, the same with plus signs for spaces, quoted-printable."""
+"""JSON escapes, percent-encoding, the same with plus signs for spaces, quoted-printable."""
 
 _SHORT = {
     '"': '\\"',
@@ -26,7 +26,7 @@ _SIGNS = {"json": "\\", "percent": "%", "form": "%+", "mail": "="}
 
 
 def written_in(content_type: str, views: Iterable[str] = ()) -> tuple[Written, ...]:
-    """What a body of this type may be written in that can be shown in these views; JSON is put everywhere."""
+    """The possible notations of a body of this type in these views; JSON can be anywhere."""
     kind, names = media_type(content_type), frozenset(views)
     if kind == NAMED or "form" in names:
         return ("json", "form")
@@ -34,7 +34,7 @@ def written_in(content_type: str, views: Iterable[str] = ()) -> tuple[Written, .
 
 
 def spellings(character: str, written: Iterable[Written]) -> list[str]:
-    """The ways to write a character, the one as it is first, in either letter case."""
+    """The ways to write a character, the plain one first, in either letter case."""
     cases = [case for case in (character, character.lower(), character.upper()) if len(case) == 1]
     ways = (way for case in cases for name in written for way in _ways(case, name))
     return list(dict.fromkeys([*cases, *ways]))
@@ -58,13 +58,13 @@ def _ways(character: str, written: Written) -> Iterator[str]:
 
 
 def _of_hex(digits: str, sign: str, mark: str) -> Iterator[str]:
-    """With the sign before each group of digits, which are written in either case."""
+    """With the prefix before each group of hexadecimal digits, in either case."""
     for case in (digits, digits.upper()):
         yield sign + mark + case.replace(sign, sign + mark)
 
 
 def pattern_of(words: Iterable[str], written: Iterable[Written] = ()) -> re.Pattern[str] | None:
-    """What finds any of the words, letter case aside, the longer ones first; None when there are none."""
+    """A pattern for any of the words, ignoring case, the longer ones first; None without words."""
     names = tuple(written)
     longest_first = sorted({word for word in words if word}, key=len, reverse=True)
     return (
@@ -73,19 +73,19 @@ def pattern_of(words: Iterable[str], written: Iterable[Written] = ()) -> re.Patt
 
 
 def _pattern(word: str, written: tuple[Written, ...]) -> str:
-    """A line of quoted-printable may end in the middle of a word."""
+    """Lines of quoted-printable can end in the middle of a word."""
     if not written:
         return re.escape(word)
     return ("(?:=\n)?" if "mail" in written else "").join(_any_spelling(character, written) for character in word)
 
 
 def _any_spelling(character: str, written: tuple[Written, ...]) -> str:
-    """JSON in strings of JSON writes a backslash for each level twice."""
+    """JSON in JSON strings doubles backslashes at each level."""
     cases = (way.lower() if way.isascii() else way for way in spellings(character, written))
     ways = {re.escape(way).replace(r"\\", r"\\+") for way in cases}
     return f"(?:{'|'.join(sorted(ways, key=len, reverse=True))})"
 
 
 def may_be_written(text: str, written: Iterable[Written]) -> bool:
-    """Whether one of the notations may occur in `text`: looking for words in all their spellings takes longer."""
+    """Whether one of the notations can occur in `text`: searching for all spellings is slower."""
     return any(sign in text for name in written for sign in _SIGNS[name])

@@ -1,4 +1,4 @@
-"""Points in time as filters take them: how long ago, a day, a time; local ones where no offset is given."""
+"""Points in time in filters: how long ago, a day, a time; local unless an offset is given."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_moment(value: Text) -> TimePoint:
 
 
 def _calendar_time(text: str) -> int | None:
-    """In µs since the epoch; None for what names no day, or one outside the range of the system's calendar."""
+    """In µs since the epoch; None for an invalid day, or one outside the range of the system's calendar."""
     try:
         if text.lower() in _DAYS_BACK:
             day = datetime.now().astimezone().date() - timedelta(days=_DAYS_BACK[text.lower()])

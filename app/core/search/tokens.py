@@ -1,4 +1,4 @@
-"""Cuts a search text into tokens. Quotes group: what stands in them loses every special meaning."""
+"""Splits a search text into tokens. Nothing within quotes has a special meaning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Kind = Literal["text", "(", ")", "-", "OR"]
 
 
 class Text(Record, frozen=True):
-    """A run of characters without its quotes: which were quoted, and where each stands in the search text."""
+    """Characters without their quotes: which were quoted, and the place of each in the search text."""
 
     characters: str
     quoted: tuple[bool, ...]
@@ -21,25 +21,24 @@ class Text(Record, frozen=True):
 
     @property
     def start(self) -> int:
-        """Where it begins in the search text."""
+        """In the search text."""
         return self.places[0] if self.places else self.end
 
     def find(self, characters: str, begin: int = 0) -> int:
-        """The first unquoted character that is one of `wanted`, -1 if there is none."""
+        """The first unquoted character that is one of `characters`, -1 if there is none."""
         for at in range(begin, len(self.characters)):
             if self.characters[at] in characters and not self.quoted[at]:
                 return at
         return -1
 
     def part(self, first: int, last: int | None = None) -> Text:
-        """A slice of it."""
         end = self.end if last is None or last >= len(self.places) else self.places[last]
         cut = slice(first, last)
         return Text(characters=self.characters[cut], quoted=self.quoted[cut], places=self.places[cut], end=end)
 
 
 class Token(Record, frozen=True):
-    """A piece of the search text, `start` to `end` with its quotes."""
+    """`start` to `end` includes the quotes."""
 
     kind: Kind
     text: Text
@@ -48,7 +47,7 @@ class Token(Record, frozen=True):
 
 
 def tokens(text: str) -> list[Token]:
-    """The pieces of a search text; QueryError for a quote without its end."""
+    """Raises QueryError for an unclosed quote."""
     found: list[Token] = []
     place, depth = 0, 0
     while place < len(text):
@@ -74,7 +73,7 @@ def _sign(sign: str) -> Kind:
 
 
 def _end(text: str, place: int, depth: int) -> int:
-    """Where the run that begins at `place` ends: at a space, or at the bracket that closes an open one."""
+    """The end of the run that begins at `place`: a space, or a closing bracket without an opening one in the run."""
     inner, at = 0, place
     while at < len(text) and not text[at].isspace():
         if text[at] == QUOTE:
@@ -90,12 +89,12 @@ def _end(text: str, place: int, depth: int) -> int:
 
 
 def _closing(text: str, opening: int) -> int:
-    """The quote that closes the one at `opening`."""
+    """The closing quote for the one at `opening`."""
     at = opening + 1
     while at < len(text) and text[at] != QUOTE:
         at += 2 if text[at] == "\\" else 1
     if at >= len(text):
-        raise QueryError("This quote has no end.", opening, len(text))
+        raise QueryError("This quote is not closed.", opening, len(text))
     return at
 
 

@@ -115,7 +115,7 @@ def router_problem(request: web.BaseRequest, error: web.HTTPException) -> Proble
     if isinstance(error, web.HTTPNotFound):
         return Problem(404, "not-found", f"There is nothing at {request.path}.")
     if isinstance(error, web.HTTPRequestEntityTooLarge):
-        return Problem(413, "body-too-large", "The body of a call may have at most 2 MiB.")
+        return Problem(413, "body-too-large", "The body of a call can have at most 2 MiB.")
     return Problem(error.status, "bad-request", f"{error.reason}.")
 
 

@@ -100,7 +100,7 @@ def test_a_body_that_is_a_token_is_shown_as_one() -> None:
     assert reader.notes == [NOT_VERIFIED]
     wrong = JwtFormatter()
     assert shown(wrong, b"no token\nat all", piece=3) == ["no token", "at all"]
-    assert "three parts" in (wrong.error or "")
+    assert "three Base64 parts" in (wrong.error or "")
 
 
 def test_tokens_of_a_request_stand_where_they_were_met_first() -> None:

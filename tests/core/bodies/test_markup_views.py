@@ -103,10 +103,10 @@ def test_html_in_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ("<a>\n<b></a>", "line 2, column 4: </a> closes what is not the innermost element"),
+        ("<a>\n<b></a>", "line 2, column 4: </a> does not close the innermost element"),
         ("<a/></b>", "column 5: </b> closes nothing"),
-        ("<a>x & y</a>", "column 6: an & that begins no entity"),
-        ("<a>1 < 2</a>", "column 6: a < that begins no tag"),
+        ("<a>x & y</a>", "column 6: an & that does not begin an entity"),
+        ("<a>1 < 2</a>", "column 6: a < that does not begin a tag"),
         ("<a b=1/>", "column 6: a value without quotes"),
         ("<a b/>", "column 5: an attribute without a value"),
         ("<a/><b/>", "column 5: a second root element"),
@@ -114,7 +114,7 @@ def test_html_in_lines() -> None:
         ("<a><b>", "column 7: the text ends before </b>"),
         ("<a><!-- x", "column 10: the text ends within a comment"),
         ("<a x='1", "column 8: the text ends within an attribute's value"),
-        ("", "there is no element"),
+        ("", "there are no elements"),
     ],
 )
 def test_what_is_not_well_formed_is_told_by_its_place_and_shown(text: str, note: str) -> None:

@@ -104,10 +104,10 @@ def test_parts_with_their_headers_and_contents() -> None:
     ("content_type", "body", "note", "line"),
     [
         (TYPE, b"--b\r\n\r\nhi", "boundary that ends the body is missing", "  hi"),
-        (TYPE, b"--b\n\nhi\n--b--", "LF alone", "  hi"),
+        (TYPE, b"--b\n\nhi\n--b--", "instead of CR LF", "  hi"),
         ("multipart/form-data; boundary=other", b"--b\r\n\r\nhi\r\n--b--", "other does not occur", "  hi"),
         ("multipart/form-data", b"--b\r\n\r\nhi\r\n--b--", "No boundary is declared", "  hi"),
-        (TYPE, b"--b\r\nA: 1\r\nnonsense\r\n\r\nhi\r\n--b--", "lines among its headers that are none", "  hi"),
+        (TYPE, b"--b\r\nA: 1\r\nnonsense\r\n\r\nhi\r\n--b--", "lines among its headers that are not headers", "  hi"),
         (TYPE, b"preamble\r\n--b\r\n\r\nhi\r\n--b--\r\nafter", "", "preamble"),
         (TYPE, b"preamble\r\n--b\r\n\r\nhi\r\n--b--\r\nafter", "", "after"),
         (TYPE, b"--b\r\nContent-Transfer-Encoding: base64\r\n\r\n?!\r\n--b--", "", "  ?!"),

@@ -1,1 +1,1 @@
-"""Content codings and charsets."""
+"""Removes content codings and detects charsets."""

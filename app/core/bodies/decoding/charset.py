@@ -1,4 +1,4 @@
-"""Which charset a text is in: what its byte order mark says, what was declared, UTF-8, else Latin-1 with a note."""
+"""Detects the charset of a text: byte order mark, declaration, UTF-8, or else Latin-1 with a note."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# Python's codecs that are no charsets: they would interpret the text, or turn bytes into other bytes.
+# Python's codecs that are not charsets: they interpret the text, or turn bytes into other bytes.
 _NO_CHARSET = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem", "utf-7"}
 
 
@@ -25,9 +25,9 @@ _IN_HTML = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?([A-Za-z][\w.-]*)", re
 
 
 class Charset(NamedTuple):
-    """A charset that Python knows; the first `skip` bytes are its mark. `note` says what was guessed, and why.
+    """A charset that Python knows; the first `skip` bytes are its byte order mark. `note` explains a guess.
 
-    `told` is what people call it, and `known_by` how it is known: "declared", "detected" and so on.
+    `label` is its name for people, `source` how it was determined: "declared", "detected" and so on.
     """
 
     name: str
@@ -37,12 +37,12 @@ class Charset(NamedTuple):
     source: str = ""
 
     def decoder(self) -> codecs.IncrementalDecoder:
-        """Decodes in pieces; what is not in the charset becomes U+FFFD."""
+        """Replaces invalid bytes by U+FFFD."""
         return codecs.getincrementaldecoder(self.name)("replace")
 
 
 BYTES = Charset("latin-1")
-"""Each byte as the character of its number, for formats that are no text."""
+"""For formats that are not text."""
 
 
 def declared_charset(content_type: str) -> str | None:
@@ -63,7 +63,8 @@ def declared_codec(content_type: str) -> str | None:
 
 
 def charset_in_text(head: bytes) -> str | None:
-    """What the text itself says: XML in its first line, HTML in a <meta>, JSON and markup by the zeros of UTF-16."""
+    """The charset that the text names: XML in its first line, HTML in a <meta>; for JSON and markup also the zeros of
+    UTF-16."""
     if _LOW_FIRST.match(head):
         return "utf-16-le"
     if _HIGH_FIRST.match(head):
@@ -73,7 +74,7 @@ def charset_in_text(head: bytes) -> str | None:
 
 
 def detect(content_type: str, head: bytes, complete: bool) -> Charset:
-    """The charset of a text that begins with `head`; unless that is the `whole`, it may end within a character."""
+    """The charset of a text that begins with `head`; unless `complete`, it can end within a character."""
     for mark, name in _MARKS:
         if head.startswith(mark):
             return Charset(name, len(mark), label=_label(name), source="by its byte order mark")
@@ -82,20 +83,19 @@ def detect(content_type: str, head: bytes, complete: bool) -> Charset:
         known = _known(name)
         if known and not _is_ascii_after_all(head, known) and _decodes(head, known, complete):
             wrong = (
-                f"Declared as {declared}, which is not so; read as {name}." if declared and name != declared else None
+                f"Declared as {declared}, which is wrong; read as {name}." if declared and name != declared else None
             )
             source = "declared" if name == declared else "by what the text says"
             return Charset(known, note=wrong, label=_label(name), source=source)
     if _decodes(head, "utf-8", complete):
-        note = f"Declared as {declared}, which is not so; read as UTF-8." if declared else None
+        note = f"Declared as {declared}, which is wrong; read as UTF-8." if declared else None
         return Charset("utf-8", note=note, label="UTF-8", source="detected")
     wrong = f"Not {declared}, as declared, and not UTF-8" if declared else "Not UTF-8"
     return Charset("latin-1", note=f"{wrong}; read as Latin-1.", label="Latin-1", source="guessed")
 
 
 def in_single_bytes(charset: Charset, head: bytes) -> bytes:
-    """The beginning of a text of two or four bytes a character as it stands in UTF-8, since its zeros make it look
-    like no text; anything else as it is."""
+    """`head` in UTF-8 if the charset uses two or four bytes for each character: its zeros would look binary."""
     if not charset.name.startswith(("utf-16", "utf-32")):
         return head
     text = charset.decoder().decode(head[charset.skip :])
@@ -107,7 +107,7 @@ def _label(name: str) -> str:
 
 
 def _is_ascii_after_all(head: bytes, name: str) -> bool:
-    """Whether what is called UTF-16 or UTF-32 begins like JSON or markup of single bytes (any bytes pass as UTF-16)."""
+    """Whether text declared as UTF-16 or UTF-32 begins like single-byte JSON or markup (any bytes are valid UTF-16)."""
     return name.startswith(("utf-16", "utf-32")) and head[:1] in (b"<", b"{", b"[", b'"') and b"\0" not in head[:4]
 
 

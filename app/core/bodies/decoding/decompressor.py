@@ -19,7 +19,7 @@ class Stage(Protocol):
 
     @property
     def needs_input(self) -> bool:
-        """Whether `take` gives nothing more until more is fed, or ever."""
+        """Whether `read` gives nothing more until more is fed, or ever."""
         ...
 
     @property

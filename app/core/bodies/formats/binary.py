@@ -1,4 +1,4 @@
-"""What binary formats have in common: bytes that come in pieces, and a parser that waits for them and makes lines."""
+"""Shared by the binary formats: a stream of bytes that arrive in pieces, and a parser that waits for them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from app.core.bodies.lines import Line, LineBuilder
 
 INDENT = 2
 DEEPEST_INDENT = 40
-"""Levels that are still indented."""
+"""Levels beyond this are not indented further."""
 HEX_MAX = 64
-"""Bytes of a value that are shown as hexadecimal; hex shows all of them."""
+"""Bytes of a value shown in hexadecimal; the hex view shows all of them."""
 
 Steps = Generator[bool, None, None]
-"""A parser at work: it yields True when something was said, False when it can say no more before more bytes come."""
+"""A running parser: yields True after writing something, False when it needs more bytes."""
 
 
 class WrongError(Exception):
-    """The bytes are not what the format asks for; `str()` says why, in words."""
+    """The bytes do not match the format; `str()` says why."""
 
 
 class BrokenOffError(Exception):
-    """The bytes end in the middle of something."""
+    """The bytes end in the middle of a value."""
 
 
 class ByteStream:
-    """Bytes in the order they come, read by a generator that waits."""
+    """Bytes in the order they arrive, read by a generator that can wait for more."""
 
     def __init__(self, data: bytes = b"", *, final: bool = False) -> None:
         self._data, self._at = data, 0
@@ -34,7 +34,7 @@ class ByteStream:
 
     @property
     def left(self) -> int:
-        """Bytes that are there and were not read."""
+        """Available bytes that were not read yet."""
         return len(self._data) - self._at
 
     @property
@@ -44,17 +44,17 @@ class ByteStream:
 
     @property
     def ended(self) -> bool:
-        """Whether all was read and nothing more comes."""
+        """Whether everything was read and no more bytes follow."""
         return self.final and not self.left
 
     def feed(self, data: bytes, final: bool) -> None:
-        """More bytes; `final` with the last of them."""
+        """`final` marks the last piece."""
         self._passed += self._at
         self._data, self._at = self._data[self._at :] + data, 0
         self.final = self.final or final
 
     def read(self, count: int) -> Generator[bool, None, bytes]:
-        """Exactly so many bytes; BrokenOffError where the body ends before."""
+        """Exactly `size` bytes; raises BrokenOffError if the body ends before."""
         while self.left < count:
             if self.final:
                 raise BrokenOffError
@@ -62,13 +62,13 @@ class ByteStream:
         return self.take(count)
 
     def take(self, count: int) -> bytes:
-        """At most so many of the bytes that are there."""
+        """At most `size` of the available bytes."""
         taken = self._data[self._at : self._at + count]
         self._at += len(taken)
         return taken
 
     def skip(self, count: int) -> Generator[bool, None, None]:
-        """Pass so many bytes by, however many."""
+        """Skip `size` bytes."""
         while count:
             if not self.left:
                 if self.final:
@@ -78,10 +78,10 @@ class ByteStream:
 
 
 class BinaryFormatter:
-    """A formatter that is fed bytes as characters. `sure` tells that the content type named the format.
+    """A formatter that is fed bytes as characters. `sure`: the content type named the format.
 
-    Where that is so, bytes that break off are shown as far as they come, with a line that says so; where the format was
-    only guessed, they are an error like any other. After an error nothing more is said.
+    A truncated body of a declared format is shown as far as it goes, with a line that says so; for a guessed format it
+    is an error. After an error nothing more is written.
     """
 
     notes: tuple[str, ...] = ()
@@ -95,17 +95,15 @@ class BinaryFormatter:
 
     @property
     def needs_input(self) -> bool:
-        """Whether it can say nothing more before more is fed."""
         return not len(self._lines) and (self._ended or self._waits)
 
     def feed(self, text: str, final: bool) -> None:
-        """More bytes, each the character of its number; `final` with the last of them."""
+        """Bytes as Latin-1 characters; `final` marks the last piece."""
         if not self._ended:
             self._stream.feed(text.encode("latin-1"), final)
             self._waits = False
 
     def take(self, limit: int) -> list[Line]:
-        """The next lines, at most `limit`."""
         while not self._ended and not self._waits and len(self._lines) < limit:
             try:
                 self._waits = not next(self._steps)
@@ -121,12 +119,12 @@ class BinaryFormatter:
         if not self._sure:
             self._fail("it ends too early")
             return
-        self._say("The body breaks off here.")
+        self._say("The body ends here, within a value.")
         self._end()
 
     def _fail(self, why: str) -> None:
         self.error = f"Not valid {self._name} at byte {self._stream.offset:,}: {why}."
-        self._say("What follows is not valid; hex shows it.")
+        self._say("The rest is not valid. See it in Hex.")
         self._end()
 
     def _say(self, words: str) -> None:

@@ -1,4 +1,4 @@
-"""Text in a language that is known: its lines as they stand, coloured as far as that is quick."""
+"""Source code with syntax colouring, which is left out where it would take too long."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from app.core.bodies.formats.lexer import lexer, runs
 from app.core.bodies.lines import Kind, Line, LineBuilder
 
 PIECE = 32 * 1024
-"""Characters that are coloured as one; what goes on beyond (a long comment) is taken for something new."""
+"""Characters coloured at once. A token that extends beyond them (a long comment) is taken for a new one there."""
 SECONDS = 0.25
-"""Of the processor, for one piece: five times what code takes. What takes longer was made to, and goes on plain."""
+"""Processor time for one piece: five times what ordinary code takes. Text built to take longer stays plain."""
 SLICE = 0.05
-"""Seconds of the processor after which lines that are ready are given, however few."""
+"""Processor time after which the lines that are ready are returned, however few."""
 
 
 class CodeFormatter:
-    """Shows what `TextFormatter` does, with colours."""
+    """`TextFormatter`'s lines with colours."""
 
     error: str | None = None
     notes: tuple[str, ...] = ()
@@ -33,22 +33,18 @@ class CodeFormatter:
         self._spent = 0.0
 
     def new_formatter(self) -> CodeFormatter:
-        """Another for the same language."""
         return CodeFormatter(self._language, self._seconds)
 
     @property
     def needs_input(self) -> bool:
-        """Whether all that was fed has been given."""
         return not len(self._lines) and (self._ended or self._waits)
 
     def feed(self, text: str, final: bool) -> None:
-        """More of the text; `final` with the last of it."""
         self._text += text
         self._final = self._final or final
         self._waits = False
 
     def take(self, limit: int) -> list[Line]:
-        """The next lines, at most `limit`."""
         slice_spent = 0.0
         while not (self._ended or self._waits) and len(self._lines) < limit:
             if slice_spent > SLICE and len(self._lines):
@@ -67,7 +63,7 @@ class CodeFormatter:
         return self._lines.take(limit)
 
     def _next_piece(self) -> None:
-        """Cut at a line's end, or within a line as long as a piece, though never between CR and LF."""
+        """Ends at a line end, or within a line longer than a piece, but never between CR and LF."""
         text = self._text[:PIECE]
         end = len(text)
         if not (self._final and end == len(self._text)):
@@ -87,7 +83,7 @@ class CodeFormatter:
             try:
                 return next(self._runs)
             except Exception:
-                # A lexer is no judge of a body: one that fails, on whatever a sender thought of, leaves it plain.
+                # Whatever makes a lexer fail, the body is still shown, without colours.
                 self._plain = True
         return len(self._piece), "text"
 

@@ -21,7 +21,7 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 ROW_MAX = 1024 * 1024
 """Maximum characters of a row. Longer rows are cut; a quote that is not closed within this length is plain text."""
 COLUMNS_MAX = 500
-"""Maximum columns; the last one holds the rest of a longer row, as written."""
+"""Maximum columns; the last one contains the rest of a longer row, as written."""
 _SAMPLE_ROWS = 50
 _NUMBER = re.compile(r"[-+]?[\d.,:/ TZ%$€-]*\d[\d.,:/ TZ%$€-]*")
 _LINE_ENDS = re.compile(r"(?!)()|\r\n?|\n")
@@ -29,7 +29,7 @@ _QUOTED = re.compile(r'"([^"]*+(?:""[^"]*+)*+)"')
 
 
 class Block(NamedTuple):
-    """Whole rows: their text, where each begins and where the last one ends; the most cells that were counted."""
+    """Complete rows: their text, the start of each and the end of the last one, and the highest number of cells."""
 
     text: str
     starts: array[int]
@@ -37,7 +37,7 @@ class Block(NamedTuple):
 
 
 class RowSplitter:
-    """Finds where rows end in text that is fed in pieces. A line end within quotes does not end a row."""
+    """Finds row ends in text that arrives in pieces. A line end within quotes does not end a row."""
 
     def __init__(self, delimiter: str) -> None:
         self.delimiter = delimiter
@@ -77,7 +77,8 @@ class RowSplitter:
         return Block(text[: starts[-1]], starts, self._columns(text, starts))
 
     def _columns(self, text: str, starts: array[int]) -> int:
-        """The most cells in any row. A row is split only if it has quotes and enough delimiters to matter."""
+        """The highest number of cells in a row. Rows are split only if there are quotes and enough delimiters to
+        matter."""
         columns, quotes = 1, '"' in text
         for start, end in pairwise(starts):
             fields = text.count(self.delimiter, start, end) + 1
@@ -98,7 +99,7 @@ class Rows:
         self._count = 0
 
     def __len__(self) -> int:
-        """How many there are so far."""
+        """Rows so far."""
         return self._count
 
     def add(self, block: Block) -> None:
@@ -116,12 +117,12 @@ class Rows:
         return block.text[block.starts[row] : block.starts[row + 1]].rstrip("\r\n")
 
     def cells(self, number: int) -> list[str]:
-        """May be fewer than `columns`; the last one holds the rest of a longer row."""
+        """May be fewer than `columns`; the last one contains the rest of a longer row."""
         return cells(self.written(number), self.delimiter, self.columns)
 
 
 def cells(written: str, delimiter: str, most: int = 0) -> list[str]:
-    """The cells of a row, unquoted; the last of `most` holds all that is left, as written."""
+    """The cells of a row, unquoted; the last of `most` contains the rest, as written."""
     written = written.rstrip("\r\n")
     if '"' not in written:
         return written.split(delimiter, most - 1 if most else -1)
@@ -143,14 +144,14 @@ def cells(written: str, delimiter: str, most: int = 0) -> list[str]:
 
 
 def delimiter_of(sample: str, content_type: str, *, complete: bool = True) -> str:
-    """The delimiter that gives most rows the same number of cells."""
+    """The delimiter that gives the most rows the same number of cells."""
     if media_types.media_type(content_type) in media_types.TSV:
         return "\t"
     return max(DELIMITERS, key=lambda delimiter: _regular(sample, delimiter, complete))
 
 
 def has_header(rows: Rows, content_type: str) -> bool:
-    """Whether the first row names the columns: as the type says, or because it has names only and the next has not."""
+    """Whether the first row names the columns: as the type declares, or if its cells are distinct and not numbers."""
     declared = _header_parameter(content_type)
     if declared is not None:
         return declared == "present"
@@ -175,7 +176,7 @@ def fit(kind: str, head: bytes) -> float:
 
 
 def _regular(sample: str, delimiter: str, complete: bool) -> tuple[float, int]:
-    """The share of rows with the most usual number of cells, and that number; nothing where there is but one."""
+    """The share of rows with the most common number of cells, and that number; (0, 0) for a single column."""
     block = RowSplitter(delimiter).feed(sample, complete)
     rows = Rows(delimiter)
     if block is None:
@@ -195,13 +196,13 @@ def _header_parameter(content_type: str) -> str | None:
 
 
 PIECE = 256 * 1024
-"""Bytes that are unpacked for one block of rows."""
+"""Bytes decompressed for one block of rows."""
 _FIRST, _SAMPLE = 4 * 1024, 32 * 1024
-"""Bytes read before charset and delimiter are detected, and characters that the detection looks at."""
+"""Bytes read before charset and delimiter are detected, and characters used to detect them."""
 
 
 class CsvReader:
-    """`feed` it the body piece by piece. `error` says why unpacking stopped early."""
+    """`feed` it the body piece by piece. `error` says why decompression stopped early."""
 
     def __init__(self, headers: Headers, content_type: str) -> None:
         names = decompressor.codings(headers)
@@ -223,10 +224,8 @@ class CsvReader:
         return self._charset
 
     def feed(self, data: bytes, final: bool) -> Iterator[Block]:
-        """The rows that end in this piece; take them all before the next, and feed no more after an `error`.
-
-        Slow: not for the GUI thread.
-        """
+        """The rows that end in this piece. Consume them all before the next piece; stop after an `error`. Slow: not
+        for the GUI thread."""
         self._decompressor.feed(data)
         ended = False
         while not ended:

@@ -1,4 +1,6 @@
-"""Values separated by commas, semicolons or tabs, for which Pygments has no lexer of its own."""
+"""A Pygments lexer for CSV, which Pygments does not have. Its own module, so that Pygments is imported only when
+needed.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from pygments.token import Number, Punctuation, String, Text
 
 
 class CsvLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
-    """Quoted values, numbers, separators; all else is text."""
+    """Quoted values, numbers and separators; everything else is text."""
 
     name = "CSV"
     tokens = {

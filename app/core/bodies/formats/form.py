@@ -1,4 +1,4 @@
-"""Form fields (x-www-form-urlencoded) as names and values, decoded; a value that is JSON is laid out below."""
+"""Form fields (x-www-form-urlencoded), decoded; a value that is JSON is indented below its name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.core.bodies.formats.json import JsonFormatter
 from app.core.bodies.lines import Kind, Line, LineBuilder
 
 FIELD_MAX = 64 * 1024
-"""Characters of a field (as sent) that are waited for; the value of a longer one is shown as it comes."""
+"""Characters of a field (as sent) held back until it is complete; the value of a longer one is shown piece by piece."""
 INDENT = 2
 NAMED = "application/x-www-form-urlencoded"
 
@@ -22,7 +22,7 @@ _LIKELY = re.compile(rb"[\w.%+\[\]-]+=[^\s&=]*(?:&[\w.%+\[\]-]+=[^\s&=]*)+\Z")
 
 
 class FormFormatter:
-    """Fields in order, the same name as often as it was sent. What is no text once decoded stays as it was sent."""
+    """Fields in order, with duplicates. Escapes that do not decode to text stay as they were sent."""
 
     error: str | None = None
     notes: tuple[str, ...] = ()
@@ -33,24 +33,21 @@ class FormFormatter:
         self._text, self._at = "", 0
         self._final = self._ended = False
         self._waits = True
-        # Of a field that is too long to wait for: whether its name has ended, and what its value goes into.
+        # For a field shown piece by piece: whether its name has ended, and the builder its value is written to.
         self._long = self._in_value = False
         self._nested: JsonFormatter | None = None
 
     @property
     def needs_input(self) -> bool:
-        """Whether more text is needed to say more."""
         return not len(self._lines) and (self._ended or self._waits)
 
     def feed(self, text: str, final: bool) -> None:
-        """More of the text; `final` with the last of it."""
         self._text = self._text[self._at :] + text
         self._at = 0
         self._final = self._final or final
         self._waits = False
 
     def take(self, limit: int) -> list[Line]:
-        """The next lines, at most `limit`."""
         while not self._ended and len(self._lines) < limit:
             if self._nested is not None and not self._nested.needs_input:
                 self._add_nested(self._nested, limit)
@@ -82,7 +79,7 @@ class FormFormatter:
         return True
 
     def _cut(self) -> int:
-        """The end of what can be decoded before more comes: no escape, nor a character of several, is cut apart."""
+        """Where the text can be cut without splitting an escape, or a character of several bytes."""
         tail = _TAIL.search(self._text, max(self._at, len(self._text) - 14))
         stop = tail.start() if tail else len(self._text)
         for _ in range(3):
@@ -91,7 +88,7 @@ class FormFormatter:
         return stop
 
     def _field(self, field: str) -> None:
-        """A field that is there as a whole."""
+        """A complete field."""
         name, equals, value = field.partition("=")
         self._write("key", name)
         if equals and not self._json(value):
@@ -105,7 +102,7 @@ class FormFormatter:
         self._lines.end_line()
 
     def _json(self, value: str) -> bool:
-        """Lay the value out if it is JSON, and not a number or the like, which would gain nothing."""
+        """Indent the value if it is a JSON object or array."""
         text = "".join(text for _, text in _decoded(self._codec, "string", value))
         if not text.lstrip().startswith(("{", "[")):
             return False
@@ -122,7 +119,7 @@ class FormFormatter:
         return True
 
     def _piece(self, piece: str, last: bool) -> None:
-        """A piece of a field that is too long to wait for."""
+        """A piece of a long field."""
         self._long = True
         if not self._in_value:
             name, equals, piece = piece.partition("=")
@@ -159,19 +156,19 @@ class FormFormatter:
 
 
 def escape_codec(content_type: str) -> str:
-    """What the escapes of a form of this type stand for."""
+    """The codec of the form's percent escapes."""
     codec = declared_codec(content_type)
-    # A charset whose letters are no ASCII cannot be that.
+    # The names themselves are ASCII, so the charset must be a superset of it.
     return codec if codec and b"a".decode(codec, "replace") == "a" else "utf-8"
 
 
 def decoded_text(raw: str, codec: str) -> str:
-    """A name or value; what stands for no character in it stays as it was sent."""
+    """A name or value; bytes that are not text stay escaped."""
     return "".join(text for _, text in _decoded(codec, "text", raw)) if "%" in raw else raw.replace("+", " ")
 
 
 def _decoded(codec: str, kind: Kind, raw: str) -> Iterator[tuple[Kind, str]]:
-    """As (kind, text); what stands for no character is `control`."""
+    """As (kind, text); escapes that are not text are of kind `control`."""
     for number, part in enumerate(_ESCAPES.split(raw.replace("+", " "))):
         if not number % 2:
             yield kind, part
@@ -186,7 +183,7 @@ def _decoded(codec: str, kind: Kind, raw: str) -> Iterator[tuple[Kind, str]]:
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Sure where type and text agree; likely where the whole beginning of a text has the form of fields."""
+    """Certain if type and text agree; likely if the beginning of the text consists of fields."""
     if media_type == NAMED:
         return 1.0 if b"=" in head and head[:1] not in b'{[<"' and head[:1].strip() else 0.45
     if media_type in ("", "text/plain", "application/octet-stream"):

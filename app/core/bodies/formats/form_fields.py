@@ -1,4 +1,4 @@
-"""The fields of a form one by one, and as the tree that PHP and Rails make of names such as `user[address][city]`."""
+"""The fields of a form as a list, and as the tree that PHP and Rails build from names such as `user[address][city]`."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class FormTree:
         return self._parents[node]
 
     def row(self, node: int) -> int:
-        """Its place among its siblings."""
+        """Its index among its siblings."""
         return self._rows[node]
 
     def label(self, node: int) -> str:
-        """The part of the name that stands for this level: a number for `[]`."""
+        """The part of the name for this level: a number for `[]`."""
         return self._labels[node]
 
     def field(self, node: int) -> FormField | None:

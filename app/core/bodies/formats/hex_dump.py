@@ -9,7 +9,7 @@ _SHOWN = bytes(code if 0x20 <= code < 0x7F else ord(".") for code in range(256))
 
 
 class HexRow(NamedTuple):
-    """One row; `cells` is one two-digit text for each byte, `ascii` one character for each."""
+    """`cells` has a two-digit text for each byte, `ascii` a character for each."""
 
     offset: str
     cells: tuple[str, ...]
@@ -17,7 +17,7 @@ class HexRow(NamedTuple):
 
 
 def row_count(size: int) -> int:
-    """Rows that `size` bytes take."""
+    """Rows needed for `size` bytes."""
     return -(-size // ROW)
 
 
@@ -37,7 +37,7 @@ def offset_digits(size: int) -> int:
 
 
 def row_text(row: HexRow) -> str:
-    """The row of sixteen as one line, as hexdump writes it."""
+    """The row of sixteen as one line, in the format of `hexdump -C`."""
     left, right = " ".join(row.cells[:8]), " ".join(row.cells[8:])
     return f"{row.offset}  {left:<23}  {right:<23}  {row.ascii}"
 
@@ -48,5 +48,5 @@ def short_row_text(row: HexRow) -> str:
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Always possible; the best for what is plainly no text."""
+    """Always possible; best for data that is clearly not text."""
     return 0.4 if media_type.partition("/")[0] in ("image", "audio", "video", "font") else 0.2

@@ -1,4 +1,4 @@
-"""HTML as it is sent: elements that need no end, scripts and styles as they stand, nothing loaded and nothing run."""
+"""HTML as sent: optional end tags, scripts and styles unchanged, nothing loaded or run."""
 
 from __future__ import annotations
 
@@ -39,22 +39,21 @@ _HTML = Dialect(
         "option": _names("option"),
     },
 )
-# A comment ends at its first end: if it could go on to a later one, n comments would be tried in 2^n ways.
+# A comment ends at the first `-->`: allowing a later one would try n comments in 2^n ways.
 _BEGINS = re.compile(rb"(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 
 
 def formatter() -> MarkupFormatter:
-    """A new one."""
     return MarkupFormatter(_HTML)
 
 
 def begins(start: bytes) -> bool:
-    """Whether a text that begins so is HTML, whatever it is called."""
+    """Whether text that begins like this is HTML, regardless of its type."""
     return _BEGINS.match(start) is not None
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Sure where type and text agree; likely where the text says so."""
+    """Certain if type and text agree; likely if the text begins as HTML does."""
     start = head.replace(b"\0", b"").lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe")
     if media_type == "text/html":
         return 1.0 if b"<" in start else 0.45

@@ -1,4 +1,4 @@
-"""JSON as a tree of what was written: numbers digit for digit, names in their order, duplicates kept. No recursion."""
+"""JSON as a tree that keeps what was written: digits of numbers, order of names, duplicates. No recursion."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from app.core.bodies.formats.ndjson import fit as ndjson_fit
 from app.core.text import count_of
 
 TEXT_MAX = 8 * 1024 * 1024
-"""Characters of a text that becomes a tree."""
+"""Maximum characters of a text shown as a tree."""
 NODES_MAX = 300_000
 DEEPEST = 500
-"""Levels of a tree: deeper ones are for Pretty, which has no bound."""
+"""Maximum levels; the Pretty view has no limit."""
 ROOT = 0
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 class TreeError(Exception):
-    """The text becomes no tree; `str()` says why, in a sentence."""
+    """The text cannot be shown as a tree; `str()` says why, in a sentence."""
 
 
 class JsonTree:
-    """Nodes are numbers from `ROOT` on. A node's value is the stretch of the text it was written as."""
+    """Nodes are numbered from `ROOT`. A node's value is a slice of the text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -36,10 +36,10 @@ class JsonTree:
         _Parser(text, self).parse()
 
     def begin(self, parent: int, name: str | None, start: int, end: int, *, holds: bool) -> int:
-        """Add a node; `holds` tells that it may have children."""
+        """Add a node; `holds`: it can have children."""
         node = len(self._parents)
         if node == NODES_MAX:
-            raise TreeError(f"It has more than {NODES_MAX:,} values, too many for a tree. Pretty shows them.")
+            raise TreeError(f"It has more than {NODES_MAX:,} values, too many for a tree. Use Pretty instead.")
         self._parents.append(parent)
         siblings = self._children.get(parent, [])
         self._rows.append(len(siblings))
@@ -55,15 +55,15 @@ class JsonTree:
         self._spans[node] = (self._spans[node][0], end)
 
     def parent(self, node: int) -> int:
-        """Of which node it is a child; the root has -1."""
+        """-1 for the root."""
         return self._parents[node]
 
     def row(self, node: int) -> int:
-        """Its place among its parent's children."""
+        """Its index among its siblings."""
         return self._rows[node]
 
     def children(self, node: int) -> list[int]:
-        """In the order they were written; none of a plain value."""
+        """In the order written; empty for a plain value."""
         return self._children.get(node, [])
 
     def value(self, node: int) -> str:
@@ -72,21 +72,20 @@ class JsonTree:
         return self._text[start:end]
 
     def length(self, node: int) -> int:
-        """Characters of `value`."""
         return self._spans[node][1] - self._spans[node][0]
 
     def beginning(self, node: int, most: int) -> str:
-        """At most so many characters of `value`."""
+        """At most `most` characters of `value`."""
         start, end = self._spans[node]
         return self._text[start : min(end, start + most)]
 
     def name(self, node: int) -> str:
-        """What it is called in its parent: a name as it was written, without quotes, or its number."""
+        """Its name as written, without quotes, or its index in a list."""
         name = self._names[node]
         return name[1:-1] if name is not None else str(self._rows[node]) if node else ""
 
     def summary(self, node: int) -> str:
-        """The value, at most 1,000 characters of it; of what holds others, how many."""
+        """At most 1,000 characters of a plain value; the number of members or items of any other."""
         start, end = self._spans[node]
         if node not in self._children:
             return self._text[start : min(end, start + 1_000)] + ("…" if end - start > 1_000 else "")
@@ -99,12 +98,12 @@ class JsonTree:
         return {"{": "object", "[": "array", '"': "string"}.get(first, "literal" if first in "tfn" else "number")
 
     def plain(self, node: int) -> str:
-        """What one would paste: a string without quotes and escapes, anything else as it was written."""
+        """The value for pasting: a string without quotes and escapes, anything else as written."""
         text = self.value(node)
         return str(json.loads(text)) if text.startswith('"') else text
 
     def find(self, pattern: re.Pattern[str]) -> list[int]:
-        """The nodes whose name, or value if it is a plain one, holds what the pattern finds."""
+        """The nodes whose name or plain value matches."""
         text, search = self._text, pattern.search
         return [
             node
@@ -113,7 +112,7 @@ class JsonTree:
         ]
 
     def path(self, node: int) -> str:
-        """The way from the root: `data.items[0]["odd name"]`."""
+        """From the root: `data.items[0]["odd name"]`."""
         parts: list[str] = []
         while node > ROOT:
             name = self._names[node]
@@ -127,7 +126,7 @@ class JsonTree:
 
 
 class _Parser:
-    """Walks the tokens once; the grammar is `Expect`'s."""
+    """One pass over the tokens; the grammar is `Expect`'s."""
 
     def __init__(self, text: str, tree: JsonTree) -> None:
         self._text, self._tree = text, tree
@@ -175,7 +174,7 @@ class _Parser:
             return True
         self._open.append(node)
         if len(self._open) > DEEPEST:
-            raise TreeError(f"It is nested deeper than {DEEPEST} levels, too deep for a tree. Pretty shows it.")
+            raise TreeError(f"It is nested deeper than {DEEPEST} levels, too deep for a tree. Use Pretty instead.")
         self._expect = Expect.KEY_OR_END if match.group() == "{" else Expect.VALUE_OR_END
         return True
 
@@ -199,5 +198,5 @@ class _Parser:
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Where one JSON value fits, but never before it: a tree is for who asks for it."""
+    """For a single JSON value, ranked below the JSON view."""
     return 0.05 if json_fit(media_type, head) > 0 and not ndjson_fit(media_type, head) else 0.0

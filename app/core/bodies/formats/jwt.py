@@ -1,4 +1,4 @@
-"""JSON Web Tokens found in text, taken apart and shown as lines. Signatures are never verified."""
+"""JSON Web Tokens found in text, decoded and shown as lines. Signatures are never verified."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from app.core.clock import EPOCH
 from app.core.text import count_of
 
 TOKEN_MAX = 64 * 1024
-"""Characters of a token; a longer one is none."""
+"""Maximum characters of a token."""
 TOKENS_MAX = 20
-"""Tokens of one request that are told of."""
+"""Maximum tokens shown for one request."""
 TIMES = {"exp": ("expires", "expired"), "nbf": ("is valid from", "was valid from"), "iat": ("issued", "issued")}
 _PART = "[A-Za-z0-9_-]"
 TOKEN = re.compile(rf"(?<![A-Za-z0-9_.-])e[wy]{_PART}+\.{_PART}*\.{_PART}*(?:\.{_PART}*\.{_PART}*)?(?![A-Za-z0-9_.-])")
-"""A token begins with the Base64 of a brace and of what may follow it."""
+"""A token begins with the Base64 of a brace and the character after it."""
 
 
 @dataclass(frozen=True)
 class JwtToken:
-    """One token. `header` and `payload` are their JSON as it was sent; an encrypted one has no payload to read."""
+    """`header` and `payload` are JSON as sent; the payload of an encrypted token cannot be read."""
 
     text: str
     header: bytes
@@ -38,12 +38,12 @@ class JwtToken:
 
     @property
     def claims(self) -> dict[str, object]:
-        """The payload's claims; none where it is no JSON object."""
+        """Empty unless the payload is a JSON object."""
         return _object(self.payload) or {}
 
     @property
     def algorithm(self) -> str:
-        """What the token says it is signed or encrypted with."""
+        """The declared algorithm of the signature or encryption."""
         return str((_object(self.header) or {}).get("alg", ""))
 
 
@@ -60,7 +60,7 @@ def tokens(text: str) -> list[JwtToken]:
 
 
 def parsed(text: str) -> JwtToken | None:
-    """The token that `text` is, from its first character to its last; None when it is none."""
+    """None unless all of `text` is a token."""
     parts = text.split(".")
     if len(parts) not in (3, 5) or len(text) > TOKEN_MAX:
         return None
@@ -75,7 +75,7 @@ def parsed(text: str) -> JwtToken | None:
 
 
 def times(claims: dict[str, object], arrived_us: int | None) -> Iterator[tuple[str, str]]:
-    """Claim and when that is, in words, against the moment the request arrived."""
+    """The claims that are times, each with the time in words, relative to the arrival of the request."""
     for name, words in TIMES.items():
         value = claims.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -91,7 +91,7 @@ def times(claims: dict[str, object], arrived_us: int | None) -> Iterator[tuple[s
 
 
 def time_difference(us: int) -> str:
-    """How far two moments are apart, in the largest unit: `3 hours`, `2 days`, `45 seconds`."""
+    """A difference between two times in its largest unit: `3 hours`, `2 days`, `45 seconds`."""
     seconds = abs(us) // 1_000_000
     for span, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= span:
@@ -126,7 +126,7 @@ def _object(data: bytes | None) -> dict[str, object] | None:
 
 
 def found_in(places: Iterable[tuple[str, str]]) -> list[tuple[str, JwtToken]]:
-    """Tokens of a request by where they stand first: `places` are words for a place and the text there."""
+    """The tokens of a request, each with the first place it is in. `places` are (name of the place, text)."""
     seen: dict[str, tuple[str, JwtToken]] = {}
     for place, text in places:
         for token in tokens(text):
@@ -139,7 +139,7 @@ _HEAD_LINES = 10_000
 
 
 class JwtFormatter:
-    """For a body that is a token and nothing else; anything else is given as it stands."""
+    """For a body that is only a token; anything else is shown unchanged."""
 
     notes: tuple[str, ...] = ()
 
@@ -151,7 +151,6 @@ class JwtFormatter:
 
     @property
     def needs_input(self) -> bool:
-        """Whether it can say nothing more before more text is fed."""
         if self._raw is not None:
             return self._raw.needs_input
         return not (self._is_all_there if self._lines is None else self._lines)
@@ -161,14 +160,12 @@ class JwtFormatter:
         return self._final or len(self._text) > TOKEN_MAX
 
     def feed(self, text: str, final: bool) -> None:
-        """More of the text; `final` with the last of it."""
         if self._raw is not None:
             self._raw.feed(text, final)
         else:
             self._text, self._final = self._text + text, self._final or final
 
     def take(self, limit: int) -> list[Line]:
-        """The next lines, at most `limit`."""
         if self._raw is None and self._lines is None and self._is_all_there:
             self._parse()
         if self._raw is not None:
@@ -182,14 +179,14 @@ class JwtFormatter:
         if token is not None:
             self._lines, self.notes = token_lines(token, None), (NOT_VERIFIED,)
             return
-        self.error = "Not a JSON Web Token, which has three parts of Base64 with dots between them."
+        self.error = "Not a JSON Web Token, which consists of three Base64 parts separated by dots."
         self._raw = TextFormatter()
         self._raw.feed(self._text, self._final)
         self._text = ""
 
 
 def token_lines(token: JwtToken, arrived_us: int | None) -> list[Line]:
-    """The token taken apart; times against the moment its request arrived, where that is known."""
+    """The decoded token; its times are relative to the arrival of its request, if known."""
     lines = LineBuilder()
     for name, text in times(token.claims, arrived_us):
         lines.add("key", name)
@@ -215,7 +212,7 @@ def _json(data: bytes) -> list[Line]:
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Sure by type; likely where the first bytes are a token and nothing else."""
+    """Certain by type; likely if the first bytes are a token and nothing else."""
     if media_type == "application/jwt" or media_type.endswith("+jwt"):
         return 1.0
     text = head.strip().decode("latin-1")

@@ -1,4 +1,4 @@
-"""The languages that text is coloured in: by which types, endings of file names and first characters each is known."""
+"""The languages with syntax colouring, and the types, file endings and first characters that identify each."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from app.core.bodies.formats import text
 from app.core.bodies.media_types import GENERIC_TEXT
 
 _OFTEN_JSON = frozenset({"javascript", "yaml"})
-"""JSON is sent under these types as well; the others may begin with a bracket that is none of JSON's."""
+"""JSON is sent with these types too; the others can begin with a bracket that is not JSON's."""
 
 
 @dataclass(frozen=True)
 class Language:
-    """`lexer` is a module and the class in it that cuts the language into tokens. `begins` is for bodies of no type."""
+    """`lexer` is a module and a class in it. `begins` matches the beginning of bodies without a type."""
 
     name: str
     title: str
@@ -26,7 +26,7 @@ class Language:
     begins: re.Pattern[bytes] | None = None
 
     def fit(self, media_type: str, head: bytes) -> float:
-        """Sure by type, unless what begins like JSON may be that; likely where the first characters tell."""
+        """Certain by type, except where JSON is likely; likely by the first characters."""
         if text.fit("", head) < 0.5:
             return 0.0
         if media_type in self.types:
@@ -137,12 +137,12 @@ _BY_ENDING = {
     for each in LANGUAGES
     for ending in each.endings
 }
-# A table of its own, not the system's: a body looks the same wherever it is looked at.
+# Not the system's table: a body must look the same on every computer.
 _TYPES = mimetypes.MimeTypes(filenames=())
 
 
 def type_of(media_type: str, file_name: str | None) -> str:
-    """The type that a part is of: what it says, or if that says nothing what its file's name ends in."""
+    """The declared type of a part, or if that is generic, the type for the ending of its file name."""
     if media_type not in GENERIC_TEXT or not file_name:
         return media_type
     ending = PurePosixPath(file_name[-200:]).suffix[1:].lower()

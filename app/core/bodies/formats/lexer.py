@@ -1,4 +1,4 @@
-"""Pygments' lexers, held within bounds: what they say of a text is where which kind of token ends, never the text."""
+"""Pygments' lexers with bounded work. They only say where each kind of token ends; the text shown is never theirs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Ope
 from app.core.bodies.lines import Kind
 
 REACH = 4_096
-"""Characters that one match of a lexer may look at. Python runs a match in one go, and nothing else meanwhile."""
+"""Maximum characters that one match of a lexer can examine: no other Python code runs during a match."""
 _SHORTER = {"IniLexer": 512}
-"""For those with searches within searches, which at full reach take a third of a second."""
+"""For lexers with nested repetition, which take a third of a second at full reach."""
 
 _KINDS: dict[Any, Kind] = {
     Token: "text",
@@ -50,11 +50,11 @@ Match = Callable[..., Any]
 
 @cache
 def lexer(module: str, name: str) -> Any:
-    """The lexer of this name, each of whose matches is held to `REACH`. Takes up to a tenth of a second once."""
+    """The lexer, with each match limited to `REACH`. The first call takes up to a tenth of a second."""
     cls = getattr(import_module(module), name)
-    # It looks for another lexer by name for code within Markdown, one that has no bounds.
+    # For code within Markdown it would look up another lexer, one without limits.
     options = {"handlecodeblocks": False} if name == "MarkdownLexer" else {}
-    cls()  # fills its tables
+    cls()  # fills the class's tables
     reach = _SHORTER.get(name, REACH)
     tables = {
         state: [(_bounded(match, reach), action, following) for match, action, following in rules]
@@ -64,7 +64,7 @@ def lexer(module: str, name: str) -> Any:
 
 
 def runs(lexer: Any, text: str) -> Iterator[tuple[int, Kind]]:
-    """Where each run ends, and its kind; together they are the whole text, whatever the lexer leaves out or repeats."""
+    """The end and kind of each run. Together they cover the whole text, whatever the lexer omits or repeats."""
     at = 0
     for begin, token, value in lexer.get_tokens_unprocessed(text):
         if begin > at:
@@ -80,7 +80,7 @@ def runs(lexer: Any, text: str) -> Iterator[tuple[int, Kind]]:
 
 @cache
 def kind_of(token: Any) -> Kind:
-    """The kind for a type of token, or for the next wider type that has one."""
+    """The kind of a token type, or of the closest parent type that has one."""
     return _KINDS[token] if token in _KINDS else kind_of(token.parent)
 
 

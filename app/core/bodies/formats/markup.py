@@ -1,4 +1,4 @@
-"""Markup (XML, HTML) indented tag by tag as it comes in: nothing is expanded or fetched, only white space changes."""
+"""Markup (XML, HTML) indented tag by tag as it arrives: nothing is expanded or fetched, only white space changes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from app.core.bodies.formatter import Place
 from app.core.bodies.lines import Kind, Line
 
 STEPS = 10_000
-"""Tags, texts, attributes and the like that are handled at a time."""
+"""Tags, texts and attributes handled by one call."""
 NAME_MAX = 1_000
-"""Characters of a name that are waited for; the rest of a longer one is shown as if it were an attribute."""
+"""Characters of a name held back until it is complete; the rest of a longer one is shown like an attribute."""
 TEXT_MAX = 4_096
-"""Characters of text that are waited for, to see whether it fits beside its tag."""
+"""Characters of text held back, to see whether it fits on the line of its tag."""
 
 STEP_MAX = 16 * 1024
-"""Characters that are written line by line in one step: they may be nothing but line ends."""
+"""Characters written by one step: they can be nothing but line ends."""
 _NAME = re.compile(rf"[^{SPACE}/><]+")
 _BEGINS_NAME = re.compile(r"[A-Za-z_:\u0080-\U0010ffff]")
 _WORD = re.compile(rf"[^{SPACE}=>\"'/<]+")
@@ -32,7 +32,7 @@ _SUBSET = re.compile(r"[\"'\]>]|<!--")
 
 @dataclass(frozen=True)
 class Dialect:
-    """What the two languages differ in. Names are in lower case where case does not matter (`folds_case`)."""
+    """The differences between XML and HTML. With `folds_case` names are in lower case."""
 
     strict: bool
     folds_case: bool
@@ -42,11 +42,12 @@ class Dialect:
     verbatim: frozenset[str] = frozenset()
     inline: frozenset[str] = frozenset()
     closes: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Which open elements the start of another ends without a tag."""
+    """The open elements that a start tag ends implicitly."""
 
 
 class Scanner:
-    """Holds the text that is not read yet. `notes` tell the first fault by its place, and how many followed."""
+    """The text not read yet, with its line and column. `notes` has the place of the first fault and the number of
+    others."""
 
     def __init__(self) -> None:
         self._text, self._at = "", 0
@@ -57,18 +58,16 @@ class Scanner:
         self.place: Place | None = None
         self._faults = 0
         self.resumed = False
-        """Whether reading began in the middle: then nobody knows the lines."""
+        """Whether reading began in the middle of the text: line numbers are unknown then."""
 
     @property
     def notes(self) -> list[str]:
-        """Where it is not well-formed."""
         if not self._faults:
             return []
         more = f" (and {self._faults - 1:,} more such places)" if self._faults > 1 else ""
         return [f"{self._first_fault}{more}."]
 
     def feed(self, text: str, final: bool) -> None:
-        """More of the text; `final` with the last of it."""
         self._text = self._text[self._at :] + text
         self._at = 0
         self._final = self._final or final
@@ -84,7 +83,7 @@ class Scanner:
             self._column += len(read)
 
     def _fault(self, why: str, before: str = "") -> None:
-        """Something is wrong, after so much of what comes next."""
+        """Record a fault that is after `before` in the text not read yet."""
         self._faults += 1
         if self._faults == 1:
             line = self._line + before.count("\n")
@@ -94,13 +93,13 @@ class Scanner:
             self._first_fault = f"Not well-formed{place}: {why}"
 
     def _sure(self, keep: int) -> int:
-        """Where what is there may be cut, if the end of something `keep` characters long may be coming."""
+        """Where the text can be cut, if the beginning of an end mark of `keep` characters may have arrived."""
         stop = len(self._text) if self._final else max(self._at, len(self._text) - keep)
         waits = not self._final and stop > self._at and self._text[stop - 1] == "\r"
         return stop - 1 if waits else stop
 
     def _one_step(self, stop: int) -> int:
-        """`stop`, or where one step towards it ends; never between CR and LF."""
+        """`stop`, or the end of one step towards it; never between CR and LF."""
         if stop - self._at <= STEP_MAX:
             return stop
         near = self._at + STEP_MAX
@@ -108,7 +107,7 @@ class Scanner:
 
 
 class MarkupFormatter(Scanner):
-    """Never fails: what is not well-formed is shown where it stands, and `notes` tell the first such place."""
+    """Never fails: markup that is not well-formed is shown as it is, and `notes` has the first such place."""
 
     error: str | None = None
 
@@ -128,7 +127,7 @@ class MarkupFormatter(Scanner):
 
     @property
     def can_resume(self) -> bool:
-        """Whether names of open elements are all there is to know in the middle of a text."""
+        """Whether the names of the open elements are enough to continue in the middle of a text."""
         return self._dialect.strict
 
     def resume(self, names: Sequence[str]) -> None:
@@ -138,11 +137,10 @@ class MarkupFormatter(Scanner):
 
     @property
     def needs_input(self) -> bool:
-        """Whether more text is needed to say more."""
         return not len(self._flow.lines) and (self._ended or self._waits)
 
     def take(self, limit: int) -> list[Line]:
-        """The next lines, at most `limit`; fewer, or none yet, where lines are long and made of much."""
+        """At most `limit` lines; fewer, or none yet, if one call's work was used up."""
         steps = 0
         while not self._ended and len(self._flow.lines) < limit and steps < STEPS:
             steps += 1
@@ -161,7 +159,7 @@ class MarkupFormatter(Scanner):
         elif self._dialect.strict and self._flow.top is not None:
             self._fault(f"the text ends before </{self._flow.top[:40]}>")
         elif self._dialect.strict and not self._rooted:
-            self._fault("there is no element")
+            self._fault("there are no elements")
         self._flow.finish()
         self._ended = True
 
@@ -195,12 +193,12 @@ class MarkupFormatter(Scanner):
     def _check_text(self, piece: str) -> None:
         bare = _BARE_AMPERSAND.search(piece)
         if bare:
-            self._fault("an & that begins no entity", piece[: bare.start()])
+            self._fault("an & that does not begin an entity", piece[: bare.start()])
         if not self._flow.depth and piece.strip(SPACE + "\ufeff"):
             self._fault("text outside the root element")
 
     def _markup(self) -> bool:
-        """What begins with <."""
+        """A tag, comment, declaration or instruction."""
         text, at = self._text, self._at
         if len(text) - at < _LONGEST_OPENING and not self._final and ">" not in text[at:]:
             return False
@@ -216,7 +214,7 @@ class MarkupFormatter(Scanner):
         begin = at + 1 + closing
         if not _BEGINS_NAME.match(text, begin):
             if self._dialect.strict:
-                self._fault("a < that begins no tag")
+                self._fault("a < that does not begin a tag")
             self._flow.text("<", first=True, complete=True)
             self._advance("<")
             return True
@@ -232,7 +230,7 @@ class MarkupFormatter(Scanner):
         if closing and self._flow.is_open(name):
             unclosed = self._flow.begin_end(name)
             if unclosed and self._dialect.strict:
-                self._fault(f"</{name[:40]}> closes what is not the innermost element")
+                self._fault(f"</{name[:40]}> does not close the innermost element")
         elif closing:
             self._flow.begin(inline=True)
             if self._dialect.strict:
@@ -321,7 +319,7 @@ class MarkupFormatter(Scanner):
         return True
 
     def _raw(self) -> bool:
-        """Text in which nothing is a tag but the end of this one."""
+        """The content of a script or similar, where only its own end tag is a tag."""
         close = re.compile(rf"</{self._until}(?=[{SPACE}/>])", re.IGNORECASE).search(self._text, self._at)
         end = close.start() if close else self._sure(len(self._until) + 3)
         stop = self._one_step(end)
@@ -362,7 +360,7 @@ class MarkupFormatter(Scanner):
         return bool(piece) or end >= 0
 
     def _doctype(self) -> bool:
-        """Within a document type, whose declarations stand on lines of their own; they are shown, never followed."""
+        """Within a document type. Its declarations get lines of their own; they are shown, never interpreted."""
         if self._until:
             end = self._text.find(self._until, self._at)
             complete = end + len(self._until) if end >= 0 else self._sure(len(self._until))

@@ -1,4 +1,4 @@
-"""The layout of markup: elements on lines of their own by depth, text beside its tag where it fits on that line."""
+"""Layout of markup: elements on lines of their own, indented by depth, with text on the line of its tag if it fits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.core.bodies.lines import Kind, LineBuilder
 
 INDENT = 2
 DEEPEST_INDENT = 40
-"""Levels that are still indented; nesting itself has no bound."""
+"""Levels beyond this are not indented further; nesting has no limit."""
 SPACE = " \t\r\n\f"
 SPACES = re.compile(f"[{SPACE}]+")
 _INK = re.compile(f"[^{SPACE}]")
@@ -19,7 +19,7 @@ _INK = re.compile(f"[^{SPACE}]")
 ENTITY = re.compile(r"(&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z_:][\w:.-]{0,63});)")
 
 Last = Literal["open", "text", "block"]
-"""What was written last: a start tag, text (or an element within text), or what fills its line."""
+"""Written last: a start tag, text (or an inline element), or a block that fills its line."""
 
 
 class _Open(NamedTuple):
@@ -29,7 +29,7 @@ class _Open(NamedTuple):
 
 
 class Flow:
-    """Writes tags and text into `lines`, and knows which elements are open."""
+    """Writes tags and text to `lines`, and keeps track of open elements."""
 
     def __init__(self) -> None:
         self.lines = LineBuilder()
@@ -39,11 +39,11 @@ class Flow:
         self._last: Last = "block"
         self._row = 0
         self._blank = True
-        # Whether the text met a line break, which is written once something follows.
+        # The text contained a line break, to be written before whatever follows.
         self._broken = False
 
     def resume(self, names: Sequence[str]) -> None:
-        """These elements are open, and begin on lines that are not written here."""
+        """Start with these elements open; their start tags are on earlier lines."""
         for name in names:
             self._stack.append(_Open(name, -1, False))
             self._counts[name] += 1
@@ -51,12 +51,11 @@ class Flow:
 
     @property
     def depth(self) -> int:
-        """How many elements are open."""
         return len(self._stack)
 
     @property
     def top(self) -> str | None:
-        """The innermost element that is open."""
+        """The innermost open element."""
         return self._stack[-1].name if self._stack else None
 
     @property
@@ -65,33 +64,32 @@ class Flow:
         return self._verbatim > 0
 
     def is_open(self, name: str) -> bool:
-        """Whether an element of this name is open, however far out."""
+        """At any depth."""
         return self._counts[name] > 0
 
     def write(self, kind: Kind, text: str) -> None:
-        """Continue the line."""
         if text:
             self.lines.add(kind, text)
             self._blank = False
 
     def begin(self, *, inline: bool) -> None:
-        """A start tag, comment or the like comes; an `inline` one may stay within the text."""
+        """Before a start tag, comment or similar; an `inline` one can stay on the line of the text."""
         if not inline or self._last == "block" or self._broken:
             self._new_line()
 
     def opened(self, name: str, *, verbatim: bool) -> None:
-        """The start tag of an element was written; within a `verbatim` one line breaks are kept, and none added."""
+        """After a start tag; within a `verbatim` element line breaks are kept, and none are added."""
         self._stack.append(_Open(name, self._row, verbatim))
         self._counts[name] += 1
         self._verbatim += verbatim
         self._last = "open"
 
     def ended(self, *, inline: bool) -> None:
-        """A comment, an empty element or an end tag was written."""
+        """After a comment, an empty element or an end tag."""
         self._last = "text" if inline else "block"
 
     def begin_end(self, name: str) -> int:
-        """The end tag of an element that is open comes; how many within it had none."""
+        """Before the end tag of an open element. Returns how many elements within it had none."""
         unclosed = 0
         while self.top != name:
             self.drop()
@@ -104,15 +102,15 @@ class Flow:
         return unclosed
 
     def drop(self) -> None:
-        """The innermost element ends without a tag of its own."""
+        """End the innermost element, which has no end tag."""
         element = self._stack.pop()
         self._counts[element.name] -= 1
         self._verbatim -= element.verbatim
 
     def text(self, piece: str, *, first: bool, complete: bool, fills: bool = False) -> None:
-        """A piece of text, the `first` of its run or not; `whole` when the run ends with it.
+        """A piece of text; `first` and `complete` mark the beginning and end of its run.
 
-        One that `fills` its element is shown even if it is nothing but white space.
+        Text that `fills` its element is shown even if it is only white space.
         """
         if self._verbatim:
             self.verbatim("text", piece)
@@ -132,13 +130,12 @@ class Flow:
         self._last = "text"
 
     def new_row(self, depth: int = 0) -> None:
-        """Begin a line, whatever the last one holds."""
+        """Always begins a new line."""
         self.lines.end_line(INDENT * min(depth, DEEPEST_INDENT))
         self._row += 1
         self._blank = True
 
     def finish(self) -> None:
-        """The last line ends."""
         if not self._blank:
             self.lines.end_line()
 
@@ -154,7 +151,7 @@ class Flow:
         self._last = "text"
 
     def _long(self, piece: str, first: bool) -> None:
-        """Each line of the text on one of its own, at the depth it stands at; there may be millions without any."""
+        """Puts each line of the text on a line of its own, indented. There can be millions of lines without text."""
         self._broken = self._broken or (first and self._last != "text")
         at = 0
         while ink := _INK.search(piece, at):

@@ -1,4 +1,4 @@
-"""MessagePack as indented lines like JSON's, with types where JSON has none. Numbers, order and duplicates are kept."""
+"""MessagePack indented like JSON, with types that JSON lacks. Numbers, order and duplicates are kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from app.core.bodies.media_types import GENERIC_BINARY, is_msgpack
 from app.core.clock import EPOCH
 
 DEEPEST = 200_000
-"""Levels of nesting that are followed."""
+"""Maximum levels of nesting."""
 _PIECE = 64 * 1024
 _NUMBERS = {
     0xCC: ">B",
@@ -59,15 +59,14 @@ _BAD = re.compile("[\udc80-\udcff]")
 
 
 class MessagePack:
-    """One parse: values one after the other. With `single`, only one that is a map or an array is allowed."""
+    """A sequence of values. With `single`, only one value is allowed, a map or an array."""
 
     def __init__(self, stream: ByteStream, lines: LineBuilder, *, single: bool = False) -> None:
         self._stream, self._lines, self._single = stream, lines, single
-        # For each open container: whether it is a map, and how many parts (names and values) are still to come.
+        # For each open container: whether it is a map, and how many parts (names and values) are missing.
         self._open: list[list[int]] = []
 
     def steps(self) -> Steps:
-        """Say all of it."""
         first = True
         while True:
             while not self._stream.left:
@@ -75,7 +74,7 @@ class MessagePack:
                     return
                 yield False
             if self._single and not first:
-                raise WrongError("something follows the value")
+                raise WrongError("there is data after the value")
             yield from self._value()
             while self._open:
                 yield True
@@ -101,7 +100,7 @@ class MessagePack:
             yield from self._long(head)
 
     def _long(self, head: int) -> Steps:
-        """A value of a length: short ones have it in their first byte."""
+        """A value with a length, which short ones have in their first byte."""
         if head < 0xC0:
             kind = "map" if head < 0x90 else "array" if head < 0xA0 else "str"
             size = head & (31 if kind == "str" else 15)
@@ -138,11 +137,11 @@ class MessagePack:
         self._after()
 
     def _named(self) -> bool:
-        """Whether what comes next is a name in a map."""
+        """Whether a name in a map is next."""
         return bool(self._open) and bool(self._open[-1][0]) and self._open[-1][1] % 2 == 0
 
     def _after(self) -> None:
-        """Write what stands behind a value, and close what is full."""
+        """Write the punctuation after a value, and close complete containers."""
         while self._open:
             top = self._open[-1]
             named = self._named()
@@ -197,7 +196,6 @@ class MessagePack:
 
 
 def formatter(media_type: str) -> BinaryFormatter:
-    """For a body of this type."""
     sure = is_msgpack(media_type)
 
     def parse(stream: ByteStream, lines: LineBuilder) -> Steps:
@@ -207,14 +205,14 @@ def formatter(media_type: str) -> BinaryFormatter:
 
 
 def is_container(head: int) -> bool:
-    """Whether a value that begins with this byte is a map or an array."""
+    """Whether a value with this first byte is a map or an array."""
     return 0x80 <= head <= 0x9F or 0xDC <= head <= 0xDF
 
 
 def fit(media_type: str, head: bytes, examined: int) -> float:
-    """Sure by type; likely where no type speaks and bytes that are no text are a map or an array, of more than nothing.
+    """Certain by type; likely for bytes of a generic type that are not text but a map or an array that is not empty.
 
-    `whole` is how many bytes of a body are looked at: a head shorter than that is all of it.
+    `examined` is how many bytes of a body are passed at most: a shorter head is a complete body.
     """
     if is_msgpack(media_type):
         return 1.0
@@ -241,7 +239,7 @@ def _number(code: str, data: bytes) -> str:
     value = struct.unpack(code, data)[0]
     if code != ">f":
         return repr(value)
-    # The fewest digits that are this number in 32 bits.
+    # The fewest digits that give this 32-bit number.
     return next((text for digits in range(6, 10) if _same(text := f"{value:.{digits}g}", data)), repr(value))
 
 

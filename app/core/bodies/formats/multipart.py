@@ -1,4 +1,4 @@
-"""Multipart bodies part by part: what each is called, its headers, and its content in the view that fits it."""
+"""Multipart bodies part by part: name, headers, and content in the view that fits it best."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from app.core.bodies.media_types import media_type
 from app.core.text import size_text
 
 SHOWN_MAX = 64 * 1024
-"""Bytes of a part that are shown; of a larger one the first so many."""
+"""Bytes shown of a part."""
 HEX_MAX = 64
 HEX_ROW = 8
 """Sixteen would wrap beside the list in a window of 1280 pixels."""
 """Bytes of a part shown in hex."""
 DEEPEST = 3
-"""Multipart within multipart; what is deeper is shown as text."""
+"""Maximum levels of multipart within multipart; deeper ones are shown as text."""
 STEP_SECONDS = 0.1
-"""Of the processor, after which the parts that are ready are given, however few."""
+"""Processor time after which the parts that are ready are returned, however few."""
 INDENT = 2
 
 
 Ranked = Callable[[str, bytes], Sequence[View]]
-"""The views that can show a part of a media type with these first bytes, best first."""
+"""The views for a part, given its media type and first bytes, best first."""
 
 
 class MultipartFormatter:
-    """Fed bytes as characters. What the boundaries lack is told in `notes`; a body without any is an `error`."""
+    """Fed bytes as Latin-1 characters. `notes` names what is wrong with the boundaries; a body without any is an
+    `error`."""
 
     def __init__(self, content_type: str, ranked: Ranked, depth: int = 1) -> None:
         self.error: str | None = None
@@ -51,17 +52,14 @@ class MultipartFormatter:
 
     @property
     def needs_input(self) -> bool:
-        """Whether more is needed to say more."""
         return not len(self._lines) and (self._ended or self._waits)
 
     def feed(self, text: str, final: bool) -> None:
-        """More of the body; `final` with the last of it."""
         self._text += text
         self._final = self._final or final
         self._waits = False
 
     def take(self, limit: int) -> list[Line]:
-        """The next lines, at most `limit`."""
         if self._waits or self._ended:
             return self._lines.take(limit)
         if self._splitter is None:
@@ -111,10 +109,10 @@ class MultipartFormatter:
         if not splitter.closed:
             self.notes.append("The boundary that ends the body is missing.")
         if splitter.bare:
-            self.notes.append("Lines end in LF alone, not in CR LF.")
+            self.notes.append("Lines end in LF instead of CR LF.")
 
     def _show_outside(self, text: str, *, after: bool) -> None:
-        """What belongs to no part; of the line end after the last boundary nothing is said."""
+        """Bytes outside all parts, except the line end after the last boundary."""
         if not text.strip("\r\n") or self._outside >= SHOWN_MAX:
             return
         if not self._outside:
@@ -131,7 +129,7 @@ class MultipartFormatter:
         self._lines.end_line()
 
     def _show(self) -> None:
-        """Show the part: once it is whole, or more of it is there than is shown."""
+        """Show the part once it is complete, or once more of it has arrived than is shown."""
         part, data, complete = self._part, self._kept.encode("latin-1"), self._size <= SHOWN_MAX
         if part is None or self._shown:
             return
@@ -172,13 +170,13 @@ class MultipartFormatter:
             add("text", as_text(value))
             self._lines.end_line()
         if part.odd:
-            self.notes.append(f"Part {self._count} has lines among its headers that are none.")
+            self.notes.append(f"Part {self._count} has lines among its headers that are not headers.")
         for line in part.odd:
             add("control", as_text(line))
             self._lines.end_line()
 
     def _content(self, part: Part, data: bytes, complete: bool) -> None:
-        """By the best view of its type; of what is no text, a few rows of hex."""
+        """In the best view of its type; for data that no view shows, a few rows of hex."""
         kind = type_of(media_type(part.content_type), part.file_name)
         charset = detect(part.content_type, data, complete)
         for view in self._ranked(kind, data):
@@ -212,7 +210,7 @@ class MultipartFormatter:
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Sure where type and first characters agree."""
+    """Certain if type and first characters agree."""
     if media_type.startswith("multipart/"):
         return 1.0 if head.lstrip().startswith(b"--") else 0.7
     return 0.0

@@ -19,14 +19,14 @@ from app.core.bodies.formats.languages import type_of
 from app.core.bodies.media_types import media_type
 
 HEAD_MAX = 64 * 1024
-"""Characters of the headers of a part; more are taken for its body."""
+"""Maximum characters of a part's headers; more are taken for its body."""
 
 _FIRST_LINE = re.compile(r"\s*--([^\r\n]{1,200}?)(?:--)?[ \t]*(?:\r?\n|\Z)")
 _HEAD_END = re.compile(r"\r?\n\r?\n")
 
 
 class Part(NamedTuple):
-    """What a part's headers say of it, and the headers as sent, in order; those that are none stand in `odd`."""
+    """`headers` are as sent, in order; `odd` has the lines among them that are not headers."""
 
     headers: tuple[tuple[str, str], ...]
     odd: tuple[str, ...]
@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
 
 Event = tuple[Literal["begin"], Part] | tuple[Literal["data", "outside"], str] | tuple[Literal["end"], str]
-"""A part begins, bytes of its body, bytes outside all parts, and a part ends (by which kind of boundary)."""
+"""The beginning of a part, bytes of its body, bytes outside all parts, and the end of a part (with its boundary)."""
 
 
 def declared_boundary(content_type: str) -> str | None:
@@ -48,38 +48,41 @@ def declared_boundary(content_type: str) -> str | None:
 
 
 def first_boundary(text: str) -> str | None:
-    """The boundary that a body begins with, whatever was declared."""
+    """The boundary at the beginning of a body."""
     match = _FIRST_LINE.match(text)
     return match.group(1) if match else None
 
 
 def boundary_of(content_type: str, text: str) -> tuple[str, str | None]:
-    """The boundary that cuts a body which begins with `text`, and what to say if that is not the one declared."""
+    """The boundary to use for a body that begins with `text`, and a note if it is not the declared one."""
     declared, first = declared_boundary(content_type), first_boundary(text)
     if declared and (f"--{declared}" in text or first is None):
         return declared, None
     if first is None:
         return declared or "", None
     if declared:
-        return first, f"The declared boundary {as_text(declared)[:80]} does not occur; read as it begins."
-    return first, "No boundary is declared; read as the body begins."
+        return (
+            first,
+            f"The declared boundary {as_text(declared)[:80]} does not occur; the first line is used.",
+        )
+    return first, "No boundary is declared; the first line is used."
 
 
 class Splitter:
-    """Cuts what it is fed. `closed`: the boundary that ends all was met; `bare`: lines end in LF alone."""
+    """Cuts a body into parts. `closed`: the final boundary was found; `bare`: lines end in LF only."""
 
     def __init__(self, boundary: str) -> None:
         self.closed = self.bare = False
-        # Two line ends, its dashes, and spaces behind it: so much may belong to a boundary that is still coming.
+        # Two line ends, dashes and trailing spaces: the longest that an incomplete boundary can be.
         self._reach = len(boundary) + 80
         self._delimiter = re.compile(rf"\r?\n--{re.escape(boundary)}(--)?[ \t]*(?=\r?\n|\Z)")
-        # As if a line had ended before the body: the first boundary may be its first line.
+        # A line end before the body, because the first boundary can be its first line.
         self._text, self._at = "\n", 0
         self._fresh = True
         self._state: Literal["outside", "head", "body"] = "outside"
 
     def feed(self, text: str, final: bool) -> Iterator[Event]:
-        """What can be told of the text so far; to be read to its end before more is fed."""
+        """The events found so far. Consume them all before feeding more."""
         self._text, self._at = self._text[self._at :] + text, 0
         before: tuple[int, str] | None = None
         while before != (self._at, self._state):
@@ -90,7 +93,7 @@ class Splitter:
             yield "end", ""
 
     def _stretch(self, final: bool) -> Iterator[Event]:
-        """A body, or what stands before the first part or after the last, up to the next boundary."""
+        """A body, or the text before the first part or after the last, up to the next boundary."""
         text, at = self._text, self._at
         match = None if self.closed else self._delimiter.search(text, at)
         if match and match.end() == len(text) and not final:
@@ -109,14 +112,14 @@ class Splitter:
             self._at = match.end()
 
     def _head(self, final: bool) -> Iterator[Event]:
-        """The headers of a part; the text begins with the end of its boundary's line."""
+        """The headers of a part; the text begins with the line end of its boundary."""
         text, at = self._text, self._at
         end = _HEAD_END.search(text, at, at + HEAD_MAX)
         after = end.end() if end else min(len(text), at + HEAD_MAX)
         if not final and len(text) - (after if end else at) < (self._reach if end else HEAD_MAX):
             return
         stop = end.start() if end else after
-        # The line end before a boundary is part of it, even the one that ends the headers.
+        # The line end before a boundary belongs to it, even if it also ends the headers.
         delimiter = self._delimiter.search(text, at, after + self._reach)
         if delimiter and delimiter.start() < after:
             after = delimiter.start()
@@ -127,7 +130,7 @@ class Splitter:
 
 
 def part_of(head: str) -> Part:
-    """A part by its headers, folded lines joined."""
+    """Parses the headers of a part and joins folded lines."""
     headers: list[tuple[str, str]] = []
     odd: list[str] = []
     for line in re.split(r"\r?\n(?![ \t])", head):
@@ -149,7 +152,7 @@ def part_of(head: str) -> Part:
 
 
 def as_text(octets: str) -> str:
-    """UTF-8, as browsers write names, or else Latin-1."""
+    """UTF-8, which browsers send, or else Latin-1."""
     try:
         return octets.encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -166,7 +169,7 @@ def _message(header: str, value: str) -> Message | None:
 
 
 def _parameter(message: Message | None, name: str) -> str | None:
-    """A parameter of Content-Disposition; the form with an asterisk (RFC 5987) counts too."""
+    """A parameter of Content-Disposition, including the RFC 5987 form with an asterisk."""
     if message is None:
         return None
     try:
@@ -179,13 +182,13 @@ def _parameter(message: Message | None, name: str) -> str | None:
 
 PARTS_MAX = 1_000
 STEP = 256 * 1024
-"""Bytes cut at once: a search through all of a long body would let no other thread run meanwhile."""
+"""Bytes handled at once: a search through a long body would block all other threads."""
 _SPACE = b" \t\n\r\x0b\f"
 
 
 @dataclass(frozen=True)
 class PartContent:
-    """`data` is what stood between the boundaries; with `decoded`, without its transfer encoding."""
+    """`data` is the content between the boundaries, without its transfer encoding if `decoded`."""
 
     number: int
     part: Part
@@ -194,14 +197,14 @@ class PartContent:
 
     @property
     def content_type(self) -> str:
-        """What it says it is, or what its file's name says where that says nothing."""
+        """The declared type, or if that is generic, the type for its file name."""
         declared_type = media_type(self.part.content_type)
         found = type_of(declared_type, self.part.file_name)
         return self.part.content_type if found == declared_type else found
 
 
 def read_parts(content_type: str, data: bytes, *, cut: bool = False) -> list[PartContent]:
-    """At most `PARTS_MAX` parts in order; of a body that is `cut`, the last one is left out."""
+    """At most `PARTS_MAX` parts in order, without the last one if the body is `cut`."""
     boundary, _ = boundary_of(content_type, data[:STEP].decode("latin-1"))
     splitter = Splitter(boundary)
     found: list[PartContent] = []
@@ -222,7 +225,7 @@ def read_parts(content_type: str, data: bytes, *, cut: bool = False) -> list[Par
 
 
 def decode(encoding: str, data: bytes, complete: bool) -> tuple[bytes, bool | None]:
-    """A part's content without its transfer encoding, and whether that could be undone (None: there was none)."""
+    """The content without its transfer encoding, and whether it could be decoded (None: it was not encoded)."""
     if encoding == "quoted-printable":
         return quopri.decodestring(data), True
     if encoding != "base64":
@@ -235,10 +238,10 @@ def decode(encoding: str, data: bytes, complete: bool) -> tuple[bytes, bool | No
 
 
 def decode_in_steps(encoding: str, data: bytes) -> tuple[bytes, bool | None]:
-    """What `decode` gives of the whole part, a step at a time."""
+    """`decode` for a complete part, without blocking other threads."""
     if encoding == "base64":
         pieces = list(_steps(b"".join(piece.translate(None, _SPACE) for piece in _steps(data))))
-        pieces[-2:] = [b"".join(pieces[-2:])]  # the end may be padding alone
+        pieces[-2:] = [b"".join(pieces[-2:])]  # the last piece can be nothing but padding
         if any(b"=" in piece for piece in pieces[:-1]):
             return data, False
     elif encoding == "quoted-printable":
@@ -256,7 +259,7 @@ def _steps(data: bytes) -> Iterator[bytes]:
 
 
 def _lines(data: bytes) -> Iterator[bytes]:
-    """Steps that end where a line does."""
+    """Pieces that end at a line end."""
     at = 0
     while at < len(data):
         end = data.find(b"\n", at + STEP) + 1 or len(data)

@@ -1,4 +1,4 @@
-"""JSON values one after the other: a line each (NDJSON, JSON Lines) or each after a record separator (RFC 7464)."""
+"""A sequence of JSON values: one per line (NDJSON, JSON Lines) or each after a record separator (RFC 7464)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _SEPARATOR = "\x1e"
 
 
 class NdjsonFormatter(JsonFormatter):
-    """Each value as JSON is shown, one after the other."""
+    """Each value indented like a JSON body."""
 
     def __init__(self) -> None:
         super().__init__(many=True)
 
     def feed(self, text: str, final: bool) -> None:
-        """More of the text; a record separator, which stands in no JSON, is taken for a line end."""
+        """A record separator, which cannot occur in JSON, counts as a line end."""
         super().feed(text.replace(_SEPARATOR, "\n"), final)
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Sure where it is declared so, or where the first lines are each an object or list of their own."""
+    """Certain if declared, or if the first lines are an object or list each."""
     start = head.lstrip(b" \t\r\n\xef\xbb\xbf\x1e")
     if media_type in JSON_LINES:
         return 1.0 if start[:1] and start[:1] in b'{["-0123456789tfn' else 0.55

@@ -65,7 +65,7 @@ def _check(data: bytes, pixels_max: int) -> None:
             ended = True
             break
         elif not name[0] & 0x20 or name[2] & 0x20:
-            raise _DamageError("it holds what is not known")
+            raise _DamageError("it has an unknown critical chunk")
         last = name
     if not ended:
         raise _DamageError("it ends too early")
@@ -79,7 +79,7 @@ def _check_palette(body: bytes, *, allowed: bool) -> None:
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     if not data.startswith(_SIGNATURE):
-        raise _DamageError("it does not begin as one")
+        raise _DamageError("its signature is missing")
     at = len(_SIGNATURE)
     while at < len(data):
         size = int.from_bytes(data[at : at + 4], "big")
@@ -100,7 +100,7 @@ def _header(name: bytes, body: bytes) -> _Header:
     if not (0 < width <= _SIDE_MAX and 0 < height <= _SIDE_MAX):
         raise _DamageError("its size cannot be read")
     if depth not in _DEPTHS.get(colour, ()) or compression or filters or interlaced > 1:
-        raise _DamageError("its colours are of no known kind")
+        raise _DamageError("its colour type is unknown")
     return _Header(width, height, depth, colour, interlaced)
 
 

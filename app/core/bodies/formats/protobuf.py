@@ -1,4 +1,4 @@
-"""Protobuf without its schema: each field's number, wire type and every way its value may be meant."""
+"""Protobuf without its schema: the number and wire type of each field, and every interpretation of its value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_NUMBER = (1 << 29) - 1
 
 @dataclass(frozen=True)
 class WireField:
-    """One field. `value` is a number (varint), or bytes (all others; none for the ends of a group)."""
+    """`value` is a number for a varint, and bytes for all other types (empty for the ends of a group)."""
 
     number: int
     wire: int
@@ -35,7 +35,7 @@ class WireField:
 
 
 class ShortError(Exception):
-    """The bytes end within a field; `needed` tells how many more there must be at least."""
+    """The bytes end within a field; at least `needed` more are missing."""
 
     def __init__(self, needed: int) -> None:
         super().__init__(needed)
@@ -43,11 +43,11 @@ class ShortError(Exception):
 
 
 class WireError(Exception):
-    """The bytes are no field; `str()` says why."""
+    """The bytes are not a field; `str()` says why."""
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at `at`, and where what follows begins."""
+    """The number at `at`, and the offset after it."""
     result = shift = 0
     for position in range(at, min(len(data), at + 10)):
         byte = data[position]
@@ -63,9 +63,9 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def head(data: bytes, at: int) -> tuple[int, int, int, int]:
-    """Number and wire type of the field at `at`, where its value begins, and how many bytes that takes.
+    """Number and wire type of the field at `at`, and offset and size of its value.
 
-    For a varint the last is 0: it is not known before it is read.
+    The size of a varint is 0: it is not known before it is read.
     """
     key, at = varint(data, at)
     number, wire = key >> 3, key & 7
@@ -82,7 +82,7 @@ def head(data: bytes, at: int) -> tuple[int, int, int, int]:
 
 
 def field(data: bytes, at: int) -> tuple[WireField, int]:
-    """The field at `at`, and where what follows begins."""
+    """The field at `at`, and the offset after it."""
     number, wire, at, size = head(data, at)
     if wire == VARINT:
         value, at = varint(data, at)
@@ -93,9 +93,9 @@ def field(data: bytes, at: int) -> tuple[WireField, int]:
 
 
 def is_message(data: bytes, *, cut: bool = False, highest: int = _MAX_NUMBER) -> bool:
-    """Whether the bytes are fields from beginning to end; `cut` bytes may end within one. Inner messages do not count.
+    """Whether the bytes consist of fields; if `cut`, they can end within one. Inner messages are not checked.
 
-    `highest` is the greatest field number that is believed.
+    `highest` is the highest plausible field number.
     """
     at, groups = 0, []
     while at < len(data):
@@ -118,7 +118,7 @@ def is_message(data: bytes, *, cut: bool = False, highest: int = _MAX_NUMBER) ->
 
 
 def as_text(data: bytes, *, plain: bool) -> str | None:
-    """The bytes as text if they are UTF-8; with `plain`, only if no control character is in it."""
+    """The text if the bytes are UTF-8; with `plain`, only if all of it is printable."""
     try:
         text = codecs.decode(data, "utf-8")
     except UnicodeDecodeError:
@@ -127,26 +127,26 @@ def as_text(data: bytes, *, plain: bool) -> str | None:
 
 
 DEEPEST = 32
-"""Levels of messages within messages that are taken apart."""
+"""Maximum levels of messages within messages."""
 FIELD_MAX = 256 * 1024
-"""Bytes of one outer field that are looked into; a longer one is shown as bytes."""
+"""Maximum bytes of an outer field that is parsed; a longer one is shown as bytes."""
 BELIEVED = 1_000
-"""Where no type says that it is protobuf, no field has a greater number than this."""
+"""The highest plausible field number in a body not declared as Protobuf."""
 _TRAILERS = 0x80
 
 
 class Protobuf:
-    """One parse of fields, or with `framed` of gRPC's messages: a byte of flags, four of length, and then fields."""
+    """A sequence of fields, or of gRPC frames: a byte of flags, four of length, and a message."""
 
     def __init__(self, stream: ByteStream, lines: LineBuilder) -> None:
         self._stream, self._lines = stream, lines
 
     def fields(self) -> Steps:
-        """Say all fields of the outer message as they come."""
+        """Write the fields of the outer message."""
         yield from self._fields(None, 0)
 
     def frames(self) -> Steps:
-        """Say gRPC's messages, one after the other."""
+        """Write the gRPC frames."""
         while not (yield from self._at_end()):
             flags, *length = yield from self._stream.read(5)
             size = int.from_bytes(bytes(length), "big")
@@ -167,7 +167,7 @@ class Protobuf:
             yield True
 
     def _compressed(self, size: int) -> Steps:
-        """A message without its compression, or as it was sent where that cannot be undone."""
+        """A compressed message, decompressed if possible."""
         if size <= FIELD_MAX:
             data = yield from self._stream.read(size)
             plain = decompress_message(data)
@@ -191,7 +191,7 @@ class Protobuf:
         return False
 
     def _fields(self, end: int | None, depth: int) -> Steps:
-        """The fields up to the offset `end`, or to the end of all bytes."""
+        """The fields up to the offset `end`, or to the end of the body."""
         groups: list[int] = []
         while end is None or self._stream.offset < end:
             if end is None and (yield from self._at_end()):
@@ -211,7 +211,7 @@ class Protobuf:
             raise WrongError(f"group {groups[-1]} is not closed")
 
     def _head(self, end: int | None) -> Generator[bool, None, tuple[int, int, int]]:
-        """Number and wire type, and the size of the value (of a varint, the value itself)."""
+        """Number, wire type, and the size of the value (for a varint, the value itself)."""
         known = b""
         while True:
             try:
@@ -232,10 +232,10 @@ class Protobuf:
             self._lines.end_line()
             groups.append(found.number)
             if len(groups) > DEEPEST * 10:
-                raise WrongError("its groups are nested too deep")
+                raise WrongError("its groups are nested too deeply")
         elif found.wire == END:
             if not groups or groups.pop() != found.number:
-                raise WrongError(f"group {found.number} ends where none began")
+                raise WrongError(f"group {found.number} ends without a beginning")
             self._lines.add("text", " " * indent(depth + len(groups)))
             self._lines.add("punctuation", "}")
             self._lines.end_line()
@@ -243,7 +243,7 @@ class Protobuf:
             yield from self._tree(found, depth + len(groups))
 
     def _tree(self, found: WireField, depth: int) -> Steps:
-        """A field and all that is in it; inner messages are walked without recursion."""
+        """A field and everything in it; nested messages are visited without recursion."""
         levels: list[tuple[bytes, int]] = []
         current: WireField | None = found
         while current is not None or levels:
@@ -322,7 +322,6 @@ class Protobuf:
 
 
 def formatter(media_type: str) -> BinaryFormatter:
-    """For a body of this type; gRPC's come in frames."""
     if media_type in GRPC:
         return BinaryFormatter("gRPC", lambda stream, lines: Protobuf(stream, lines).frames(), sure=True)
     sure = is_protobuf(media_type)
@@ -330,9 +329,9 @@ def formatter(media_type: str) -> BinaryFormatter:
 
 
 def fit(media_type: str, start: bytes, examined: int) -> float:
-    """Sure by type; where no type speaks and it is no text, better than bytes and worse than all else.
+    """Certain by type; for bytes of a generic type that are not text, ranked between hex and all other views.
 
-    `whole` is how many bytes of a body are looked at: a start shorter than that is all of it.
+    `examined` is how many bytes of a body are passed at most: a shorter start is a complete body.
     """
     if is_protobuf(media_type) or media_type in GRPC:
         return 1.0
@@ -348,14 +347,14 @@ def _varint_in(data: bytes, at: int) -> int:
 
 
 def _is_nested(data: int | bytes, depth: int) -> bool:
-    """A message if it is one from beginning to end, unless it is plainly text: `hi` is a message as well."""
+    """Whether the bytes parse as a message and are not plain text: `hi` is a valid message too."""
     if isinstance(data, int) or depth >= DEEPEST or not data:
         return False
     return as_text(data, plain=True) is None and is_message(data)
 
 
 def _also_varint(value: int) -> str:
-    """The other numbers it may stand for: negative ones, and those of sint32 and sint64."""
+    """Its other interpretations: a negative number, and the zigzag encoding of sint32 and sint64."""
     zigzag = (value >> 1) ^ -(value & 1)
     signed = f", signed {value - (1 << 64)}" if value >> 63 else ""
     return f"  zigzag {zigzag}{signed}" if value > 1 else f"{signed}"

@@ -1,4 +1,4 @@
-"""Bytes of a request as text with nothing hidden: what is not printable UTF-8 is shown as `\\xe9`."""
+r"""Bytes of a request as text; anything that is not printable UTF-8 is shown as `\xe9`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.core.bodies.formats.text import TextFormatter
 from app.core.bodies.lines import Kind, Line, LineBuilder
 
 _NO_TEXT = re.compile("[\udc80-\udcff]+")
-"""What `surrogateescape` turns bytes into that are not UTF-8."""
+"""The result of `surrogateescape` for bytes that are not UTF-8."""
 
 
 class RawFormatter:

@@ -1,4 +1,4 @@
-"""Text as it stands, broken at its own line ends and folded where it is too long."""
+"""Plain text, split at its own line ends and folded where lines are too long."""
 
 from __future__ import annotations
 
@@ -18,17 +18,15 @@ class TextFormatter:
 
     @property
     def needs_input(self) -> bool:
-        """Whether all that was fed has been given."""
         return not len(self._lines) and (self._ended or (not self._final and self._at >= self._safe_end()))
 
     def feed(self, text: str, final: bool) -> None:
-        """More of the text; `final` with the last of it."""
         self._text = self._text[self._at :] + text
         self._at = 0
         self._final = self._final or final
 
     def take(self, limit: int) -> list[Line]:
-        """The next lines, at most `limit`; the line that is still coming is given in folds once it is long."""
+        """At most `limit` lines; an incomplete line is returned in folds once it is long."""
         end = self._safe_end()
         while len(self._lines) < limit and self._at < end:
             stop = self._text.find("\n", self._at, end)
@@ -46,13 +44,13 @@ class TextFormatter:
         return self._lines.take(limit)
 
     def _safe_end(self) -> int:
-        """A CR at the very end waits for what follows it."""
+        """Holds back a CR at the end of the text."""
         end = len(self._text)
         return end - 1 if not self._final and self._text.endswith("\r") else end
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Good where the first bytes are text, poor where many of them are control bytes."""
+    """Good if the first bytes are text, poor if many of them are control bytes."""
     if not head:
         return 0.5
     controls = sum(head.count(byte) for byte in _BINARY)
@@ -63,7 +61,7 @@ def fit(media_type: str, head: bytes) -> float:
 
 
 def is_binary(text: str) -> bool:
-    """Whether what was read as text holds what no text does: zeros, or many control characters."""
+    """Whether decoded text is more likely binary: it has zeros, or many control characters."""
     return "\0" in text or sum(map(text.count, _CONTROLS)) * 20 > len(text)
 
 

@@ -13,13 +13,12 @@ _ELEMENT = re.compile(rb"<[A-Za-z_][\w:.-]*(?:\s[^<>]*)?/?>")
 
 
 def formatter() -> MarkupFormatter:
-    """A new one."""
     return MarkupFormatter(_XML)
 
 
 def fit(media_type: str, head: bytes) -> float:
-    """Sure where type and first character agree; likely where the first characters of any text are a tag."""
-    # UTF-16 is told by its zeros here; the charset is found elsewhere.
+    """Certain if type and first character agree; likely if any text begins with a tag."""
+    # Removing zeros makes UTF-16 readable here; the charset is detected elsewhere.
     start = head.replace(b"\0", b"").lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe")
     if is_xml(media_type):
         return 1.0 if start.startswith(b"<") else 0.45
@@ -44,8 +43,11 @@ WAITING_MAX = 1024 * 1024
 
 
 class XmlSkip:
-    """`feed` it bytes in an ASCII-compatible charset; `stack` names the elements open after the first
-    `offset` of them, the outermost first. `broken` once the text is not well-formed: nothing is known then."""
+    """The elements open after `offset` bytes of an ASCII-compatible charset: `stack`, the outermost first.
+
+    Regular expressions remove elements that begin and end within a piece, innermost first; only the rest is read tag by
+    tag. Once the text is not well-formed, it is `broken` and nothing is known.
+    """
 
     def __init__(self, offset: int = 0, stack: tuple[bytes, ...] = ()) -> None:
         self.offset, self.stack = offset, stack
@@ -53,7 +55,7 @@ class XmlSkip:
         self.broken = False
 
     def feed(self, data: bytes) -> None:
-        """An incomplete tag or comment is held back until more follows."""
+        """Holds back an incomplete tag or comment."""
         data = self.waiting + data
         kept, at, end = [], 0, len(data)
         for span in _SPAN.finditer(data):

@@ -1,1 +1,1 @@
-"""The text of a request as people read it: escapes and encodings undone. Pure functions, one notation a file."""
+"""Decodes escapes and encodings in requests for searching. Pure functions, one notation per file."""

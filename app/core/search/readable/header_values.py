@@ -1,4 +1,6 @@
-"""Text in headers of requests, parts and mails: encoded words (RFC 2047), parameters like `filename*` (RFC 5987)."""
+"""Decodes text in the headers of requests, parts and mails: encoded words (RFC 2047), parameters like `filename*` (RFC
+5987).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from app.core.model import Headers
 from app.core.search.readable.notation import Notation
 
 LONGEST = 1_000
-"""Characters of an encoded word or parameter; longer ones are left as they are."""
+"""Maximum characters of an encoded word or parameter; longer ones are not decoded."""
 _WORD = rf"=\?[\w.:-]{{1,40}}(?:\*[\w-]{{0,20}})?\?[bBqQ]\?[^?\s]{{0,{LONGEST}}}\?="
 _WORDS = re.compile(rf"{_WORD}(?:[ \t\r\n]{{1,8}}{_WORD})*")
 _WORD_BEGUN = re.compile(
@@ -34,7 +36,7 @@ def _text(data: bytes, charset: str) -> str | None:
 
 
 def _words(match: re.Match[str]) -> str:
-    """Of one charset the bytes are put together first: some senders cut characters in two."""
+    """Joins the bytes of adjacent words in one charset first: some senders split characters."""
     runs: list[tuple[str, bytes]] = []
     for charset, encoding, text in _EACH.findall(match.group()):
         data = _bytes(encoding, text)
@@ -67,7 +69,7 @@ def _parameter(match: re.Match[str]) -> str:
 
 
 def _unfinished_word(text: str) -> int:
-    """The last word may go on, or be followed by another."""
+    """The last word can continue, or be followed by another."""
     match = _WORD_BEGUN.search(text, max(0, len(text) - LONGEST - 80))
     return match.start() if match else len(text)
 
@@ -84,7 +86,7 @@ _ENCODED = (ENCODED_WORDS, PARAMETERS)
 
 
 def readable_headers(headers: Headers) -> Iterable[str]:
-    """The headers that read differently than they were sent, as lines; UTF-8 where its bytes came as they are."""
+    """The headers that change when decoded, as lines; raw bytes count as UTF-8."""
     for name, value in headers:
         if "=" not in value and value.isascii():
             continue

@@ -1,4 +1,4 @@
-"""JSON's escapes, wherever they stand: services put JSON into form fields, log lines and strings of other JSON."""
+"""Decodes JSON's escapes anywhere in a text: JSON is put into form fields, log lines and strings of other JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _BEGUN = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 def _decoded(match: re.Match[str]) -> str:
     escapes = match.group()
     if escapes[1] == "u":
-        # Half of a surrogate pair becomes U+FFFD: no text may hold it.
+        # A lone surrogate becomes U+FFFD: text cannot contain it.
         return bytes.fromhex(escapes.replace("\\u", "")).decode("utf-16-be", "replace")
     return escapes[1::2].translate(_PLAIN)
 
 
 def _unfinished(text: str) -> int:
-    """Of a run of backslashes each second one begins nothing."""
+    """In a run of backslashes every second one is escaped itself."""
     at = text.rfind("\\", max(0, len(text) - _LONGEST))
     if at < 0:
         return len(text)

@@ -1,7 +1,7 @@
-"""Texts that a mail, or any other body of parts, holds in quoted-printable or base64 (RFC 2045).
+"""Decodes quoted-printable and base64 texts (RFC 2045) in mails and other bodies with parts.
 
-They are found by the header that says so, and not by boundaries from the outermost on: mail providers put a mail into a
-form's field, into a part, or into a string of JSON, where nothing declares it.
+They are found by the header that declares them, not by boundaries from the outermost on: mail providers put a mail into
+a form field, into a part, or into a JSON string, where no boundary is declared.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from app.core.bodies.formats.multipart_parts import HEAD_MAX, Part, declared_bou
 from app.core.bodies.media_types import media_type
 
 LOOK_BACK = 8 * 1024
-"""Characters before the header in which the beginning of the part's headers is looked for."""
+"""Characters before the header that are searched for the start of the part's headers."""
 LINE_MAX = 16 * 1024
-"""Characters of a line of quoted-printable that are waited for."""
+"""Maximum characters held back of a line of quoted-printable."""
 PARTS_MAX = 200
-"""Headers of a text that are looked at."""
+"""Maximum headers examined in a text."""
 DELIMITERS_MAX = 10
 _NAME = "content-t"
 _HINTS = ("ransfer-", "RANSFER-")
@@ -38,7 +38,7 @@ Event = tuple[str, str]
 
 
 class MailParts:
-    """Fed a text as it comes. `codec` is the charset it was read in, `content_type` that of the whole."""
+    """Decodes text as it arrives. `codec` is its charset, `content_type` that of the whole body."""
 
     def __init__(self, content_type: str, codec: str) -> None:
         boundary = declared_boundary(content_type) if "boundary" in content_type else None
@@ -50,11 +50,11 @@ class MailParts:
 
     @staticmethod
     def may_occur(text: str) -> bool:
-        """Whether such a header may stand in it."""
+        """Whether the text can contain such a header."""
         return any(hint in text for hint in _HINTS)
 
     def feed(self, text: str, final: bool) -> Iterator[Event]:
-        """What can be told of the text so far; to be read to its end before more is fed."""
+        """The events found so far. Consume them all before feeding more."""
         cut = max(0, self._at - LOOK_BACK)
         self._text, self._at = self._text[cut:] + text, self._at - cut
         self._hinted = self.may_occur(self._text)
@@ -79,7 +79,7 @@ class MailParts:
         if end < 0:
             self._at = found.end()
             return
-        self._at = end + length - 1  # a boundary may follow at once
+        self._at = end + length - 1  # a boundary can follow directly
         delimiter, part = self._head(found.start(), end)
         if part.encoding in _CODECS and _is_text(part):
             if delimiter and delimiter not in self._delimiters:
@@ -99,7 +99,7 @@ class MailParts:
         return None
 
     def _head(self, at: int, end: int) -> tuple[str | None, Part]:
-        """The line that the part begins with, if it is one of several, and the part by its headers."""
+        """The boundary line of the part, if any, and the part's headers."""
         text, low = self._text, max(0, at - LOOK_BACK)
         begin = max(text.rfind(mark, low, at) + len(mark) for mark in ("\n\n", "\n\r\n"))
         line = text.rfind("\n--", low, at)
@@ -131,7 +131,7 @@ class _QuotedPrintable:
         self._kept = b""
 
     def decode(self, data: bytes, final: bool) -> bytes:
-        """By whole lines: one may go on after its end."""
+        """Complete lines only: a line can continue after its end."""
         data = self._kept + data
         stop = len(data) if final else data.rfind(b"\n") + 1
         if not stop and len(data) > LINE_MAX:
@@ -146,7 +146,7 @@ class _Base64:
         self._kept = b""
 
     def decode(self, data: bytes, final: bool) -> bytes:
-        """By groups of four characters; nothing of what has too few."""
+        """Groups of four characters; incomplete ones are dropped."""
         data = self._kept + b"".join(data.split())
         stop = len(data) // 4 * 4
         self._kept = data[stop:]
@@ -160,7 +160,7 @@ _CODECS: dict[str, type[_QuotedPrintable] | type[_Base64]] = {"quoted-printable"
 
 
 class _Part:
-    """One that is being read, up to what `end` matches, which may be `reach` characters long."""
+    """A part being read, up to a match of `end`, which has at most `reach` characters."""
 
     def __init__(self, part: Part, codec: str, delimiters: list[str]) -> None:
         self._content_type, self._codec = part.content_type, codec

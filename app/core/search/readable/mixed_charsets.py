@@ -1,4 +1,4 @@
-"""UTF-8 in a body that as a whole is none, as a form with a picture beside its fields, and was read as Latin-1."""
+"""Decodes UTF-8 in a body that was read as Latin-1 because other bytes are in it, such as a form with a picture."""
 
 from __future__ import annotations
 

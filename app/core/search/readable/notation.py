@@ -1,4 +1,4 @@
-"""A way of writing characters as others, such as JSON's escapes, and how a text reads once it is undone in place."""
+"""A notation that encodes characters as others, such as JSON's escapes, and the decoding of text that uses it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 
 AROUND = 24
-"""Characters kept on either side of what was decoded, where only that is asked for: the words it belongs to, mostly."""
+"""Characters kept on either side of decoded text: usually the rest of the word."""
 
 
 class Notation:
-    """`pattern` matches what `decode` turns into the text it stands for. Every match holds one of `hints`.
+    """`pattern` matches text that `decode` decodes. Every match contains one of `hints`.
 
-    `unfinished` tells where, at the end of a text that goes on, something begins that may yet be part of a match.
+    `unfinished` finds where, at the end of an incomplete text, the beginning of a match can be.
     """
 
     def __init__(
@@ -26,18 +26,17 @@ class Notation:
         self.unfinished = unfinished
 
     def may_occur(self, text: str) -> bool:
-        """Whether `text` holds a hint: quicker to tell than that there is a match."""
+        """Whether `text` contains a hint: faster than searching for a match."""
         for hint in self._hints:  # noqa: SIM110 - a generator takes twice as long, and this is asked of every request
             if hint in text:
                 return True
         return False
 
     def read(self, text: str) -> str:
-        """The whole text decoded."""
         return self._pattern.sub(self._decode, text) if self.may_occur(text) else text
 
     def changed(self, text: str) -> list[str]:
-        """The stretches of the decoded text that are not in `text`, each with `AROUND` characters on either side."""
+        """The parts of the decoded text that differ from `text`, each with `AROUND` characters on either side."""
         found: list[str] = []
         parts: list[str] = []
         at = 0
@@ -52,9 +51,9 @@ class Notation:
 
 
 class Incremental:
-    """Decodes a text that comes in pieces, however they are cut, and gives texts to look at from where it differs.
+    """Decodes a text that arrives in arbitrary pieces, and returns the texts to search from its first difference on.
 
-    Each begins with the `overlap` characters before it. With `only_changed`, the whole text is fed at once.
+    Each begins with the `overlap` characters before it. With `only_changed`, the whole text must be fed at once.
     """
 
     def __init__(self, notation: Notation, overlap: int, only_changed: bool = False) -> None:
@@ -63,7 +62,7 @@ class Incremental:
         self.differs = False
 
     def feed(self, text: str, final: bool) -> tuple[str, list[str]]:
-        """The decoded text as far as it can be told, and what of it to look at."""
+        """The text decoded so far, and the texts to search."""
         text = self._kept + text
         stop = len(text) if final else self._notation.unfinished(text)
         self._kept = text[stop:]
@@ -76,13 +75,13 @@ class Incremental:
 
 
 class Overlap:
-    """Puts the last `length` characters of a text before the next piece of it."""
+    """Prepends the last `length` characters of a text to its next piece."""
 
     def __init__(self, length: int) -> None:
         self._length, self._last = length, ""
 
     def follow(self, text: str) -> str:
-        """The piece with what was before it."""
+        """The piece with the characters before it."""
         if not self._length:
             return text
         shown = self._last + text

@@ -10,19 +10,19 @@ from app.core.bodies.formats.form import fit
 from app.core.search.readable.notation import Notation
 
 HEAD = 1_024
-"""Characters of a body of another type that tell whether it is a form."""
+"""Characters that decide whether a body of another type is a form."""
 LIKELY = 0.4
-"""Of a fit: what is called a form is read as one, even when it begins like something else."""
+"""Minimum `fit` of a form. Bodies declared as forms pass even if they begin like something else."""
 _RUN = "%[0-9a-fA-F]{2}(?:%[0-9a-fA-F]{2})*"
 _ESCAPES = re.compile(_RUN)
 _FIELD_ESCAPES = re.compile(rf"\++|{_RUN}")
 _STRAY = re.compile("[\udc80-\udcff]+")
-# The last character of a run, which may have more bytes, and an escape that is cut off.
+# The last character of a run, which can have more bytes, and an incomplete escape.
 _UNFINISHED = re.compile(r"(?:%[0-7c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){0,3})?(?:%[0-9a-fA-F]?)?\Z")
 
 
 def _characters(escapes: str, codec: str) -> str:
-    """What is no text stays as it was sent."""
+    """Escapes that are not text are not decoded."""
     data = bytes.fromhex(escapes.replace("%", ""))
     try:
         return data.decode(codec)
@@ -42,7 +42,7 @@ def _unfinished(text: str) -> int:
 
 
 def form_fields(codec: str) -> Notation:
-    """How a form is written whose escapes stand for characters in this charset."""
+    """The notation of a form whose escapes are in this charset."""
 
     def decoded(match: re.Match[str]) -> str:
         written = match.group()
@@ -54,19 +54,19 @@ def form_fields(codec: str) -> Notation:
 @lru_cache(64)
 def _fields_of(content_type: str) -> Notation:
     codec = declared_codec(content_type)
-    # A charset whose letters are no ASCII cannot be what the escapes stand for.
+    # The names themselves are ASCII, so the charset must be a superset of it.
     return form_fields(codec if codec and b"a".decode(codec, "replace") == "a" else "utf-8")
 
 
 def form_notation(content_type: str, media_type: str, text: str) -> Notation | None:
-    """The notation of a body that begins with `text`, if that is a form."""
+    """None unless `text` is the beginning of a form."""
     if media_type.endswith("json") or fit(media_type, text[:HEAD].encode("utf-8", "replace")) < LIKELY:
         return None
     return _fields_of(content_type)
 
 
 def readable_targets(target: str) -> list[str]:
-    """A target as it reads: decoded, and with the spaces that a form's query has for its plus signs."""
+    """A decoded target, also with spaces for the plus signs in its query."""
     path, question, query = target.partition("?")
     found = [_decoded(target)] if "%" in target else []
     if question and "+" in query:

@@ -1,6 +1,6 @@
-"""The text of a body as it reads, beside the text as it was sent: nothing where both are the same.
+"""Decodes the text of a body for searching, in addition to the text as sent; nothing if both are equal.
 
-No notation makes a text longer, so what is decoded of a body stays within a small multiple of it.
+No notation makes a text longer, so the decoded text is at most a small multiple of the body.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from app.core.search.readable.notation import Incremental, Notation, Overlap
 from app.core.search.readable.percent import form_notation
 
 JSON_LEVELS = 3
-"""JSON within strings of JSON within strings of JSON; what is deeper stays as it was sent."""
+"""Levels of JSON within JSON strings; deeper ones are not decoded."""
 MAIL_LEVELS = 3
-"""Mails within mails."""
+"""Levels of mails within mails."""
 READ_MAX = 128 * 1024 * 1024
-"""Characters of a body that are decoded; behind them only the text as it was sent is searched."""
+"""Maximum characters of a body that are decoded; beyond them only the text as sent is searched."""
 
 
 class ReadableText:
-    """Fed the text of a body as it comes, gives texts to look at, each for itself.
+    """Turns the text of a body, as it arrives, into texts to search one by one.
 
-    With `overlap`, each begins with so many characters of what was before it: a word of that length is in one of them.
-    Without, the whole body is fed at once; `only_changed` then leaves out what reads as it was sent, but for a few
-    characters around the rest. `codec` is the charset that the text was read in.
+    With `overlap`, each begins with that many characters before it, so that words of this length are found. Without it,
+    the whole body is fed at once; `only_changed` then leaves out text that is not changed by decoding, except a few
+    characters around the rest. `codec` is the charset of the text.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ReadableText:
         self._mails: dict[int, _Mail] = {}
 
     def feed(self, text: str, final: bool) -> Iterator[str]:
-        """The texts that can be told so far; to be read to their end before more is fed."""
+        """The texts found so far. Consume them all before feeding more."""
         self._left -= len(text)
         if self._left < 0:
             return
@@ -65,7 +65,7 @@ class ReadableText:
             if step.differs:
                 yield from self._beside(level, text, final)
                 if level == len(self._steps) < JSON_LEVELS:
-                    self._steps.append(Incremental(JSON_ESCAPES, 0))  # which this loop comes to next
+                    self._steps.append(Incremental(JSON_ESCAPES, 0))  # which is next in this loop
 
     def _begin(self, text: str) -> None:
         self._begun = True
@@ -74,7 +74,7 @@ class ReadableText:
             self._first = self._step(notation)
 
     def _beside(self, level: int, text: str, final: bool) -> Iterator[str]:
-        """What stands encoded in the text of a level."""
+        """The texts encoded in the text of a level."""
         for notation in (ENCODED_WORDS, PARAMETERS):
             key = level, notation
             if key not in self._values and (self._overlap or notation.may_occur(text)):
@@ -91,7 +91,7 @@ class ReadableText:
 
 
 class _Mail:
-    """The texts of the parts of a mail, and what stands in them."""
+    """The texts of the parts of a mail, and the texts encoded in those."""
 
     def __init__(self, content_type: str, codec: str, overlap: int, only_changed: bool, depth: int) -> None:
         self._parts = MailParts(content_type, codec)
@@ -122,26 +122,26 @@ class _Mail:
 
 
 def readable_texts(content_type: str, text: str, codec: str, *, only_changed: bool = False) -> list[str]:
-    """Of a whole body: the texts that it reads as, each to be looked at for itself."""
+    """The texts of a complete body, to be searched one by one."""
     if not JSON_ESCAPES.may_occur(text) and not _may_hold(text) and _notation(content_type, text, codec) is None:
         return []
     return list(ReadableText(content_type, codec, only_changed=only_changed).feed(text, True))
 
 
 def _continues(text: str, changed: list[str]) -> bool:
-    """Whether more may be encoded in a text once its escapes are decoded: what they stand for is in `changed`."""
+    """Whether a decoded text can contain more encoded text; `changed` is what decoding changed."""
     if any(map(JSON_ESCAPES.may_occur, changed)):
         return True
     return bool(changed) and any(map(_may_hold, (text, *changed)))
 
 
 def _may_hold(text: str) -> bool:
-    """Whether something may stand encoded in it, JSON's escapes aside."""
+    """Whether the text can contain encoded text other than JSON's escapes."""
     return ENCODED_WORDS.may_occur(text) or PARAMETERS.may_occur(text) or MailParts.may_occur(text)
 
 
 def _notation(content_type: str, text: str, codec: str, *, guess: bool = True) -> Notation | None:
-    """What all of a body is written in that begins with `text`; unless to `guess`, its type has to say so."""
+    """The notation of a whole body that begins with `text`; declared by its type, or with `guess` by its content."""
     kind = media_type(content_type)
     if kind.startswith("multipart/"):
         return UTF8_AS_LATIN1 if codec == "latin-1" else None
