@@ -101,10 +101,10 @@ async def _select_all(book: Book) -> None:
     """More than is loaded: the rest is offered, and taken."""
     page = book.page
     page.list.selectAll()
-    await book.until("the offer", page.foot.bar.everything.isVisible)
+    await book.until("the offer", page.foot.bar.select_all.isVisible)
     await book.save("select-all-offered")
-    page.everything.select()
-    await book.until("all to be selected", lambda: page.everything.chosen is not None)
+    page.select_all.select()
+    await book.until("all to be selected", lambda: page.select_all.requests is not None)
     await book.save("select-all")
     page.commands.clear_selection()
 
@@ -149,6 +149,6 @@ async def _palette(book: Book, stripe: Endpoint) -> None:
     palette.field.setText("card declined")
     await book.save("palette-words")
     palette.leave()
-    book.window.commands.sheet.open()
+    book.window.commands.shortcuts.open()
     await book.save("shortcuts", SIZES)
     book.dialog(ShortcutsDialog).reject()

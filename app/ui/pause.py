@@ -1,4 +1,4 @@
-"""Pauses the window while capturing continues."""
+"""Pauses the lists and notifications of the window; capturing continues."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 
 class Pause(QObject):
-    """While `on`, lists only count new requests and there are no notifications. Nothing is refused or lost."""
+    """While `on`, lists only count new requests and no notifications are shown."""
 
     changed = Signal(bool)
 
@@ -16,10 +16,12 @@ class Pause(QObject):
 
     @Slot(bool)
     def set(self, on: bool) -> None:
+        """Pause or resume."""
         if on != self.on:
             self.on = on
             self.changed.emit(on)
 
     @Slot()
     def toggle(self) -> None:
+        """Pause, or resume if paused."""
         self.set(not self.on)

@@ -78,7 +78,7 @@ async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
         await settle()
         look.at(dialog, name)
         dialog.hide()
-    window.commands.sheet.open()
+    window.commands.shortcuts.open()
     await settle()
     sheet = QApplication.activeModalWidget()
     assert sheet is not None

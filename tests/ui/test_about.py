@@ -165,12 +165,12 @@ class TestAbout:
         async def scene() -> None:
             async with shown(tmp_path) as (_, window):
                 window.sidebar.about_button.click()
-                window.about.action.trigger()
+                window.about.command.trigger()
                 await settle()
                 (dialog,) = window.findChildren(AboutDialog)
                 dialog.reject()
                 await settle()
-                assert window.about.action.menuRole() is QAction.MenuRole.AboutRole
+                assert window.about.command.menuRole() is QAction.MenuRole.AboutRole
                 window.open_settings()
                 (settings,) = window.findChildren(SettingsDialog)
                 assert settings.about_button.text() == "About Hookline 1.2.3"

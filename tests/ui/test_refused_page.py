@@ -61,7 +61,7 @@ async def open_at(desk: Desk, window: MainWindow, row: int) -> None:
 
 def choose(window: MainWindow, text: str) -> None:
     page = window.refused
-    menu = page.commands.menu(page.chosen())
+    menu = page.commands.menu(page.selected())
     next(action for action in menu.actions() if action.text().partition("\t")[0] == text).trigger()
     menu.close()
 
@@ -118,7 +118,7 @@ class TestMenu:
                 refuse(desk, LONG)
                 await open_at(desk, window, 0)
                 page, clipboard = window.refused, QGuiApplication.clipboard()
-                assert verbs(page.commands.menu(page.chosen())) == {
+                assert verbs(page.commands.menu(page.selected())) == {
                     "Show as received": True,
                     "Copy target": True,
                     "Copy source address": True,
@@ -154,10 +154,10 @@ class TestMenu:
                 page = window.refused
                 for row in range(4):
                     page.table.selectRow(row)
-                    offered = verbs(page.commands.menu(page.chosen()))
+                    offered = verbs(page.commands.menu(page.selected()))
                     assert not offered["Copy as curl"]
                     assert offered["Copy target"] == (row > 0)
-                assert not verbs(page.commands.menu(page.chosen())).get("Open endpoint")
+                assert not verbs(page.commands.menu(page.selected())).get("Open endpoint")
 
         run(scene())
 
@@ -178,17 +178,17 @@ class TestMenu:
                 await until(lambda: desk.store.endpoints.by_slug("new-one") is not None)
                 await open_at(desk, window, 0)
                 page = window.refused
-                assert "Open endpoint" in verbs(page.commands.menu(page.chosen()))
+                assert "Open endpoint" in verbs(page.commands.menu(page.selected()))
                 page.table.selectRow(1)
-                offered = verbs(page.commands.menu(page.chosen()))
+                offered = verbs(page.commands.menu(page.selected()))
                 assert "Create endpoint with this slug…" not in offered
                 refuse(desk, "/catch/eleventh", status=404)
                 await open_at(desk, window, 0)
-                menu = page.commands.menu(page.chosen())
+                menu = page.commands.menu(page.selected())
                 assert not verbs(menu)["Create endpoint with this slug…"]
                 assert "10" in page.commands.create.toolTip()
                 await desk.store.account.set_plan(Plan.PRO)
-                assert verbs(page.commands.menu(page.chosen()))["Create endpoint with this slug…"]
+                assert verbs(page.commands.menu(page.selected()))["Create endpoint with this slug…"]
 
         run(scene())
 
@@ -221,7 +221,7 @@ class TestKeys:
                 assert abs(menu.y() - top) <= 4
                 QTest.keyClick(menu, Qt.Key.Key_Escape)
                 page.table.selectAll()
-                menu = page.commands.menu(page.chosen())
+                menu = page.commands.menu(page.selected())
                 assert verbs(menu) == {"Copy 3 rows": True}
                 QTest.keySequence(page.table, QKeySequence("Ctrl+C"))
                 assert len(QGuiApplication.clipboard().text().splitlines()) == 3

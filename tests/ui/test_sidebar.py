@@ -272,17 +272,17 @@ class TestOrder:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=2) as (desk, window):
                 a, b = desk.store.endpoints.all()
-                verbs = {action.data(): action for action in window.actions_on_endpoints.menu(a).actions()}
-                assert (verbs["up"].isEnabled(), verbs["down"].isEnabled()) == (False, True)
-                verbs["down"].trigger()
+                verbs = {action.text().partition("\t")[0]: action for action in window.endpoint_menus.menu(a).actions()}
+                assert (verbs["Move up"].isEnabled(), verbs["Move down"].isEnabled()) == (False, True)
+                verbs["Move down"].trigger()
                 await until(lambda: ids_of(desk) == [b.id, a.id])
                 window.show_endpoint(a.id)
                 commands = window.commands.endpoint
-                assert (commands._up.isEnabled(), commands._down.isEnabled()) == (True, False)
-                commands._up.trigger()
+                assert (commands.up.isEnabled(), commands.down.isEnabled()) == (True, False)
+                commands.up.trigger()
                 await until(lambda: ids_of(desk) == [a.id, b.id])
                 await settle()
-                assert (commands._up.isEnabled(), commands._down.isEnabled()) == (False, True)
+                assert (commands.up.isEnabled(), commands.down.isEnabled()) == (False, True)
 
         run(scene())
 

@@ -42,7 +42,7 @@ def palette(window: MainWindow) -> None:
 
 
 def sheet(window: MainWindow) -> None:
-    window.commands.sheet.open()
+    window.commands.shortcuts.open()
     QApplication.activeModalWidget().close()
 
 
@@ -58,7 +58,7 @@ def about(window: MainWindow) -> None:
 
 def question(window: MainWindow) -> None:
     """What a menu's Delete asks."""
-    window.requests.header.clear_asked.emit()
+    window.requests.endpoint_commands.clear.trigger()
 
 
 def menu(window: MainWindow) -> None:

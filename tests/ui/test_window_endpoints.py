@@ -13,8 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit
 
 from app.core.model import Plan
+from app.ui.commands.command import Command
 from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
-from app.ui.shell.endpoint_actions import FIRST_NAME, EndpointMenu
+from app.ui.endpoints.endpoint_actions import FIRST_NAME
 from app.ui.shell.endpoint_row import EndpointRow
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
@@ -129,18 +130,29 @@ class TestEndpoints:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=1) as (desk, window):
                 endpoint = desk.store.endpoints.all()[0]
-                menu = window.actions_on_endpoints.menu(endpoint)
-                verbs = {action.data(): action for action in menu.actions() if action.data()}
-                assert list(verbs) == ["open", "copy", "link", "test", "edit", "switch", "up", "down", "delete"]
-                verbs["copy"].trigger()
+                menu = window.endpoint_menus.menu(endpoint)
+                names = [command.name for command in menu.actions() if isinstance(command, Command)]
+                assert names == [
+                    "Open endpoint",
+                    "Copy endpoint URL",
+                    "Copy link to endpoint",
+                    "Send test request",
+                    "Edit endpoint…",
+                    "Switch endpoint off",
+                    "Move endpoint up",
+                    "Move endpoint down",
+                    "Delete endpoint…",
+                ]
+                verbs = {action.text(): action for action in menu.actions()}
+                verbs["Copy URL"].trigger()
                 assert QGuiApplication.clipboard().text() == desk.capture_url(endpoint)
-                verbs["link"].trigger()
+                verbs["Copy link"].trigger()
                 assert QGuiApplication.clipboard().text() == f"hookline://endpoint/{endpoint.slug}"
-                verbs["test"].trigger()
+                verbs["Send test request"].trigger()
                 await until(lambda: desk.tests_sent == [endpoint.id])
-                verbs["switch"].trigger()
+                verbs["Switch off"].trigger()
                 await until(lambda: not desk.store.endpoints.by_id(endpoint.id).active)  # type: ignore[union-attr]
-                verbs["open"].trigger()
+                verbs["Open"].trigger()
                 assert window.pages.currentWidget() is window.requests
 
         run(scene())
@@ -191,7 +203,7 @@ def test_the_menu_of_an_endpoint_that_is_off_offers_to_switch_it_on(run: Scene, 
     async def scene() -> None:
         async with shown(tmp_path) as (desk, window):
             endpoint = await desk.endpoint(active=False)
-            menu = EndpointMenu(endpoint, desk.theme, window)
+            menu = window.endpoint_menus.menu(endpoint)
             assert "Switch on" in [action.text() for action in menu.actions()]
 
     run(scene())

@@ -7,21 +7,21 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from app.ui.about.dialog import AboutDialog
+from app.ui.commands.command import Command
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 
 
 class AboutOpener(QObject):
-    """`action` opens the dialog; macOS moves it to the application's menu because of its role."""
+    """`command` opens the dialog; macOS moves it into the application's menu by its role."""
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
         super().__init__(window)
         self._services, self._theme, self._tasks, self._window = services, theme, tasks, window
         self._dialog: AboutDialog | None = None
-        self.action = QAction("About Hookline", self)
-        self.action.setMenuRole(QAction.MenuRole.AboutRole)
-        self.action.triggered.connect(self.open)
+        self.command = Command("About Hookline", theme, self, run=self.open, icon="info")
+        self.command.setMenuRole(QAction.MenuRole.AboutRole)
 
     @Slot()
     def open(self) -> None:

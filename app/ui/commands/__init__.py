@@ -1,1 +1,1 @@
-"""What the user can ask for: every command in one book, the palette and the cheat sheet that are made of it."""
+"""The commands of the window: their declaration, the palette that runs them, the dialog that lists their keys."""

@@ -1,18 +1,46 @@
-"""An action that keeps an icon of the theme: one object behind a key, a button, a menu entry and the palette."""
+"""What the user can run: one object behind a key, a button, a menu entry, the palette and the shortcuts dialog."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import plain_tooltip
+
+IN_WINDOW = Qt.ShortcutContext.WindowShortcut
+_IN_WIDGET = Qt.ShortcutContext.WidgetWithChildrenShortcut
 
 
-class Command(QAction):
-    """Its keys work in the widgets it is added to and in what they hold, so that two lists may use the same keys."""
+class CommandGroup(StrEnum):
+    """The headings of palette and shortcuts dialog, in their order."""
+
+    REQUEST = "Request"
+    LIST = "List"
+    ENDPOINT = "Endpoint"
+    GO_TO = "Go to"
+    PROGRAM = "Program"
+
+
+class _Action(QAction):
+    def event(self, event: QEvent) -> bool:
+        """While a menu is open, keys do nothing in the widget behind it that has the focus."""
+        menu_open = QApplication.activePopupWidget() is not None
+        return (event.type() == QEvent.Type.Shortcut and menu_open) or super().event(event)
+
+
+class Command(_Action):
+    """`run` is what it does. `unavailable` returns why it cannot be run now, None if it can: `refresh` disables the
+    command for that reason, and its keys pass the reason to `say`.
+
+    `text` is for menus, `name` for lists where it stands among others; `icon` is one of `theme.icons.NAMES`. The keys
+    work where `add_to` put them: in that widget and those inside it, so that two lists may use the same keys. While
+    it is unavailable, the palette lists it only if `always_listed`.
+    """
 
     def __init__(
         self,
@@ -20,39 +48,90 @@ class Command(QAction):
         theme: Theme,
         parent: QObject,
         *,
-        does: Callable[[], object],
+        run: Callable[[], object],
         icon: str | None = None,
         keys: Sequence[str] = (),
+        group: CommandGroup = CommandGroup.PROGRAM,
+        name: str = "",
+        context: Qt.ShortcutContext = _IN_WIDGET,
+        unavailable: Callable[[], str | None] | None = None,
+        say: Callable[[str], object] | None = None,
+        always_listed: bool = False,
     ) -> None:
         super().__init__(text, parent)
-        self._theme, self.icon_name, self.colour = theme, icon, "text_muted"
+        self.group, self.always_listed, self.reason = group, always_listed, ""
+        self._name, self._theme, self.icon_name, self.colour = name, theme, icon, "text_muted"
+        self._does, self._unavailable, self._say = run, unavailable, say
+        self._refused_keys: _Action | None = None
+        """Has the same keys while the command is disabled: Qt ignores those of a disabled action."""
         self.setShortcuts([QKeySequence(key) for key in keys])
-        self.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self.setShortcutContext(context)
         self.setShortcutVisibleInContextMenu(True)
-        self.triggered.connect(does)
+        self.triggered.connect(self.run)
         theme.changed.connect(self._recolour)
         self._recolour()
 
-    def show_as(self, text: str, icon: str, colour: str = "text_muted") -> None:
+    @property
+    def name(self) -> str:
+        """What it is called in the palette: without the marks that menus take for their own keys."""
+        return (self._name or self.text()).replace("&&", "\0").replace("&", "").replace("\0", "&")
+
+    @property
+    def hint(self) -> str:
+        """Its text, with its first key in parentheses."""
+        key = self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        return f"{self.text()} ({key})" if key else self.text()
+
+    def show_as(self, text: str, icon: str, colour: str = "text_muted", *, name: str = "") -> None:
         """Another text and icon, in the token `colour`."""
+        self._name = name
         self.setText(text)
         if (icon, colour) != (self.icon_name, self.colour):
             self.icon_name, self.colour = icon, colour
             self._recolour()
 
-    def told(self) -> str:
-        """What it does, with its first key in parentheses."""
-        key = self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        return f"{self.text()} ({key})" if key else self.text()
+    def add_to(self, widget: QWidget) -> None:
+        """Make the keys work in `widget`."""
+        widget.addAction(self)
+        if self._say is not None and self._unavailable is not None and self.shortcuts():
+            if self._refused_keys is None:
+                self._refused_keys = _Action(self)
+                self._refused_keys.setShortcuts(self.shortcuts())
+                self._refused_keys.setShortcutContext(self.shortcutContext())
+                self._refused_keys.triggered.connect(self._refuse)
+            self._refused_keys.setEnabled(not self.isEnabled())
+            widget.addAction(self._refused_keys)
 
-    def event(self, event: QEvent) -> bool:
-        """While a menu is open, keys do nothing in the widget behind it that has the keyboard."""
-        if event.type() == QEvent.Type.Shortcut and QApplication.activePopupWidget() is not None:
-            return True
-        return super().event(event)
+    @Slot()
+    def refresh(self) -> None:
+        """Ask whether it can be run now; call it when the answer may have changed."""
+        reason = (self._unavailable() if self._unavailable is not None else None) or ""
+        if reason != self.reason:
+            self.reason = reason
+            self.setToolTip(plain_tooltip(reason))
+        # Never both at once: Qt calls a key of two enabled actions ambiguous.
+        if reason and self._refused_keys is not None:
+            self.setEnabled(False)
+            self._refused_keys.setEnabled(True)
+        elif self._refused_keys is not None:
+            self._refused_keys.setEnabled(False)
+        self.setEnabled(not reason)
+
+    @Slot()
+    def run(self) -> None:
+        """Do it, or say why not: what it is about may be gone since the last `refresh`."""
+        if self._unavailable is not None and self._unavailable():
+            self._refuse()
+        else:
+            self._does()
+
+    @Slot()
+    def _refuse(self) -> None:
+        self.refresh()
+        if self.reason and self._say is not None:
+            self._say(self.reason)
 
     @Slot()
     def _recolour(self) -> None:
         if self.icon_name is not None:
-            self.setProperty("glyph", self.icon_name)
             self.setIcon(self._theme.icon(self.icon_name, self.colour))

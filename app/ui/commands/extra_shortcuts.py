@@ -1,13 +1,13 @@
-"""The keys that are no commands of the book: each says where it works, what it does, and what to press."""
+"""Keys that are no commands, for the shortcuts dialog: each with the group it is listed in, and what it does."""
 
 from __future__ import annotations
 
 from app.core.model import Record
-from app.ui.commands.registry import CommandGroup
+from app.ui.commands.command import CommandGroup
 
 
 class ExtraShortcut(Record, frozen=True):
-    """`keys` are ways to press it, as QKeySequence reads them. `span` says that all keys between them do it too."""
+    """Each of `keys` does it, as QKeySequence reads them; with `span` also all keys between them."""
 
     group: CommandGroup
     text: str
@@ -15,7 +15,7 @@ class ExtraShortcut(Record, frozen=True):
     span: bool = False
 
 
-UNNAMED = (
+EXTRA_SHORTCUTS = (
     ExtraShortcut(group=CommandGroup.LIST, text="Next request", keys=("J", "Down")),
     ExtraShortcut(group=CommandGroup.LIST, text="Previous request", keys=("K", "Up")),
     ExtraShortcut(group=CommandGroup.LIST, text="Oldest request", keys=("End",)),

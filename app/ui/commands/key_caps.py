@@ -66,7 +66,7 @@ def paint_caps(painter: QPainter, left: float, middle: float, caps: Sequence[str
 
 
 class KeyCaps(QWidget):
-    """The caps of one way to press a command."""
+    """The caps to press at once."""
 
     def __init__(self, caps: Caps, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -76,11 +76,9 @@ class KeyCaps(QWidget):
         theme.changed.connect(self._repaint)
 
     def sizeHint(self) -> QSize:
-        """All caps."""
         return QSize(caps_width(self._caps), HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw them."""
         paint_caps(QPainter(self), 0.0, self.height() / 2, self._caps, self._theme.tokens)
 
     @Slot()
@@ -88,9 +86,9 @@ class KeyCaps(QWidget):
         self.update()
 
 
-def spoken(ways: Sequence[Caps]) -> str:
+def spoken(alternatives: Sequence[Caps]) -> str:
     """The keys in words: `Ctrl+K`, `F1 or ?`."""
-    return " or ".join("+".join(way) for way in ways)
+    return " or ".join("+".join(caps) for caps in alternatives)
 
 
 def _cap_width(fm: QFontMetrics, cap: str) -> int:

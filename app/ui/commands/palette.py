@@ -1,4 +1,4 @@
-"""The command palette: lies over the window, finds as one types, runs what is chosen, and gives the keyboard back."""
+"""The command palette: lies over the window, searches while typing, runs an entry, and gives the focus back."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class Palette(QWidget):
     """The panel with its shadow. The window below is not dimmed, because it would have to be repainted."""
 
     opening = Signal()
-    """It is about to ask what there is."""
+    """It is about to call `entries`."""
 
     def __init__(self, recent: Recent, theme: Theme, window: QWidget) -> None:
         super().__init__(window)
         self.entries: Callable[[], Sequence[PaletteEntry]] = tuple
-        """What there is, asked at each opening."""
+        """All entries, called at each opening."""
         self.typed: Callable[[str], Sequence[PaletteEntry]] = _none
-        """What can be done with a text itself; before all that is found."""
+        """Entries made of the typed text itself; listed first."""
         self.words: Callable[[str], Sequence[PaletteEntry]] = _none
-        """A search for a text's words; after all that is found, so that a text never leads nowhere."""
+        """A search for the typed words; listed last, so that there is always an entry."""
         self._recent, self._theme = recent, theme
-        self._known: Sequence[PaletteEntry] = ()
-        self._lately: Sequence[str] = ()
+        self._entries: Sequence[PaletteEntry] = ()
+        self._recent_keys: Sequence[str] = ()
         self._before: QWidget | None = None
         self.panel = QFrame(self)
         self.field = PaletteField(self.panel)
@@ -59,13 +59,13 @@ class Palette(QWidget):
         self._build()
         self.field.textChanged.connect(self._search)
         self.field.moved.connect(self._move)
-        self.field.entered.connect(self._take)
+        self.field.entered.connect(self._run_entry)
         self.field.left.connect(self.leave)
         self.field.lost.connect(self.hide)
-        self.rows.clicked.connect(self._take)
-        self.rows.selectionModel().currentChanged.connect(self._tell)
-        theme.changed.connect(self._dress)
-        self._dress()
+        self.rows.clicked.connect(self._run_entry)
+        self.rows.selectionModel().currentChanged.connect(self._report_row)
+        theme.changed.connect(self._restyle)
+        self._restyle()
         self.hide()
 
     @Slot()
@@ -82,7 +82,7 @@ class Palette(QWidget):
         if QApplication.activeModalWidget() is not None:
             return
         self.opening.emit()
-        self._known, self._lately = self.entries(), self._recent.keys()
+        self._entries, self._recent_keys = self.entries(), self._recent.keys()
         self._before = self.window().focusWidget()
         self.field.clear()
         self._search()
@@ -93,7 +93,7 @@ class Palette(QWidget):
 
     @Slot()
     def leave(self) -> None:
-        """Close, with the keyboard where it was."""
+        """Close, with the focus where it was."""
         before = self._before
         # The focus goes first: hidden with it, the line would hand it on to whatever comes next.
         if before is not None and isValid(before) and before.isVisibleTo(self.window()):
@@ -105,14 +105,14 @@ class Palette(QWidget):
         self.hide()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """While it is open every click is looked at."""
+        """Watch for clicks beside it."""
         super().showEvent(event)
         QApplication.instance().installEventFilter(self)  # type: ignore[union-attr]
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """No more; what was found may go away meanwhile."""
+        """Forget the entries: what they are about may be deleted meanwhile."""
         super().hideEvent(event)
-        self._known = ()
+        self._entries = ()
         self.model.show(())
         if not self.isHidden():
             self.leave()  # the window was hidden: it comes back without the palette
@@ -131,7 +131,6 @@ class Palette(QWidget):
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The shadow."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -151,7 +150,7 @@ class Palette(QWidget):
         text = self.field.text()
         found = [
             *map(PaletteMatch, self.typed(text)),
-            *find(self._known, text, self._lately),
+            *find(self._entries, text, self._recent_keys),
             *map(PaletteMatch, self.words(text)),
         ]
         self.model.show(found)
@@ -177,8 +176,8 @@ class Palette(QWidget):
         self.rows.setCurrentIndex(self.model.index(target))
 
     @Slot()
-    def _take(self) -> None:
-        """Close, give the keyboard back, and only then do it: what it does may depend on where the keyboard is."""
+    def _run_entry(self) -> None:
+        """Close, give the focus back, and only then run it: what it does may depend on the focus."""
         index = self.rows.currentIndex()
         if not index.isValid():
             return
@@ -189,8 +188,8 @@ class Palette(QWidget):
         entry.run()
 
     @Slot()
-    def _tell(self) -> None:
-        """The keyboard stays in the line; a screen reader is to read the row."""
+    def _report_row(self) -> None:
+        """The focus stays in the text field; a screen reader is to read the row."""
         index = self.rows.currentIndex()
         if index.isValid() and self.isVisible() and QAccessible.isActive():
             focus_event = QAccessibleEvent(self.rows, QAccessible.Event.Focus)
@@ -231,7 +230,7 @@ class Palette(QWidget):
         column.addLayout(below)
 
     @Slot()
-    def _dress(self) -> None:
+    def _restyle(self) -> None:
         self._glass.setPixmap(self._theme.icon("search").pixmap(QSize(metrics.ICON, metrics.ICON)))
         self.rows.viewport().update()
         self.update()

@@ -1,11 +1,11 @@
-"""Where the palette's entries come from: the book, the endpoints, the saved filters, and what is typed itself."""
+"""Where the palette's entries come from: the commands, the endpoints, the saved filters, and the typed text itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtGui import QAction, QIcon, QKeySequence
+from PySide6.QtGui import QKeySequence
 
 from app.core.bodies.escape import escape
 from app.core.links import LinkError, RequestLink, link_to_request, parse_link
@@ -14,9 +14,10 @@ from app.core.search.format import literal
 from app.core.search.parse import parse
 from app.core.search.query import Filter, QueryError
 from app.core.search.walk import walk
+from app.ui.commands.command import Command, CommandGroup
 from app.ui.commands.key_caps import caps_of
 from app.ui.commands.palette_entry import PaletteEntry
-from app.ui.commands.registry import CommandGroup, CommandRegistry, name_of
+from app.ui.commands.registry import CommandRegistry
 from app.ui.requests.filter.line import LENGTH_MAX
 from app.ui.requests.filter.saved import SavedFilter
 
@@ -40,17 +41,17 @@ def number_keys(number: int) -> QKeySequence:
     return QKeySequence(f"Ctrl+{number}")
 
 
-def commands(book: CommandRegistry) -> list[PaletteEntry]:
-    """Every command that would do something now, but the one that opens the palette itself."""
+def commands(registry: CommandRegistry) -> list[PaletteEntry]:
+    """Every command that can be run now or gives its reason, except the one that opens the palette."""
     return [
-        _command(group, action)
-        for group, action in book.all()
-        if action.isEnabled() and action.isVisible() and action.objectName() != PALETTE
+        _entry(command)
+        for command in registry.all()
+        if (command.isEnabled() or command.always_listed) and command.isVisible() and command.objectName() != PALETTE
     ]
 
 
-def endpoints(held: Sequence[Endpoint], go: Callable[[int], object]) -> list[PaletteEntry]:
-    """A way to each endpoint, found by name and slug."""
+def endpoints(all_endpoints: Sequence[Endpoint], go: Callable[[int], object]) -> list[PaletteEntry]:
+    """Opens each endpoint, found by name and slug."""
     return [
         PaletteEntry(
             key=f"endpoint {endpoint.id}",
@@ -61,12 +62,12 @@ def endpoints(held: Sequence[Endpoint], go: Callable[[int], object]) -> list[Pal
             detail=endpoint.slug,
             caps=caps_of(number_keys(number)) if number <= NUMBERED else (),
         )
-        for number, endpoint in enumerate(held, 1)
+        for number, endpoint in enumerate(all_endpoints, 1)
     ]
 
 
-def saved_filters(held: Sequence[SavedFilter], use: Callable[[str], object]) -> list[PaletteEntry]:
-    """Each saved filter, found by name and by what it asks for."""
+def saved_filters(filters: Sequence[SavedFilter], use: Callable[[str], object]) -> list[PaletteEntry]:
+    """Each saved filter, found by name and by its text."""
     return [
         PaletteEntry(
             key=f"filter {one.name}",
@@ -76,7 +77,7 @@ def saved_filters(held: Sequence[SavedFilter], use: Callable[[str], object]) -> 
             icon="saved",
             detail=escape(one.text[:SHOWN_MAX]),
         )
-        for one in held
+        for one in filters
     ]
 
 
@@ -105,28 +106,26 @@ def words(text: str, search: Callable[[str], object]) -> list[PaletteEntry]:
     return [PaletteEntry("", shown, "Search", partial(search, query), "search")]
 
 
-def _command(group: CommandGroup, action: QAction) -> PaletteEntry:
-    icon: QIcon | str = action.property("glyph") or _ICONS[group]
-    if not action.icon().isNull():
-        icon = action.icon()
+def _entry(command: Command) -> PaletteEntry:
     return PaletteEntry(
-        key=action.objectName() or name_of(action),
-        text=escape(name_of(action)),
-        kind=group.value,
-        run=action.trigger,
-        icon=icon,
-        caps=caps_of(action.shortcut()),
+        key=command.objectName() or command.name,
+        text=escape(command.name),
+        kind=command.group.value,
+        run=command.run,
+        icon=_ICONS[command.group] if command.icon_name is None else command.icon(),
+        detail=command.reason,
+        caps=caps_of(command.shortcut()),
     )
 
 
 def _request_id(text: str) -> str | None:
     for link in (text, link_to_request(text)):
         try:
-            meant = parse_link(link)
+            target = parse_link(link)
         except LinkError:
             continue
-        if isinstance(meant, RequestLink):
-            return meant.id
+        if isinstance(target, RequestLink):
+            return target.id
     return None
 
 

@@ -1,4 +1,4 @@
-"""The cheat sheet: every key there is, in groups, made of the book and of the few keys that are no commands."""
+"""The dialog that lists every key in groups: those of the commands, and the few that are no commands."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QAbstractSlider, QFrame, QHBoxLayout, QLineEdit, Q
 
 from app.core.bodies.escape import escape
 from app.core.fuzzy import match
-from app.ui.commands.extra_shortcuts import UNNAMED
+from app.ui.commands.command import CommandGroup
+from app.ui.commands.extra_shortcuts import EXTRA_SHORTCUTS
 from app.ui.commands.key_caps import Caps, KeyCaps, caps_of, spoken
-from app.ui.commands.registry import CommandGroup, CommandRegistry, name_of
+from app.ui.commands.registry import CommandRegistry
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.accessible import name_clear_button
@@ -34,37 +35,37 @@ _SCROLLS = {
 
 @dataclass(frozen=True)
 class ShortcutRow:
-    """What is pressed for what. `span`: all keys from the first to the second do it."""
+    """`keys` are what is pressed for it; with `span`, all keys from the first to the second."""
 
     text: str
-    ways: tuple[Caps, ...]
+    keys: tuple[Caps, ...]
     span: bool = False
 
 
-def lines_of(book: CommandRegistry) -> dict[CommandGroup, list[ShortcutRow]]:
+def shortcut_rows(registry: CommandRegistry) -> dict[CommandGroup, list[ShortcutRow]]:
     """What has keys, by group; groups without any are left out."""
     found: dict[CommandGroup, list[ShortcutRow]] = {group: [] for group in CommandGroup}
-    for group, action in book.all():
-        ways = tuple(dict.fromkeys(caps_of(keys) for keys in action.shortcuts()))  # of Return and Enter one is enough
-        if ways and action.isVisible():
-            found[group].append(ShortcutRow(escape(name_of(action)), ways))
-    for other in UNNAMED:
-        ways = tuple(caps_of(QKeySequence(key)) for key in other.keys)
-        found[other.group].append(ShortcutRow(other.text, ways, other.span))
-    return {group: lines for group, lines in found.items() if lines}
+    for command in registry.all():
+        keys = tuple(dict.fromkeys(map(caps_of, command.shortcuts())))  # of Return and Enter one is enough
+        if keys and command.isVisible():
+            found[command.group].append(ShortcutRow(escape(command.name), keys))
+    for extra in EXTRA_SHORTCUTS:
+        keys = tuple(caps_of(QKeySequence(key)) for key in extra.keys)
+        found[extra.group].append(ShortcutRow(extra.text, keys, extra.span))
+    return {group: rows for group, rows in found.items() if rows}
 
 
 class ShortcutsDialog(Dialog):
-    """Two columns of groups, and a line that leaves only what is looked for."""
+    """Two columns of groups, and a search field that filters them."""
 
-    def __init__(self, book: CommandRegistry, theme: Theme, parent: QWidget | None) -> None:
+    def __init__(self, registry: CommandRegistry, theme: Theme, parent: QWidget | None) -> None:
         super().__init__("Keyboard shortcuts", theme, parent)
-        self.search = SearchLine(self)
+        self.search = SearchField(self)
         self.search.setPlaceholderText("Search commands and keys")
         self.search.setAccessibleName("Search commands and keys")
         self.search.setClearButtonEnabled(True)
         name_clear_button(self.search)
-        self.blocks = [GroupBlock(group, lines, theme, self) for group, lines in lines_of(book).items()]
+        self.blocks = [GroupBlock(group, rows, theme, self) for group, rows in shortcut_rows(registry).items()]
         self.none = label("No shortcut is called that.", "faint", self)
         self.none.hide()
         self.close_button = Button("Close", theme, self)
@@ -82,7 +83,7 @@ class ShortcutsDialog(Dialog):
         return bounded(self, QSize(WIDTH, min(height, HEIGHT_MAX)))
 
     def is_idle(self) -> bool:
-        """Always: it shows only."""
+        """Always: there is nothing in it to lose."""
         return True
 
     @Slot(object)
@@ -90,8 +91,8 @@ class ShortcutsDialog(Dialog):
         self.area.verticalScrollBar().triggerAction(action)
 
     @Slot(str)
-    def _filter(self, wanted: str) -> None:
-        shown = [block.show_only(wanted) for block in self.blocks]
+    def _filter(self, text: str) -> None:
+        shown = [block.show_only(text) for block in self.blocks]
         self.none.setVisible(not any(shown))
 
     def _lay_out(self) -> None:
@@ -129,8 +130,8 @@ class ShortcutsDialog(Dialog):
         QWidget.setTabOrder(scroll, self.close_button)
 
 
-class SearchLine(QLineEdit):
-    """One types here while one reads below: the keys that turn pages go there."""
+class SearchField(QLineEdit):
+    """The keys that scroll go to the list below, so that one can read while typing."""
 
     scrolled = Signal(object)
 
@@ -148,46 +149,45 @@ class SearchLine(QLineEdit):
 class GroupBlock(QWidget):
     """A heading with its rows."""
 
-    def __init__(self, group: CommandGroup, lines: Sequence[ShortcutRow], theme: Theme, parent: QWidget) -> None:
+    def __init__(self, group: CommandGroup, shortcuts: Sequence[ShortcutRow], theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self.group, self.lines = group, lines
+        self.group, self.shortcuts = group, shortcuts
         self.rows: list[QWidget] = []
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(label(group.value.upper(), "section", self))
         column.addSpacing(metrics.SPACE_2)
-        for one in lines:
-            row = _row(one, theme, self)
+        for shortcut in shortcuts:
+            row = _row(shortcut, theme, self)
             self.rows.append(row)
             column.addWidget(row)
 
-    def show_only(self, wanted: str) -> bool:
-        """Leave the rows that answer to `wanted`; whether any is left."""
-        hits = [self._fits(one, wanted) for one in self.lines]
+    def show_only(self, text: str) -> bool:
+        """Hide the rows that do not match `text`; whether any is left."""
+        hits = [self._matches(one, text) for one in self.shortcuts]
         for row, hit in zip(self.rows, hits, strict=True):
             row.setVisible(hit)
         self.setVisible(any(hits))
         return any(hits)
 
-    def _fits(self, one: ShortcutRow, wanted: str) -> bool:
-        keys = spoken(one.ways)
-        exactly = wanted.strip().casefold() in {spoken([way]).casefold() for way in one.ways}
-        return exactly or match(wanted, one.text, (self.group.value, keys)) is not None
+    def _matches(self, one: ShortcutRow, text: str) -> bool:
+        exactly = text.strip().casefold() in {spoken([keys]).casefold() for keys in one.keys}
+        return exactly or match(text, one.text, (self.group.value, spoken(one.keys))) is not None
 
 
 def _row(one: ShortcutRow, theme: Theme, parent: QWidget) -> QWidget:
     row = QWidget(parent)
     row.setFixedHeight(metrics.ROW_DENSE)
-    row.setAccessibleName(f"{one.text}: {spoken(one.ways)}")
+    row.setAccessibleName(f"{one.text}: {spoken(one.keys)}")
     inside = QHBoxLayout(row)
     inside.setContentsMargins(0, 0, 0, 0)
     inside.setSpacing(metrics.SPACE_2)
     inside.addWidget(ElidedLabel(one.text, "", row), 1)
-    for number, way in enumerate(one.ways):
+    for number, keys in enumerate(one.keys):
         if number:
             inside.addWidget(label("to" if one.span else "or", "faint", row))
-        inside.addWidget(KeyCaps(way, theme, row))
+        inside.addWidget(KeyCaps(keys, theme, row))
     return row
 
 

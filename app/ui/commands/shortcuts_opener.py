@@ -1,4 +1,4 @@
-"""Opens the cheat sheet over the window, once."""
+"""Opens the shortcuts dialog over the window, once."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from app.ui.theme.theme import Theme
 
 
 class ShortcutsOpener(QObject):
-    """The sheet is made of the book as it is when it opens."""
+    """The dialog lists the commands that the registry has when it opens."""
 
-    def __init__(self, book: CommandRegistry, theme: Theme, window: QWidget) -> None:
+    def __init__(self, registry: CommandRegistry, theme: Theme, window: QWidget) -> None:
         super().__init__(window)
-        self._book, self._theme, self._window = book, theme, window
-        self._sheet: ShortcutsDialog | None = None
+        self._registry, self._theme, self._window = registry, theme, window
+        self._dialog: ShortcutsDialog | None = None
 
     @Slot()
     def open(self) -> None:
-        """Open it, once."""
-        if self._sheet is None:
-            self._sheet = ShortcutsDialog(self._book, self._theme, self._window)
-            self._sheet.finished.connect(self._closed)
-            self._sheet.open()
+        if self._dialog is None:
+            self._dialog = ShortcutsDialog(self._registry, self._theme, self._window)
+            self._dialog.finished.connect(self._closed)
+            self._dialog.open()
 
     @Slot()
     def _closed(self) -> None:
-        self._sheet = None
+        self._dialog = None

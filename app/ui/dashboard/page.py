@@ -14,14 +14,16 @@ from app.core.text import ago
 from app.ui.dashboard.painting import Facts
 from app.ui.dashboard.rows import EndpointRows
 from app.ui.dashboard.stats import Stats
+from app.ui.endpoints.endpoint_actions import FIRST_NAME, EndpointActions
+from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
-from app.ui.shell.endpoint_actions import FIRST_NAME, EndpointActions
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
 from app.ui.widgets.accessible import name_clear_button
+from app.ui.widgets.action_button import CommandButton
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.labels import ElidedLabel, label
@@ -43,6 +45,7 @@ class DashboardPage(QWidget):
         qt_events: QtEvents,
         *,
         actions: EndpointActions,
+        menus: EndpointMenus,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -53,12 +56,13 @@ class DashboardPage(QWidget):
             qt_events,
             actions,
         )
+        self._menus = menus
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.rows = EndpointRows(self._facts, theme, self)
         self.stats = Stats(theme, self)
         self.empty = self._first_step()
-        self.new_button = Button("New endpoint", theme, self, kind="primary", icon="add")
+        self.new_button = CommandButton("New endpoint", actions.new, theme, self, kind="primary", icon="add")
         self.filter = QLineEdit(self)
         self._lay_out()
         self._clock = QTimer(self)
@@ -75,7 +79,7 @@ class DashboardPage(QWidget):
         self._body.setCurrentIndex(1 if endpoints else 0)
         self.filter.setVisible(len(endpoints) > FREE_ENDPOINTS)
         self.stats.show_plan(len(endpoints), self._services.account.plan)
-        self.new_button.set_refusal(self._actions.refusal())
+        self._actions.new.refresh()
         self.new_button.setVisible(bool(endpoints))
         self._refresh_place()
         self._refresh_counts()
@@ -94,9 +98,8 @@ class DashboardPage(QWidget):
     def _connect(self) -> None:
         qt_events, actions = self._qt_events, self._actions
         self.rows.opened.connect(self.opened)
-        self.rows.menu_requested.connect(actions.show_menu)
+        self.rows.menu_requested.connect(self._menus.show)
         self.rows.switched.connect(actions.set_active)
-        self.new_button.clicked.connect(actions.create)
         self.filter.textChanged.connect(self.rows.set_filter)
         self.empty.action.connect(actions.create_first)
         qt_events.endpoints_changed.connect(self.refresh)
@@ -141,7 +144,7 @@ class DashboardPage(QWidget):
         action = f"Create “{FIRST_NAME}”"
         empty = EmptyState("", "Catch your first webhook", text, self._theme, self, action=action)
         own = Button("Custom endpoint…", self._theme, empty, kind="link")
-        own.clicked.connect(self._actions.create)
+        own.clicked.connect(self._actions.new.trigger)
         empty.body.insertWidget(empty.body.count() - 1, own, 0, Qt.AlignmentFlag.AlignHCenter)
         return empty
 

@@ -1,4 +1,4 @@
-"""Commands for refused requests: the menu of a row, and the keys of the list."""
+"""The commands on refused requests: the menu of a row, and the keys of the list."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from app.core.rules import create_refusal, slug_error
 from app.ui.commands.command import Command
 from app.ui.services import Services
 from app.ui.theme.theme import Theme
-from app.ui.widgets.labels import plain_tooltip
 
 
 class RefusedCommands(QObject):
-    """They apply to what `chosen` returns. `open_wanted` carries an endpoint's id, `create_wanted` a slug."""
+    """Commands on what `selected` returns. `open_wanted` carries an endpoint's id, `create_wanted` a slug."""
 
     raw_wanted = Signal()
     rows_wanted = Signal()
@@ -30,27 +29,29 @@ class RefusedCommands(QObject):
     def __init__(self, services: Services, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._services, self._theme, self._window = services, theme, parent
-        self.chosen: Callable[[], Sequence[Refusal]] = tuple
+        self.selected: Callable[[], Sequence[Refusal]] = tuple
         self.show_raw = self._command("Show as received\tEnter", self.raw_wanted.emit, "text")
-        self.copy_target = self._command("Copy target", self._copy_target, "copy")
+        self.copy_target = self._command("Copy target", self._copy_target, "copy", unavailable=_no_target)
         self.copy_source = self._command("Copy source address", self._copy_source, "copy")
-        self.copy_curl = self._command("Copy as curl", self._copy_curl, "code")
+        self.copy_curl = self._command("Copy as curl", self._copy_curl, "code", unavailable=self._no_curl)
         self.copy_row = self._command("Copy row", self.rows_wanted.emit, "copy", "Ctrl+C")
-        self.open = self._command("Open endpoint", self._open, "hook")
-        self.create = self._command("Create endpoint with this slug…", self._create, "add")
+        self.open = self._command("Open endpoint", self._open, "hook", unavailable=self._no_endpoint)
+        self.create = self._command(
+            "Create endpoint with this slug…", self._create, "add", unavailable=self._plan_is_full
+        )
 
     def endpoint_of(self, refusal: Refusal) -> Endpoint | None:
         """The endpoint that has the slug of the request now, if any."""
         slug = slug_of(refusal.target)
         return self._services.endpoints.by_slug(slug) if slug else None
 
-    def menu(self, chosen: Sequence[Refusal]) -> QMenu:
+    def menu(self, selected: Sequence[Refusal]) -> QMenu:
         """It deletes itself when closed."""
-        self.refresh(chosen)
+        self.refresh(selected)
         menu = QMenu(self._window)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.setToolTipsVisible(True)
-        only = chosen[0] if len(chosen) == 1 else None
+        only = selected[0] if len(selected) == 1 else None
         if only is None:
             menu.addAction(self.copy_row)
             return menu
@@ -61,37 +62,51 @@ class RefusedCommands(QObject):
         menu.addAction(self.create if self.create.isVisible() else self.open)
         return menu
 
-    def show_menu(self, chosen: Sequence[Refusal], place: QPoint) -> None:
+    def show_menu(self, selected: Sequence[Refusal], place: QPoint) -> None:
         """Pop it up at `place` (global)."""
-        if chosen:
-            self.menu(chosen).popup(place)
+        if selected:
+            self.menu(selected).popup(place)
 
-    def refresh(self, chosen: Sequence[Refusal]) -> None:
-        """Enable the commands that apply to these."""
-        self.copy_row.setText("Copy row" if len(chosen) == 1 else f"Copy {len(chosen)} rows")
-        if len(chosen) != 1:
+    def refresh(self, selected: Sequence[Refusal]) -> None:
+        """Name and enable the commands for these."""
+        self.copy_row.setText("Copy row" if len(selected) == 1 else f"Copy {len(selected)} rows")
+        if len(selected) != 1:
             return
-        refusal = chosen[0]
-        self.copy_target.setEnabled(bool(refusal.target))
-        self.copy_curl.setEnabled(self._curl_of(refusal) is not None)
-        self.open.setEnabled(self.endpoint_of(refusal) is not None)
-        slug = self._free_slug(refusal)
-        full = create_refusal(self._services.account.plan, len(self._services.endpoints.all()))
-        self.create.setVisible(slug is not None)
-        self.create.setEnabled(full is None)
-        self.create.setToolTip(plain_tooltip(full or ""))
+        self.create.setVisible(self._free_slug(selected[0]) is not None)
+        for command in (self.copy_target, self.copy_curl, self.open, self.create):
+            command.refresh()
 
     def copy(self, text: str, message: str) -> None:
         """Copy it, and show `message`."""
         QGuiApplication.clipboard().setText(text)
         self.said.emit(message)
 
-    def _command(self, text: str, does: Callable[[], object], icon: str, *keys: str) -> Command:
-        return Command(text, self._theme, self, does=does, icon=icon, keys=keys)
+    def _command(
+        self,
+        text: str,
+        run: Callable[[], object],
+        icon: str,
+        *keys: str,
+        unavailable: Callable[[Refusal], str | None] | None = None,
+    ) -> Command:
+        def reason() -> str | None:
+            only = self._only()
+            return unavailable(only) if unavailable is not None and only is not None else None
+
+        return Command(text, self._theme, self, run=run, icon=icon, keys=keys, unavailable=reason, say=self.said.emit)
+
+    def _no_curl(self, refusal: Refusal) -> str | None:
+        return None if self._curl_of(refusal) is not None else "It cannot be sent again as it was received."
+
+    def _no_endpoint(self, refusal: Refusal) -> str | None:
+        return None if self.endpoint_of(refusal) is not None else "No endpoint has this slug."
+
+    def _plan_is_full(self, refusal: Refusal) -> str | None:
+        return create_refusal(self._services.account.plan, len(self._services.endpoints.all()))
 
     def _only(self) -> Refusal | None:
-        chosen = self.chosen()
-        return chosen[0] if len(chosen) == 1 else None
+        selected = self.selected()
+        return selected[0] if len(selected) == 1 else None
 
     def _free_slug(self, refusal: Refusal) -> str | None:
         """The slug in its target, if valid and unused."""
@@ -134,3 +149,7 @@ class RefusedCommands(QObject):
         slug = self._free_slug(only) if only is not None else None
         if slug is not None:
             self.create_wanted.emit(slug)
+
+
+def _no_target(refusal: Refusal) -> str | None:
+    return None if refusal.target else "It has no target."

@@ -68,7 +68,7 @@ class RefusedPage(QWidget):
     ) -> None:
         super().__init__(parent)
         self._refused, self._qt_events = services.refused, qt_events
-        self._chosen: Refusal | None = None
+        self._shown: Refusal | None = None
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.commands = RefusedCommands(services, theme, self)
@@ -86,9 +86,9 @@ class RefusedPage(QWidget):
         self._lay_out()
         self._connect_commands()
         qt_events.endpoints_changed.connect(self.model.endpoints_changed)
-        self.table.selectionModel().selectionChanged.connect(self._show_chosen)
+        self.table.selectionModel().selectionChanged.connect(self._show_selected)
         self.table.activated.connect(self._enter_raw)
-        self.model.rowsRemoved.connect(self._show_chosen)
+        self.model.rowsRemoved.connect(self._show_selected)
         qt_events.refused_changed.connect(self._changed)
         self.refresh()
 
@@ -124,24 +124,24 @@ class RefusedPage(QWidget):
             self.refresh()
 
     @Slot()
-    def _show_chosen(self) -> None:
-        """What came of the chosen request; of several, or none, nothing is shown."""
+    def _show_selected(self) -> None:
+        """Show the selected request; nothing if several or none are selected."""
         rows = self.table.selectionModel().selectedRows()
-        chosen = self.model.refusal(rows[0].row()) if len(rows) == 1 else None
-        if chosen is None:
+        refusal = self.model.refusal(rows[0].row()) if len(rows) == 1 else None
+        if refusal is None:
             self.raw.stop()
-        elif chosen is not self._chosen:
-            endpoint = self.commands.endpoint_of(chosen)
-            self.raw.show_refusal(chosen, self._refused.raw(chosen.id), endpoint.name if endpoint else None)
-        self._chosen = chosen
-        self.raw.setVisible(chosen is not None)
+        elif refusal is not self._shown:
+            endpoint = self.commands.endpoint_of(refusal)
+            self.raw.show_refusal(refusal, self._refused.raw(refusal.id), endpoint.name if endpoint else None)
+        self._shown = refusal
+        self.raw.setVisible(refusal is not None)
 
     @Slot()
     def _enter_raw(self) -> None:
         if self.raw.isVisible():
             self.raw.bytes.take_focus()
 
-    def chosen(self) -> list[Refusal]:
+    def selected(self) -> list[Refusal]:
         """What the selected rows show, from top to foot."""
         rows = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
         return [self.model.refusal(row) for row in rows]
@@ -152,7 +152,7 @@ class RefusedPage(QWidget):
         columns = range(TIME + 1, len(TITLES))
         lines = [
             "\t".join([exact_time(refusal.at), *(self.model.cell(refusal, column) for column in columns)])
-            for refusal in self.chosen()
+            for refusal in self.selected()
         ]
         if lines:
             self.commands.copy("\n".join(lines), f"Copied {count_of(len(lines), 'row')}.")
@@ -163,17 +163,17 @@ class RefusedPage(QWidget):
         table = self.table
         if not table.viewport().rect().contains(place) or not table.indexAt(place).isValid():
             place = table.visualRect(table.currentIndex()).bottomLeft() + QPoint(metrics.SPACE_5, 0)
-        self.commands.show_menu(self.chosen(), table.viewport().mapToGlobal(place))
+        self.commands.show_menu(self.selected(), table.viewport().mapToGlobal(place))
 
     def _connect_commands(self) -> None:
         commands, table = self.commands, self.table
-        commands.chosen = self.chosen
+        commands.selected = self.selected
         commands.raw_wanted.connect(self._enter_raw)
         commands.rows_wanted.connect(self.copy_rows)
         commands.open_wanted.connect(self.open_wanted)
         commands.create_wanted.connect(self.create_wanted)
         commands.said.connect(self.said)
-        table.addAction(commands.copy_row)
+        commands.copy_row.add_to(table)
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._show_menu)
 

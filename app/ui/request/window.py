@@ -19,7 +19,7 @@ from app.ui.requests.list.row_title import name_of
 from app.ui.requests.page.request_actions import RequestActions
 from app.ui.requests.page.request_commands import RequestCommands
 from app.ui.requests.selection.batch_job import BatchJob
-from app.ui.requests.selection.selected_requests import SelectedRequests, chosen_of
+from app.ui.requests.selection.selected_requests import SelectedRequests, selected_requests
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.icons import app_icon
@@ -60,19 +60,19 @@ class OwnWindow(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.detail)
         self._actions = RequestActions(services, theme, self, Toast(theme, self), BatchJob(self))
-        self.commands = RequestCommands(self._subject, self._actions, tasks, theme, delete=self._delete, parent=self)
+        self.commands = RequestCommands(self._shown, self._actions, tasks, theme, self)
         self.request.changed.connect(self.commands.refresh)
         offered = [command for command in self.commands.with_keys() if command is not self.commands.own_window]
         self.detail.head.show_commands(offered)
         self.commands.note_asked.connect(self.detail.head.note.start)
         self.detail.head.note.saved.connect(self._save_note)
-        find = Command("Find in body", theme, self, does=self.detail.open_find, keys=("Ctrl+F",))
-        close = Command("Close", theme, self, does=self.close, keys=("Ctrl+W",))
+        find = Command("Find in body", theme, self, run=self.detail.open_find, keys=("Ctrl+F",))
+        close = Command("Close", theme, self, run=self.close, keys=("Ctrl+W",))
         for command in (*offered, find, close):
             # Nothing has the focus until the user clicks into the window, but its keys must work.
             command.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
-            self.addAction(command)
-        self.addActions(BodyTextCommands(theme.body_text, self).actions)
+            command.add_to(self)
+        BodyTextCommands(theme, self._actions.say, self).add_to(self)
         order_tabs(self)
         self.detail.body.loader.begun.connect(self._focus_body)
         self._end_deletes = services.bus.subscribe(DeleteChanged, self._delete_changed)
@@ -110,14 +110,9 @@ class OwnWindow(QWidget):
         saving = self._actions.set_note(capture_id, note)
         self._tasks.start(self.detail.head.note.follow(saving, capture_id, note), "save a note")
 
-    def _subject(self) -> SelectedRequests:
+    def _shown(self) -> SelectedRequests:
         shown = self.request.summary
-        return chosen_of((shown,) if shown is not None else (), self.request.deleted)
-
-    async def _delete(self, chosen: SelectedRequests) -> None:
-        agreed = await self._actions.agree_to_delete(chosen)
-        if agreed is not None:
-            await self._actions.delete(agreed)
+        return selected_requests((shown,) if shown is not None else (), self.request.deleted)
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         """The user deletes the request shown here, or undoes that."""

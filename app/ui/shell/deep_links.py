@@ -68,7 +68,7 @@ class DeepLinks(QObject):
             self._latest.stop()
             self._open_endpoint(wish.slug)
         elif wish is LaunchAction.NEW_ENDPOINT:
-            self._window.actions_on_endpoints.create()
+            self._window.actions_on_endpoints.new.run()
 
     def _make_room(self) -> None:
         """Close what lies over the window, unless the user is at work in it."""

@@ -11,21 +11,21 @@ from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayou
 
 from app.core.model import Endpoint
 from app.ui.about.opener import AboutOpener
-from app.ui.commands.registry import CommandGroup
 from app.ui.dashboard.page import DashboardPage
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.desktop.notifier import system_service
 from app.ui.desktop.tray import SystemTray, Tray
+from app.ui.endpoints.endpoint_actions import EndpointActions
+from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.refused.page import RefusedPage
 from app.ui.requests.page.requests_page import EndpointPage
 from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
-from app.ui.shell.endpoint_actions import EndpointActions
 from app.ui.shell.retention_notice import RetentionNotice
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, LEAST_WIDTH, REFUSED, Sidebar
-from app.ui.shell.window_commands import FrameCommands
+from app.ui.shell.window_commands import WindowCommands
 from app.ui.shell.window_state import Remembered
 from app.ui.tasks import Tasks
 from app.ui.theme.icons import app_icon
@@ -76,11 +76,13 @@ class MainWindow(QMainWindow):
         tasks.start(self.qt_events.recall(services.activity, endpoints), "dashboard: the last hour")
         self.actions_on_endpoints = EndpointActions(services, theme, tasks, self)
         self.about = AboutOpener(services, theme, tasks, self)
-        self.sidebar = Sidebar(services, theme, self.qt_events, self.actions_on_endpoints, self)
+        actions = self.actions_on_endpoints
+        self.endpoint_menus = menus = EndpointMenus(services, actions, theme, self)
+        self.sidebar = Sidebar(services, theme, self.qt_events, actions=actions, menus=menus, parent=self)
         self.dashboard = DashboardPage(
-            services, theme, tasks, self.qt_events, actions=self.actions_on_endpoints, parent=self
+            services, theme, tasks, self.qt_events, actions=actions, menus=menus, parent=self
         )
-        self.requests = EndpointPage(services, theme, tasks, self.pause, self)
+        self.requests = EndpointPage(services, theme, tasks, self.pause, endpoint_actions=actions, parent=self)
         self.refused = RefusedPage(services, theme, tasks, self.qt_events, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.undo_bar = UndoBar(self.pending, theme, self)
@@ -88,7 +90,7 @@ class MainWindow(QMainWindow):
         self.pages = QStackedWidget(self)
         self._lay_out()
         self.toast = Toast(theme, self.pages)
-        self.commands = FrameCommands(
+        self.commands = WindowCommands(
             services,
             theme,
             tasks,
@@ -97,7 +99,7 @@ class MainWindow(QMainWindow):
             about=self.about,
             window=self,
         )
-        self.commands.book.add(CommandGroup.LIST, self.undo_bar.action)
+        self.commands.registry.add(self.undo_bar.command)
         self._connect()
         order_tabs(self._frame)
         self._remembered = Remembered(services.data_folder)
@@ -211,7 +213,6 @@ class MainWindow(QMainWindow):
 
     def _make_desktop(self, tray: Tray) -> Desktop:
         choices = self.actions_on_endpoints.notify
-        self.requests.header.offer_notifications(choices)
         return Desktop(
             self._services,
             self._tasks,
@@ -259,7 +260,7 @@ class MainWindow(QMainWindow):
         self.sidebar.endpoint_entered.connect(self.enter_endpoint)
         self.sidebar.settings_wanted.connect(self.open_settings)
         self.sidebar.about_wanted.connect(self.about.open)
-        self.sidebar.keys_wanted.connect(self.commands.sheet.open)
+        self.sidebar.keys_wanted.connect(self.commands.shortcuts.open)
         self.sidebar.palette_wanted.connect(self.commands.palette.open)
         self.commands.page_wanted.connect(self.enter_page)
         self.commands.endpoint_wanted.connect(self.enter_endpoint)
@@ -271,10 +272,6 @@ class MainWindow(QMainWindow):
         self.refused.open_wanted.connect(self.enter_endpoint)
         self.refused.create_wanted.connect(actions.create_with_slug)
         self.refused.said.connect(self._say)
-        self.requests.edit_requested.connect(actions.edit)
-        self.requests.test_requested.connect(actions.send_test)
-        self.requests.switch_requested.connect(actions.set_active)
-        self.requests.delete_requested.connect(actions.delete)
         actions.made.connect(self._made)
         actions.open_wanted.connect(self.enter_endpoint)
         actions.said.connect(self._say)

@@ -1,4 +1,4 @@
-"""What the palette finds beside the commands, and where choosing it leads."""
+"""The palette's entries: commands, endpoints, saved filters and requests, and what running them shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.ui.shell.sidebar import ALL_REQUESTS
 from app.ui.tasks import Tasks
 
 NOT_FOUND = "no such request"
-"""The message's key: the next request that opens takes it away."""
+"""The message's key: the next request that opens removes it."""
 
 
 class PaletteSources(QObject):
@@ -27,16 +27,16 @@ class PaletteSources(QObject):
     endpoint_wanted = Signal(object)
 
     def __init__(
-        self, book: CommandRegistry, services: Services, tasks: Tasks, *, page: EndpointPage, parent: QObject
+        self, registry: CommandRegistry, services: Services, tasks: Tasks, *, page: EndpointPage, parent: QObject
     ) -> None:
         super().__init__(parent)
-        self._book, self._services, self._page, self._messages = book, services, page, tasks.messages
+        self._registry, self._services, self._page, self._messages = registry, services, page, tasks.messages
         self._latest = Latest(tasks, "palette: open a request")
 
     def entries(self) -> list[PaletteEntry]:
-        """Everything there is now."""
+        """All entries there are now."""
         return [
-            *commands(self._book),
+            *commands(self._registry),
             *endpoints(self._services.endpoints.all(), self.endpoint_wanted.emit),
             *saved_filters(self._page.filter.bar.saved.filters.all(), self._filter),
         ]

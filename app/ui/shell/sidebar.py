@@ -8,9 +8,10 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
 from app.core.text import count_of
+from app.ui.endpoints.endpoint_actions import EndpointActions
+from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
-from app.ui.shell.endpoint_actions import EndpointActions
 from app.ui.shell.endpoint_filter import EndpointFilter
 from app.ui.shell.endpoint_list import EndpointList
 from app.ui.shell.endpoint_row import EndpointRow
@@ -19,9 +20,10 @@ from app.ui.shell.status_dot import StatusDot
 from app.ui.theme import metrics
 from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
+from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.card import line
-from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
+from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.meter import Meter
 from app.ui.widgets.tab_order import order_tabs
 
@@ -48,11 +50,13 @@ class Sidebar(QFrame):
         services: Services,
         theme: Theme,
         qt_events: QtEvents,
+        *,
         actions: EndpointActions,
+        menus: EndpointMenus,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._services, self._theme, self._actions = services, theme, actions
+        self._services, self._theme, self._actions, self._menus = services, theme, actions, menus
         self.setProperty("part", "sidebar")
         self.setMinimumWidth(LEAST_WIDTH)
         self.setMaximumWidth(400)
@@ -130,7 +134,7 @@ class Sidebar(QFrame):
     @Slot(object)
     def _adopt_endpoint(self, row: EndpointRow) -> None:
         row.chosen.connect(self._endpoint_chosen)
-        row.menu_requested.connect(self._actions.show_menu)
+        row.menu_requested.connect(self._menus.show)
         row.edit_wanted.connect(self._actions.edit)
         row.switched.connect(self._actions.set_active)
         self._adopt(row)
@@ -179,8 +183,7 @@ class Sidebar(QFrame):
         return row
 
     def _endpoints_head(self) -> QHBoxLayout:
-        self.add_button = IconButton("add", "New endpoint (Ctrl+N)", self._theme, self)
-        self.add_button.clicked.connect(self._actions.create)
+        self.add_button = ActionButton(self._actions.new, self._theme, self)
         row = QHBoxLayout()
         row.setContentsMargins(metrics.SPACE_4 + 2, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_1)
         row.addWidget(label("ENDPOINTS", "section", self), 1)
@@ -225,9 +228,7 @@ class Sidebar(QFrame):
         self._plan.setText(f"{held} of {FREE_ENDPOINTS} · Free" if free else f"{count_of(held, 'endpoint')} · Pro")
         self._meter.set_use(held, FREE_ENDPOINTS if free else 0)
         self._meter.setVisible(free)
-        refusal = self._actions.refusal()
-        self.add_button.setEnabled(refusal is None)
-        self.add_button.setToolTip(plain_tooltip(refusal or "New endpoint (Ctrl+N)"))
+        self._actions.new.refresh()
 
     @Slot()
     def _refresh_listening(self) -> None:

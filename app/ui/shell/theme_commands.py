@@ -1,52 +1,42 @@
-"""The commands that choose light, dark, or as the system is."""
+"""The commands that choose light, dark, or the system's theme."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, Slot
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QObject
 
 from app.core.settings import Settings
-from app.ui.commands.registry import command
+from app.ui.commands.command import Command
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Choice, Theme
 
 
 class ThemeCommands(QObject):
-    """Kept as the settings dialog keeps it; the one in force rests."""
+    """The choice is saved in the settings."""
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
         self._services, self._theme, self._tasks = services, theme, tasks
-        self._by_choice: dict[Choice, QAction] = {
-            "light": command("Theme: light", "light", self._light, self),
-            "dark": command("Theme: dark", "theme", self._dark, self),
-            "system": command("Theme: as the system", "system", self._system, self),
-        }
-        self.actions = tuple(self._by_choice.values())
+        self.all = (
+            self._command("Theme: light", "light", "light"),
+            self._command("Theme: dark", "theme", "dark"),
+            self._command("Theme: as the system", "system", "system"),
+        )
 
-    def refresh(self) -> None:
-        """Offer the other two."""
-        for choice, action in self._by_choice.items():
-            action.setEnabled(choice != self._theme.choice)
+    def _command(self, text: str, icon: str, choice: Choice) -> Command:
+        run, unavailable = partial(self._choose, choice), partial(self._is_chosen, choice)
+        return Command(text, self._theme, self, run=run, icon=icon, unavailable=unavailable)
 
-    @Slot()
-    def _light(self) -> None:
-        self._choose("light")
-
-    @Slot()
-    def _dark(self) -> None:
-        self._choose("dark")
-
-    @Slot()
-    def _system(self) -> None:
-        self._choose("system")
+    def _is_chosen(self, choice: Choice) -> str | None:
+        return "This theme is in use." if choice == self._theme.choice else None
 
     def _choose(self, choice: Choice) -> None:
         self._theme.set_choice(choice)
-        wanted: Settings = replace(self._services.settings(), theme=choice)
-        self._tasks.start(self._save(wanted), "save the theme")
+        settings: Settings = replace(self._services.settings(), theme=choice)
+        self._tasks.start(self._save(settings), "save the theme")
 
-    async def _save(self, wanted: Settings) -> None:
-        await self._services.apply_settings(wanted)
+    async def _save(self, settings: Settings) -> None:
+        await self._services.apply_settings(settings)

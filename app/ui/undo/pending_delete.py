@@ -141,7 +141,7 @@ class PendingDelete(QObject):
         else:
             self._drop(one)
 
-    async def clear(self, endpoint_id: int, keep: Collection[Mark]) -> None:
+    async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None:
         """Hide the requests of the endpoint, except those with a mark in `keep`, then delete them."""
         clearing = await self._stored.captures.clearings.begin(endpoint_id, keep)
         kept = frozenset(clearing.kept)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
-from app.ui.commands.registry import command
+from app.ui.commands.command import Command, CommandGroup
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import PendingDelete
@@ -45,9 +45,18 @@ class UndoBar(QFrame):
         row.addWidget(self.text, 1)
         row.addWidget(self.left)
         row.addWidget(self.button)
-        self.action = command("Undo delete", "undo", pending.undo, self, UNDO_KEY)
-        self.action.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
-        parent.addAction(self.action)  # A shortcut of the bar itself would not work while the bar is hidden.
+        self.command = Command(
+            "Undo delete",
+            theme,
+            self,
+            run=pending.undo,
+            icon="undo",
+            keys=(UNDO_KEY,),
+            group=CommandGroup.LIST,
+            context=Qt.ShortcutContext.ApplicationShortcut,
+            unavailable=self._nothing_to_undo,
+        )
+        self.command.add_to(parent)  # a shortcut of the bar itself would not work while it is hidden
         pending.changed.connect(self._follow)
         app = QApplication.instance()
         if isinstance(app, QApplication):
@@ -73,7 +82,7 @@ class UndoBar(QFrame):
     @Slot()
     def _follow(self) -> None:
         newest = self._pending.newest
-        self.action.setEnabled(newest is not None)
+        self.command.refresh()
         if newest is None:
             self._announced = None
             self._leave()
@@ -87,6 +96,9 @@ class UndoBar(QFrame):
         if newest.number != self._announced:
             self._announced = newest.number
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, f"{text} Press {UNDO_KEY} to undo."))
+
+    def _nothing_to_undo(self) -> str | None:
+        return None if self._pending.newest is not None else "There is nothing to undo."
 
     def _leave(self) -> None:
         """Hide; the focus returns to what is shown above."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
 from app.core.activity.bar import Bar
-from app.core.deletion import Hidden, Mark
+from app.core.deletion import Hidden
 from app.core.errors import InvalidFieldsError, PlanLimitError
 from app.core.events import Bus, Captured, EndpointRemoved, EndpointSaved, Event, RequestsRemoved
 from app.core.model import (
@@ -41,6 +41,7 @@ class VisibleCaptures:
 
     def __init__(self, stored: CaptureRepository, deleting: PendingDelete) -> None:
         self._stored, self._deleting = stored, deleting
+        self.delete, self.clear = deleting.delete, deleting.clear
 
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
         return await self._stored.body(capture_id, offset, length)
@@ -95,14 +96,6 @@ class VisibleCaptures:
         found = await self._stored.get(capture_id)
         hidden = self._deleting.hidden
         return None if found is not None and hidden is not None and hidden.has(found.endpoint_id, found.id) else found
-
-    async def delete(self, ids: Sequence[str]) -> None:
-        """Hide them, then delete them."""
-        await self._deleting.delete(ids)
-
-    async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None:
-        """Hide the endpoint's present requests, then delete them."""
-        await self._deleting.clear(endpoint_id, keep)
 
     def counts(self, endpoint_id: int) -> Counts:
         """The counts without hidden requests, except that `last_received_at` is the store's as long as any request is

@@ -14,8 +14,7 @@ from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from app.ui.commands.extra_shortcuts import UNNAMED
-from app.ui.commands.registry import name_of
+from app.ui.commands.extra_shortcuts import EXTRA_SHORTCUTS
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk, shown
 from tests.ui.desktop.recording import with_tray
@@ -105,15 +104,15 @@ class TestNoneTwice:
 
         run(scene())
 
-    def test_in_the_book(self, run: Scene, tmp_path: Path) -> None:
+    def test_in_the_registry(self, run: Scene, tmp_path: Path) -> None:
         """Neither a key nor a name stands there twice, nor among the keys that are no commands."""
 
         async def scene() -> None:
             async with shown(tmp_path) as (_, window):
-                actions = [action for _, action in window.commands.book.all()]
-                keys = [key.toString(PORTABLE) for action in actions for key in action.shortcuts()]
-                keys += [QKeySequence(key).toString(PORTABLE) for other in UNNAMED for key in other.keys]
-                names = [name_of(action) for action in actions] + [other.text for other in UNNAMED]
+                commands = list(window.commands.registry.all())
+                keys = [key.toString(PORTABLE) for command in commands for key in command.shortcuts()]
+                keys += [QKeySequence(key).toString(PORTABLE) for other in EXTRA_SHORTCUTS for key in other.keys]
+                names = [command.name for command in commands] + [other.text for other in EXTRA_SHORTCUTS]
                 assert [key for key, count in Counter(keys).items() if count > 1] == []
                 assert [name for name, count in Counter(names).items() if count > 1] == []
 
@@ -128,23 +127,23 @@ class TestAllThere:
         async def scene() -> None:
             async with shown(tmp_path) as (_, window):
                 there = {
-                    key.toString(PORTABLE) for _, action in window.commands.book.all() for key in action.shortcuts()
+                    key.toString(PORTABLE) for command in window.commands.registry.all() for key in command.shortcuts()
                 }
-                there |= {QKeySequence(key).toString(PORTABLE) for other in UNNAMED for key in other.keys}
+                there |= {QKeySequence(key).toString(PORTABLE) for other in EXTRA_SHORTCUTS for key in other.keys}
                 assert [key for key in self.NAMED if key not in there] == []
 
         run(scene())
 
-    def test_every_command_of_the_book_does_something(self, run: Scene, tmp_path: Path) -> None:
-        """Each action has somebody who hears it, an icon and a name of its own."""
+    def test_every_command_of_the_registry_does_something(self, run: Scene, tmp_path: Path) -> None:
+        """Each is connected, and has a name."""
 
         async def scene() -> None:
             async with shown(tmp_path) as (_, window):
-                actions = [action for _, action in window.commands.book.all()]
-                assert len(actions) > 20
-                for action in actions:
-                    assert action.receivers("2triggered(bool)") > 0, action.text()
-                    assert name_of(action)
+                commands = list(window.commands.registry.all())
+                assert len(commands) > 20
+                for command in commands:
+                    assert command.receivers("2triggered(bool)") > 0, command.text()
+                    assert command.name
 
         run(scene())
 

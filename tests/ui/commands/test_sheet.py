@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.ui.commands.extra_shortcuts import UNNAMED
+from app.ui.commands.command import Command, CommandGroup
+from app.ui.commands.extra_shortcuts import EXTRA_SHORTCUTS
 from app.ui.commands.key_caps import KeyCaps, caps_of
-from app.ui.commands.registry import CommandGroup, CommandRegistry
-from app.ui.commands.shortcuts_dialog import ShortcutsDialog, lines_of
+from app.ui.commands.registry import CommandRegistry
+from app.ui.commands.shortcuts_dialog import ShortcutsDialog, shortcut_rows
 from app.ui.shell.main_window import MainWindow
 from app.ui.theme.theme import Theme
 from tests.ui.desk import Desk, shown
@@ -86,24 +87,22 @@ class TestContent:
     def test_it_is_made_of_the_book(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=1) as (_, window):
-                extra = QAction("Replay && more", window)
-                extra.setShortcut(QKeySequence("R"))
-                gone = QAction("Gone", window)
-                gone.setShortcut(QKeySequence("G"))
+                extra = Command("Replay && more", Theme(), window, run=window.close, keys=("R",))
+                gone = Command("Gone", Theme(), window, run=window.close, keys=("G",))
                 gone.setVisible(False)
-                window.commands.book.add(CommandGroup.REQUEST, extra, gone)
-                window.commands.sheet.open()
-                told = {line.text: line.ways for lines in lines_of(window.commands.book).values() for line in lines}
+                window.commands.registry.add(extra, gone)
+                window.commands.shortcuts.open()
+                told = {row.text: row.keys for rows in shortcut_rows(window.commands.registry).values() for row in rows}
                 assert told["Replay & more"] == (("R",),)
                 assert told["Open"] == (("Enter",),)
                 assert "Gone" not in told
-                for _, action in window.commands.book.all():
+                for action in window.commands.registry.all():
                     if action.shortcuts() and action is not gone:
-                        name = action.text().replace("&&", "&")
+                        name = action.name
                         ways = told.pop(name)
                         assert set(ways) == {caps_of(keys) for keys in action.shortcuts()}
                         assert len(set(ways)) == len(ways), f"{name}: a cap stands there twice"
-                assert set(told) == {other.text for other in UNNAMED}
+                assert set(told) == {other.text for other in EXTRA_SHORTCUTS}
                 rows = [row for block in sheets(window)[0].blocks for row in block.rows]
                 named = {row.accessibleName() for row in rows}
                 assert "Command palette: Ctrl+K" in named
@@ -113,24 +112,22 @@ class TestContent:
         run(scene())
 
     def test_a_search_leaves_what_is_looked_for(self, qapp: QApplication) -> None:
-        book = CommandRegistry()
+        registry = CommandRegistry()
         parent = QWidget()
         for group, text, keys in (
             (CommandGroup.LIST, "Filter", "/"),
             (CommandGroup.PROGRAM, "Settings", "Ctrl+,"),
             (CommandGroup.PROGRAM, "Quit", "Ctrl+Q"),
         ):
-            action = QAction(text, parent)
-            action.setShortcut(QKeySequence(keys))
-            book.add(group, action)
-        sheet = ShortcutsDialog(book, Theme(), parent)
+            registry.add(Command(text, Theme(), parent, run=parent.close, keys=(keys,), group=group))
+        sheet = ShortcutsDialog(registry, Theme(), parent)
 
         def left(wanted: str) -> list[str]:
             sheet.search.setText(wanted)
             return [
                 line.text
                 for block in sheet.blocks
-                for line, row in zip(block.lines, block.rows, strict=True)
+                for line, row in zip(block.shortcuts, block.rows, strict=True)
                 if not row.isHidden() and not block.isHidden()
             ]
 
@@ -160,7 +157,7 @@ class TestUnnamed:
                     "Previous request": (4, 3),
                     "Oldest request": (4, 9),
                 }
-                of_list = {other.text: other.keys for other in UNNAMED if other.group is CommandGroup.LIST}
+                of_list = {other.text: other.keys for other in EXTRA_SHORTCUTS if other.group is CommandGroup.LIST}
                 for text, (begin, end) in does.items():
                     for key in of_list.pop(text):
                         rows.select_row(begin)
@@ -185,7 +182,7 @@ class TestUnnamed:
             async with shown(tmp_path, endpoints=10) as (desk, window):
                 window.activateWindow()
                 await until(window.isActiveWindow)
-                (numbers,) = (other for other in UNNAMED if other.group is CommandGroup.GO_TO)
+                (numbers,) = (other for other in EXTRA_SHORTCUTS if other.group is CommandGroup.GO_TO)
                 assert numbers.span
                 for key, place in zip(numbers.keys, (0, 8), strict=True):
                     QTest.keySequence(window, QKeySequence(key))
@@ -199,7 +196,7 @@ class TestScrolling:
         async def scene() -> None:
             async with shown(tmp_path) as (_, window):
                 window.resize(960, 600)
-                window.commands.sheet.open()
+                window.commands.shortcuts.open()
                 sheet = sheets(window)[0]
                 await settle()
                 bar, key = sheet.area.verticalScrollBar(), Qt.Key

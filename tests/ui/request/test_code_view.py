@@ -214,7 +214,7 @@ def test_keys_of_the_window_zoom_and_wrap(run: Run, tmp_path: Path) -> None:
                 assert text.size == size
             QTest.keyClick(window, Qt.Key.Key_Z, Qt.KeyboardModifier.AltModifier)
             assert not text.wrap
-            offered = {action.text() for _, action in window.commands.book.all()}
+            offered = {command.text() for command in window.commands.registry.all()}
             assert offered >= {
                 "Zoom in",
                 "Zoom out",

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
 
 from app.core.clock import now_us
 from app.core.model import PART_SIZE, Capture, Endpoint
+from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.pause import Pause
 from app.ui.requests.page.requests_page import EndpointPage
 from app.ui.services import Services
-from app.ui.shell.endpoint_actions import EndpointActions
 from app.ui.undo import pending_delete
 from tests import factories
 from tests.ui.desk import Desk, open_desk
@@ -74,11 +75,12 @@ async def _page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
         made = await desk.endpoint(**endpoint)
         with desk.theme.deferred_styling():
             pending = pending_delete.PendingDelete(desk.services, desk.tasks, desk.messages)
-            page = EndpointPage(pending.services, desk.theme, desk.tasks, Pause())
-        actions = EndpointActions(pending.services, desk.theme, desk.tasks, page)
-        page.test_requested.connect(actions.send_test)
-        page.switch_requested.connect(actions.set_active)
-        page.delete_requested.connect(actions.delete)
+            without_page = QWidget()
+            actions = EndpointActions(pending.services, desk.theme, desk.tasks, without_page)
+            page = EndpointPage(pending.services, desk.theme, desk.tasks, Pause(), endpoint_actions=actions)
+            actions.setParent(page)
+            actions._window = page  # where tests look for its questions
+            actions.said.connect(page._toast.say)
         page.resize(1000, 700)
         page.show()
         shown = PageDesk(desk, pending.services, page, made)

@@ -12,7 +12,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.ui.commands.registry import CommandGroup
+from app.ui.commands.command import CommandGroup
 from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.question import Question
 from tests.ui.desk import shown as shown_window
@@ -105,23 +105,23 @@ def test_commands_are_there_only_when_they_would_do_something(run: Run, tmp_path
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             commands = shown.page.commands
-            offered = {action.text(): group for group, action in commands.offered()}
+            offered = {command.text(): command.group for command in commands.all()}
             assert offered["Copy as curl"] is CommandGroup.REQUEST
             assert offered["Go to newest"] is CommandGroup.LIST
-            assert len(list(commands.offered())) == len({action for _, action in commands.offered()})
-            assert not any(action.isEnabled() for group, action in commands.offered() if group is CommandGroup.REQUEST)
+            assert len(commands.all()) == len(set(commands.all()))
+            assert not any(one.isEnabled() for one in commands.all() if one.group is CommandGroup.REQUEST)
             await filled(shown, 2)
             assert not commands.selected.delete.isEnabled()
-            assert commands.list.select_all.isEnabled()
+            assert commands.list.select_loaded.isEnabled()
             shown.list.select_row(0)
             await until(lambda: shown.detail.capture is not None)
-            assert all(action.isEnabled() for group, action in commands.offered() if group is CommandGroup.REQUEST)
+            assert all(one.isEnabled() for one in commands.all() if one.group is CommandGroup.REQUEST)
             shown.list.selectAll()
             await until(lambda: not commands.selected.curl.isEnabled())
             assert commands.selected.delete.text() == "Delete 2 requests…"
             assert commands.shown.curl.isEnabled()
             shown.page.hide()
-            assert not any(action.isEnabled() for _, action in commands.offered())
+            assert not any(one.isEnabled() for one in commands.all())
             shown.page.show()
             assert commands.selected.delete.isEnabled()
 
@@ -192,7 +192,7 @@ def test_the_windows_other_pages_are_offered_none_of_it(run: Run, tmp_path: Path
             pause = window.requests.commands.list.pause
             assert pause.isEnabled()
             window.show_page("dashboard")
-            assert not any(action.isEnabled() for _, action in window.requests.commands.offered())
+            assert not any(one.isEnabled() for one in window.requests.commands.all())
             window.show_page("all")
             await until(pause.isEnabled)
 

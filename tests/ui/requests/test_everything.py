@@ -30,18 +30,18 @@ async def filled(shown: PageDesk, count: int) -> None:
 
 async def select_loaded(shown: PageDesk) -> None:
     QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
-    await until(shown.page.foot.bar.everything.isVisible)
+    await until(shown.page.foot.bar.select_all.isVisible)
 
 
 def offered(shown: PageDesk) -> list[str]:
     """What the palette has about the list now."""
-    return [action.text() for group, action in shown.page.commands.offered() if action.isEnabled() and group == "List"]
+    return [one.text() for one in shown.page.commands.all() if one.isEnabled() and one.group == "List"]
 
 
 async def select_everything(shown: PageDesk) -> None:
     await select_loaded(shown)
-    QTest.mouseClick(shown.page.foot.bar.everything, LEFT)
-    await until(lambda: shown.page.everything.chosen)
+    QTest.mouseClick(shown.page.foot.bar.select_all, LEFT)
+    await until(lambda: shown.page.select_all.requests)
     await until(lambda: shown.page.foot.bar.text.text().startswith("All "))
 
 
@@ -64,11 +64,11 @@ def test_all_is_offered_where_more_is_stored_than_loaded(run: Run, tmp_path: Pat
             await select_loaded(shown)
             bar = shown.page.foot.bar
             assert bar.text.text() == "200 selected"
-            assert bar.everything.text() == "Select all 450"
+            assert bar.select_all.text() == "Select all 450"
             assert "Select all 450 requests" in offered(shown)
             await select_everything(shown)
             assert bar.text.text() == "All 450 selected"
-            assert not bar.everything.isVisible()
+            assert not bar.select_all.isVisible()
             delete = shown.page.commands.selected.delete
             await until(lambda: delete.text() == "Delete 450 requests…")
 
@@ -87,13 +87,13 @@ def test_where_room_is_short_the_offer_is_not_cut(run: Run, tmp_path: Path) -> N
             await settle()
             bar.say("200 selected", offer="Select all 1,000,450")
             assert not bar.text.isVisible()
-            assert bar.everything.text() == "All 1,000,450"
-            assert bar.everything.accessibleName() == "Select all 1,000,450"
-            row = bar.everything.parentWidget().layout()
+            assert bar.select_all.text() == "All 1,000,450"
+            assert bar.select_all.accessibleName() == "Select all 1,000,450"
+            row = bar.select_all.parentWidget().layout()
             assert row.sizeHint().width() <= bar.width()
             shown.page.splitter.setSizes([600, 400])
             await until(bar.text.isVisible)
-            assert bar.everything.text().startswith("Select all ")
+            assert bar.select_all.text().startswith("Select all ")
 
     run(check())
 
@@ -104,7 +104,7 @@ def test_nothing_more_is_offered_where_all_is_loaded(run: Run, tmp_path: Path) -
             await filled(shown, 20)
             QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
             await until(lambda: shown.page.foot.bar.text.text() == "20 selected")
-            assert not shown.page.foot.bar.everything.isVisible()
+            assert not shown.page.foot.bar.select_all.isVisible()
             assert [text for text in offered(shown) if text.startswith("Select all")] == ["Select all"]
 
     run(check())
@@ -124,7 +124,7 @@ def test_what_comes_in_later_is_not_deleted(run: Run, tmp_path: Path) -> None:
             assert text.startswith(f"This deletes 450 requests in “{shown.endpoint.name}”, received ")
             assert "Requests received since you selected them are kept." in text
             later = await shown.add()
-            await until(lambda: not shown.page.bulk.busy and total(shown) == 2)
+            await until(lambda: not shown.page.batch.busy and total(shown) == 2)
             await until(lambda: shown.ids() == [later.id, late.id])
 
     run(check())
@@ -138,7 +138,7 @@ def test_what_is_held_back_is_not_among_all(run: Run, tmp_path: Path) -> None:
             held = await shown.add()
             await until(lambda: shown.feed.new_count == 1)
             await select_everything(shown)
-            chosen = shown.page.everything.chosen
+            chosen = shown.page.select_all.requests
             assert chosen is not None
             assert chosen.count == 450
             assert not chosen.has(held.id)
@@ -155,7 +155,7 @@ def test_of_a_filtered_list_all_that_match_are_meant(run: Run, tmp_path: Path) -
             await until(lambda: shown.feed.query == parse("method:PUT") and shown.model.rowCount() == 200)
             await until(lambda: not shown.feed.search.busy)
             await select_loaded(shown)
-            assert shown.page.foot.bar.everything.text() == "Select all matches"
+            assert shown.page.foot.bar.select_all.text() == "Select all matches"
             await select_everything(shown)
             assert shown.page.foot.bar.text.text() == "All 300 selected"
             counts = shown.desk.store.captures.counts
@@ -230,7 +230,7 @@ def test_any_change_is_the_end_of_it(run: Run, tmp_path: Path, change: str) -> N
                 await shown.add()
                 await until(lambda: shown.model.rowCount() == 201)
                 QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
-            assert page.everything.chosen is None
+            assert page.select_all.requests is None
             await settle()
             await until(lambda: not page.foot.bar.text.text().startswith("All "))
 
@@ -244,7 +244,7 @@ def test_the_work_can_be_stopped(run: Run, tmp_path: Path, monkeypatch: pytest.M
         async with open_page(tmp_path) as shown:
             await filled(shown, 450)
             await select_everything(shown)
-            bulk = shown.page.bulk
+            bulk = shown.page.batch
             shown.page.commands.selected.star.trigger()
             await until(lambda: bulk.busy and bulk.done)
             QTest.mouseClick(shown.page.foot.bar.stop, LEFT)
@@ -262,18 +262,18 @@ def test_reading_which_they_are_can_be_stopped(run: Run, tmp_path: Path) -> None
             page, told = shown.page, []
 
             def stop() -> None:
-                if page.bulk.busy and not page.bulk.stopping:
-                    told.append(page.foot.bar.told.text())
-                    page.bulk.stop()
+                if page.batch.busy and not page.batch.stopping:
+                    told.append(page.foot.bar.progress_text.text())
+                    page.batch.stop()
 
-            page.bulk.changed.connect(stop)
+            page.batch.changed.connect(stop)
             QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL | SHIFT)
-            await until(lambda: told and not page.bulk.busy)
+            await until(lambda: told and not page.batch.busy)
             await settle()
             assert told == ["Selecting 0 of 450…"]
-            assert page.everything.chosen is None
+            assert page.select_all.requests is None
             assert shown.list.selected_count() == 200
-            await until(page.foot.bar.everything.isVisible)
+            await until(page.foot.bar.select_all.isVisible)
 
     run(check())
 

@@ -119,9 +119,9 @@ def test_much_work_tells_how_far_it_is_and_can_be_stopped(
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             ids = await filled(shown, 190)
-            bulk, bar = shown.page.bulk, shown.page.foot.bar
+            bulk, bar = shown.page.batch, shown.page.foot.bar
             told: list[str] = []
-            bulk.changed.connect(lambda: told.append(bar.told.text()))
+            bulk.changed.connect(lambda: told.append(bar.progress_text.text()))
             shown.list.selectAll()
             await until(shown.page.commands.selected.delete.isEnabled)
             QTest.keyClick(shown.list, Qt.Key.Key_U)

@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from app.core.model import MirrorState
+from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from app.ui.request.request_pane import TABS
 from app.ui.requests.list.delegate import tooltip
 from app.ui.requests.list.row_title import title_of
@@ -140,7 +141,7 @@ def test_copy_a_link_from_list_detail_and_header(run: Run, tmp_path: Path) -> No
             await until(lambda: shown.detail.capture is not None)
             shown.page.commands.shown.link.trigger()
             assert clipboard.text() == f"hookline://request/{sent.id}"
-            shown.page.header.link_asked.emit()
+            shown.page.endpoint_commands.copy_link.trigger()
             assert clipboard.text() == f"hookline://endpoint/{shown.endpoint.slug}"
 
     run(check())
@@ -191,10 +192,9 @@ def test_the_header_follows_the_endpoint_and_switches_it(run: Run, tmp_path: Pat
             current = store.endpoints.by_id(shown.endpoint.id)
             assert current is not None
             assert current.active
-            asked: list[object] = []
-            shown.page.edit_requested.connect(asked.append)
             press(header.edit)
-            assert asked == [current]
+            (form,) = shown.page.findChildren(EndpointDialog)
+            assert form._endpoint == current
 
     run(check())
 
@@ -204,12 +204,12 @@ def test_menu_marks_all_read_clears_and_deletes(run: Run, tmp_path: Path) -> Non
         async with open_page(tmp_path) as shown:
             await shown.fill(3)
             await shown.reload()
-            shown.page.header.read_asked.emit()
+            shown.page.endpoint_commands.mark_read.trigger()
             await until(lambda: all(shown.model.summary(row).read for row in range(3)))
-            shown.page.header.clear_asked.emit()
+            shown.page.endpoint_commands.clear.trigger()
             press((await question(shown)).confirm)
             await until(shown.page.empty.isVisible)
-            shown.page.header.delete_asked.emit()
+            shown.page.endpoint_commands.delete.trigger()
             await until(lambda: any("Delete “" in q.windowTitle() for q in shown.page.findChildren(Question)))
             press(shown.page.findChildren(Question)[-1].confirm)
             await until(lambda: shown.desk.store.endpoints.by_id(shown.endpoint.id) is None)

@@ -224,12 +224,12 @@ def test_the_bar_of_what_is_selected_tells_of_the_pause(run: Run, tmp_path: Path
             foot = shown.page.foot
             shown.list.selectAll()
             await until(foot.bar.isVisible)
-            assert not foot.go_on.isVisible()
+            assert not foot.resume.isVisible()
             shown.page._pause.set(True)
-            assert foot.go_on.isVisible()
-            assert foot.go_on.accessibleName() == "Paused. Resume (P)"
-            QTest.mouseClick(foot.go_on, Qt.MouseButton.LeftButton)
+            assert foot.resume.isVisible()
+            assert foot.resume.accessibleName() == "Paused. Resume (P)"
+            QTest.mouseClick(foot.resume, Qt.MouseButton.LeftButton)
             assert not shown.page._pause.on
-            assert not foot.go_on.isVisible()
+            assert not foot.resume.isVisible()
 
     run(check())

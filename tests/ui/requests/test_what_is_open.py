@@ -371,7 +371,7 @@ def test_deleting_all_empties_the_detail(run: Run, tmp_path: Path) -> None:
         async with open_page(tmp_path) as shown:
             await filled(shown, 3)
             await open_row(shown, 1)
-            shown.page.header.clear_asked.emit()
+            shown.page.endpoint_commands.clear.trigger()
             await until(lambda: shown.page.findChildren(Question))
             QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
             await until(shown.page.empty.isVisible)

@@ -77,7 +77,7 @@ async def delete_row(window: MainWindow, row: int) -> UndoBar:
 
 async def asked_to_clear(window: MainWindow) -> Question:
     """The question that comes before all requests of the endpoint shown are deleted."""
-    window.requests.of_endpoint.clear()
+    window.requests.endpoint_commands.clear.trigger()
     await until(lambda: window.findChildren(Question))
     question = window.findChildren(Question)[0]
     assert question.option is not None
@@ -440,7 +440,7 @@ def test_all_of_an_endpoint_but_what_comes_later_and_what_is_marked(run: Run, tm
             await until(window.isActiveWindow)
             await undo(window)
             await until(lambda: rows(window) == [late.id, *before])
-            window.requests.of_endpoint.clear()
+            window.requests.endpoint_commands.clear.trigger()
             await agree(window)
             await until(lambda: window.pending.newest)
             window.pending.newest.left_ms = 0

@@ -25,7 +25,7 @@ from app.core.search.query import Query
 from app.ui.requests.filter.query_fields import mark_adds_matches
 from app.ui.requests.filter.search_pager import SearchPager, mentions
 from app.ui.requests.list.model import RequestModel
-from app.ui.requests.list.new_request_counter import NewRequestCounter
+from app.ui.requests.list.new_requests import NewRequestCounter
 from app.ui.requests.list.pager import PAGE, Pager
 from app.ui.requests.list.time_range import TimeRange
 from app.ui.tasks import Tasks

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from PySide6.QtWidgets import QWidget
+
 from app.core.activity.local import local
 from app.core.activity.wording import DASH
 from app.core.bodies.escape import escape
@@ -12,7 +14,8 @@ from app.core.model import Endpoint, Summary
 from app.core.text import count_of
 from app.ui.requests.list.row_title import title_of
 from app.ui.requests.selection.selected_requests import SelectedRequests
-from app.ui.widgets.question import QuestionText
+from app.ui.theme.theme import Theme
+from app.ui.widgets.question import Question, QuestionText
 
 UNDO = "You can undo this for 10 seconds."
 KEEP = "Keep starred requests and those with notes"
@@ -22,6 +25,14 @@ LONGEST = 80
 """Characters of a name or a filter."""
 PART_MAX = 40
 """Characters of a request's title, and of its path."""
+
+
+async def ask_keeping(plain: QuestionText, keeping: QuestionText | None, theme: Theme, over: QWidget) -> bool | None:
+    """Whether to keep marked requests, an option unless `keeping`, its text then, is None. None: delete nothing."""
+    question = Question(plain.title, plain.text, plain.confirm, theme, over)
+    if keeping is not None:
+        question.offer(KEEP, keeping)
+    return question.taken if await question.answer() else None
 
 
 def delete_question(
@@ -48,7 +59,7 @@ def delete_question(
 
 
 def clear_question(endpoint: Endpoint, total: int, marked: MarkedIds, *, keep: bool = False) -> QuestionText:
-    """The same for all that the endpoint has."""
+    """For all requests of the endpoint."""
     more = "The endpoint and its URL are kept."
     return _many(total, marked, keep=keep, every=True, where=f"in “{_short(endpoint.name)}”", more=more)
 
@@ -65,11 +76,11 @@ def _many(count: int, marked: MarkedIds, *, keep: bool, every: bool, where: str,
 
 def endpoint_question(endpoint: Endpoint, total: int, marked: MarkedIds) -> tuple[str, str]:
     """Title and text for an endpoint with its requests."""
-    held = f" and its {count_of(total, 'request')}" if total else ""
+    requests = f" and its {count_of(total, 'request')}" if total else ""
     gone = "This deletes the endpoint and its requests, with bodies and delivery results." if total else ""
     stops = "Its URL stops capturing at once." if endpoint.active else ""
     text = _sentences([gone, marks_text(marked, total), stops, UNDO])
-    return f"Delete “{_short(endpoint.name)}”{held}?", text
+    return f"Delete “{_short(endpoint.name)}”{requests}?", text
 
 
 def marks_text(marked: MarkedIds, count: int) -> str:

@@ -1,18 +1,21 @@
-"""The head of an endpoint's page: what it is called, where it listens, and what can be done with it."""
+"""The header of an endpoint's page: its name, its URL and its commands."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import Endpoint
 from app.core.text import count_of
+from app.ui.commands.command import Command
 from app.ui.desktop.notification_settings import NotifyChoices, NotifyMenu
+from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.action_button import CommandButton
+from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.labels import ElidedLabel, label
 
@@ -21,45 +24,31 @@ WORDED = 400
 
 
 class EndpointHeader(QFrame):
-    """Shows one endpoint, or that all requests are listed. What the user asks for leaves as a signal."""
+    """Shows one endpoint, or that all requests are listed. `commands` are on that endpoint."""
 
-    edit_asked = Signal()
-    test_asked = Signal()
-    curl_asked = Signal()
-    link_asked = Signal()
-    switch_asked = Signal()
-    read_asked = Signal()
-    clear_asked = Signal()
-    delete_asked = Signal()
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, commands: EndpointCommands, notify: NotifyChoices, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
+        self._commands = commands
         self.setProperty("part", "header")
         self.name = ElidedLabel("", "title", self)
         self.facts = label("", "small", self)
         self.target = ElidedLabel("", "small", self, Qt.TextElideMode.ElideMiddle)
         self.description = ElidedLabel("", "muted", self)
-        self.edit = Button("Edit", theme, self, icon="edit")
-        self.test = Button("Send test", theme, self, icon="send")
-        self.edit.setAccessibleName("Edit")
-        self.edit.setToolTip("Edit")
-        self.test.setAccessibleName("Send a test request")
-        self.test.setToolTip("Send a test request")
+        self.edit = CommandButton("Edit", commands.edit, theme, self, icon="edit", tooltip="Edit")
+        self.test = CommandButton(
+            "Send test", commands.send_test, theme, self, icon="send", tooltip="Send a test request"
+        )
         self.more = IconButton("more", "More", theme, self)
         self.url = CopyField("", theme, self, what="URL")
-        self.banner = _Banner(theme, self)
+        self.banner = _Banner(commands.switch, theme, self)
         self._menu = QMenu(self)
-        self.notify: NotifyMenu | None = None
-        self._switch = self._menu.addAction("Switch off")
+        self.notify = NotifyMenu(notify, self._menu)
         self._build_menu()
         self._build_layout()
-        self.edit.clicked.connect(self.edit_asked)
-        self.test.clicked.connect(self.test_asked)
         self.more.clicked.connect(self._open_menu)
-        self.banner.button.clicked.connect(self.switch_asked)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """In a narrow list the buttons leave their words to the tooltips, and the room to the endpoint's name."""
+        """In a narrow list the buttons show icons only, so that the endpoint's name has room."""
         super().resizeEvent(event)
         self._word_buttons()
 
@@ -73,15 +62,10 @@ class EndpointHeader(QFrame):
             for button in words:
                 button.setText("")
 
-    def offer_notifications(self, choices: NotifyChoices) -> None:
-        """Put the choice of notifications into the menu."""
-        self.notify = NotifyMenu(choices, self._menu)
-        self._menu.insertMenu(self._switch, self.notify)
-
     def show_endpoint(self, endpoint: Endpoint | None, url: str) -> None:
         """Show `endpoint` with its capture URL; None stands for all requests."""
         own = endpoint is not None
-        if self.notify is not None and endpoint is not None:
+        if endpoint is not None:
             self.notify.slug = endpoint.slug
         self.name.setText(escape(endpoint.name) if endpoint else "All requests")
         facts, target = facts_of(endpoint) if endpoint else ("", "")
@@ -98,16 +82,15 @@ class EndpointHeader(QFrame):
         self._word_buttons()
         active = endpoint is None or endpoint.active
         self.banner.setVisible(not active)
-        self._switch.setText("Switch off" if active else "Switch on")
+        self._commands.refresh()
 
     def _build_menu(self) -> None:
-        self._switch.triggered.connect(self.switch_asked)
-        self._menu.addAction("Copy a ready curl command").triggered.connect(self.curl_asked)
-        self._menu.addAction("Copy link").triggered.connect(self.link_asked)
-        self._menu.addAction("Mark all as read").triggered.connect(self.read_asked)
+        commands = self._commands
+        self._menu.setToolTipsVisible(True)
+        self._menu.addMenu(self.notify)
+        self._menu.addActions([commands.switch, commands.copy_curl, commands.copy_link, commands.mark_read])
         self._menu.addSeparator()
-        self._menu.addAction("Delete all requests…").triggered.connect(self.clear_asked)
-        self._menu.addAction("Delete endpoint…").triggered.connect(self.delete_asked)
+        self._menu.addActions([commands.clear, commands.delete])
 
     def _build_layout(self) -> None:
         top = QHBoxLayout()
@@ -135,6 +118,7 @@ class EndpointHeader(QFrame):
 
     @Slot()
     def _open_menu(self) -> None:
+        self._commands.refresh()
         self._menu.popup(self.more.mapToGlobal(self.more.rect().bottomLeft()))
 
 
@@ -147,14 +131,14 @@ def facts_of(endpoint: Endpoint) -> tuple[str, str]:
 
 
 class _Banner(QFrame):
-    """Says that the endpoint is off, with the way to mend it."""
+    """Says that the endpoint is off, with a button that switches it on."""
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, switch: Command, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "bar")
         self.setProperty("tone", "warning")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.button = Button("Switch on", theme, self)
+        self.button = CommandButton("Switch on", switch, theme, self)
         row = QHBoxLayout(self)
         row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2)
         row.addWidget(label("This endpoint is switched off: senders get 503.", "", self, wrap=True), 1)

@@ -1,98 +1,157 @@
-"""What can be done with the list itself: open, select all, the newest, pause, its menu."""
+"""The commands on a list of requests itself: open, select all, go to the newest, pause, its menu."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QPoint, Slot
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QMenu, QWidget
 
-from app.ui.commands.command import Command
+from app.ui.commands.command import Command, CommandGroup
 from app.ui.pause import Pause
 from app.ui.requests.list.view import RequestList
-from app.ui.requests.page.request_commands import RequestCommands
-from app.ui.requests.selection.select_all import Everything
+from app.ui.requests.page.request_commands import NONE_SELECTED, RequestCommands
+from app.ui.requests.selection.select_all import SelectAll
 from app.ui.theme.theme import Theme
 
-EVERYTHING_KEY = "Ctrl+Shift+A"
+SELECT_ALL_KEY = "Ctrl+Shift+A"
 MENU_INSET = 84
 """Pixels from the left at which a menu opened by a key begins: where the titles do."""
 
 
 class ListCommands(QObject):
-    """Commands of `rows`; `about` are those on what is selected in it. `opens` puts the keyboard into the detail,
-    `clears` ends a selection of many.
+    """Commands on the list itself; `selected` are those on the requests selected in it. `open_request` puts the focus
+    into the detail, `clear_selection` ends a selection of many.
     """
 
     def __init__(
         self,
         rows: RequestList,
-        about: RequestCommands,
+        selected: RequestCommands,
         pause: Pause,
         theme: Theme,
-        everything: Everything,
+        select_all: SelectAll,
         *,
-        opens: Callable[[], None],
-        clears: Callable[[], None],
-        parent: QObject,
+        page: QWidget,
+        open_request: Callable[[], None],
+        clear_selection: Callable[[], None],
+        say: Callable[[str], object],
     ) -> None:
-        super().__init__(parent)
-        self._list, self._about, self._pause, self._everything = rows, about, pause, everything
+        super().__init__(rows)
+        self._list, self._selected, self._pause, self._select_all = rows, selected, pause, select_all
+        self._theme, self._page, self._say = theme, page, say
         self._menu: QMenu | None = None
-        self._meant: set[str] = set()
-        self.open = Command("Open", theme, self, does=opens, icon="body", keys=("Enter", "Return"))
-        self.select_all = Command("Select all", theme, self, does=rows.selectAll, icon="select-all", keys=("Ctrl+A",))
-        does, keys = everything.select, (EVERYTHING_KEY,)
-        self.everything = Command("Select all", theme, self, does=does, icon="select-all", keys=keys)
-        self.clear = Command("Clear selection", theme, self, does=clears, icon="close")
-        self.newest = Command("Go to newest", theme, self, does=rows.go_home, icon="newest", keys=("Home",))
-        self.pause = Command("Pause list", theme, self, does=pause.toggle, icon="pause", keys=("P",))
-        self.menu = Command("Show the request's menu", theme, self, does=self._show_menu, icon="more", keys=("F4",))
-        pause.changed.connect(self._say_pause)
+        self._menu_ids: set[str] = set()
+        self._request_shown = False
+        request = CommandGroup.REQUEST
+        self.open = self._command("Open", "body", open_request, self._none_open, "Enter", "Return", group=request)
+        self.menu = self._command(
+            "Show the request's menu", "more", self._show_menu, self._none_selected, "F4", group=request
+        )
+        self.select_loaded = self._command("Select all", "select-all", rows.selectAll, self._too_few, "Ctrl+A")
+        self.select_all = self._command("Select all", "select-all", select_all.select, self._all_loaded, SELECT_ALL_KEY)
+        self.clear = self._command("Clear selection", "close", clear_selection, self._not_many)
+        self.newest = self._command("Go to newest", "newest", rows.go_home, self._is_empty, "Home")
+        self.pause = self._command("Pause list", "pause", pause.toggle, self._is_hidden, "P")
+        pause.changed.connect(self._name_pause)
         rows.customContextMenuRequested.connect(self._show_menu_at)
-        self._say_pause()
+        self._name_pause()
+        for command in (self.open, self.menu, self.select_loaded, self.select_all, self.newest):
+            command.add_to(rows)
+        self.pause.add_to(page)
+
+    def all(self) -> tuple[Command, ...]:
+        """For the palette, in the order of their group."""
+        selecting = (self.select_loaded, self.select_all, self.clear)
+        return (self.open, self.menu, self.newest, self.pause, *selecting)
 
     def menu_of_selected(self) -> QMenu:
         """The menu of one request, or of the many that are selected; it deletes itself when closed."""
-        about = self._about
+        commands = self._selected
         menu = QMenu(self._list)
         menu.setAccessibleName("Request")
+        menu.setToolTipsVisible(True)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.aboutToHide.connect(self._menu_closed)
-        self._menu, self._meant = menu, {summary.id for summary in self._list.selected()}
+        self._menu, self._menu_ids = menu, {summary.id for summary in self._list.selected()}
         if self._list.selected_count() > 1:
-            groups = [[about.mark_read, about.mark_unread, about.star], [about.delete]]
-            groups.append([self.everything, self.clear] if self.everything.isEnabled() else [self.clear])
+            groups = [[commands.mark_read, commands.mark_unread, commands.star], [commands.delete]]
+            groups.append([self.select_all, self.clear] if self.select_all.isEnabled() else [self.clear])
         else:
-            marks = [about.star, about.note, about.toggle_read]
-            groups = [[self.open, about.own_window], [about.curl, about.link], marks, [about.delete]]
+            marks = [commands.star, commands.note, commands.toggle_read]
+            groups = [[self.open, commands.own_window], [commands.curl, commands.link], marks, [commands.delete]]
         for number, group in enumerate(groups):
             if number:
                 menu.addSeparator()
             menu.addActions(group)
         return menu
 
-    def refresh(self, visible: bool, here: bool) -> None:
-        """Allow what would do something: `here` tells whether there is a request to open. A menu whose requests are
-        gone, or that nobody sees the list of any more, closes.
+    def refresh(self, request_shown: bool) -> None:
+        """Name and enable each; `request_shown` tells whether there is a request to open. A menu whose requests are
+        deleted, or whose list is hidden, closes.
         """
-        if self._menu is not None and not (visible and self._meant <= {one.id for one in self._list.selected()}):
+        self._request_shown = request_shown
+        selected = {one.id for one in self._list.selected()} if self._menu is not None else set()
+        if self._menu is not None and not (self._page.isVisible() and self._menu_ids <= selected):
             self._menu.close()
-        rows = self._list.model().rowCount() if visible else 0
-        selected = self._list.selected_count()
-        self.open.setEnabled(here or selected == 1)
-        self.menu.setEnabled(bool(rows) and selected > 0)
-        self.select_all.setEnabled(rows > 1)
-        self.everything.setEnabled(rows > 1 and self._everything.more and not self._everything.busy)
-        number = self._everything.number if self.everything.isEnabled() else None
-        self.everything.setText("Select all, loaded or not" if number is None else f"Select all {number:,} requests")
-        self.clear.setEnabled(bool(rows) and selected > 1)
-        self.newest.setEnabled(bool(rows))
-        self.pause.setEnabled(visible)
+        for command in self.all():
+            command.refresh()
+        number = self._select_all.number if self.select_all.isEnabled() else None
+        self.select_all.setText("Select all, loaded or not" if number is None else f"Select all {number:,} requests")
+
+    def _command(
+        self,
+        text: str,
+        icon: str,
+        run: Callable[[], object],
+        unavailable: Callable[[], str | None],
+        *keys: str,
+        group: CommandGroup = CommandGroup.LIST,
+    ) -> Command:
+        return Command(
+            text,
+            self._theme,
+            self,
+            run=run,
+            icon=icon,
+            keys=keys,
+            group=group,
+            unavailable=unavailable,
+            say=self._say,
+        )
+
+    def _is_hidden(self) -> str | None:
+        return None if self._page.isVisible() else "No list of requests is shown."
+
+    def _is_empty(self) -> str | None:
+        return self._is_hidden() or (None if self._rows() else "The list is empty.")
+
+    def _none_open(self) -> str | None:
+        opens = self._request_shown or self._list.selected_count() == 1
+        return self._is_hidden() or (None if opens else NONE_SELECTED)
+
+    def _none_selected(self) -> str | None:
+        return self._is_empty() or (None if self._list.selected_count() else NONE_SELECTED)
+
+    def _not_many(self) -> str | None:
+        return self._is_empty() or (None if self._list.selected_count() > 1 else "At most one request is selected.")
+
+    def _too_few(self) -> str | None:
+        return self._is_empty() or (None if self._rows() > 1 else "There is only one request.")
+
+    def _all_loaded(self) -> str | None:
+        if (reason := self._too_few()) is not None:
+            return reason
+        if not self._select_all.more:
+            return "The whole list is loaded. Select all (Ctrl+A) selects it."
+        return "Wait until the current batch is done." if self._select_all.busy else None
+
+    def _rows(self) -> int:
+        return self._list.model().rowCount()
 
     @Slot()
     def _show_menu(self) -> None:
-        """Below the cursor's row, or in the middle when that is out of sight."""
+        """Below the cursor's row, or in the middle if that is scrolled out of view."""
         rect, inside = self._list.visualRect(self._list.currentIndex()), self._list.viewport().rect()
         self._open_menu(QPoint(MENU_INSET, rect.bottom()) if inside.contains(rect.bottomLeft()) else inside.center())
 
@@ -110,7 +169,7 @@ class ListCommands(QObject):
         self._menu = None
 
     @Slot()
-    def _say_pause(self) -> None:
+    def _name_pause(self) -> None:
         if self._pause.on:
             self.pause.show_as("Resume list", "play")
         else:

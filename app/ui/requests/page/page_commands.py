@@ -1,15 +1,14 @@
-"""Every command of the page: those on what is selected, on the request shown, on the list and on the endpoint."""
+"""The commands of a page of requests: on those selected, on the one shown, and on the list."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QTimer, Slot
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import Summary
-from app.ui.commands.registry import CommandGroup
+from app.ui.commands.command import Command
 from app.ui.pause import Pause
 from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import DetailPane
@@ -18,8 +17,8 @@ from app.ui.requests.list.view import RequestList
 from app.ui.requests.page.list_commands import ListCommands
 from app.ui.requests.page.request_actions import RequestActions
 from app.ui.requests.page.request_commands import RequestCommands
-from app.ui.requests.selection.select_all import Everything
-from app.ui.requests.selection.selected_requests import SelectedRequests, chosen_of
+from app.ui.requests.selection.select_all import SelectAll
+from app.ui.requests.selection.selected_requests import SelectedRequests, selected_requests
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 
@@ -27,8 +26,8 @@ MERGE_MS = 50
 
 
 class PageCommands(QObject):
-    """`selected` are about what is selected in the list, or about the request shown while none is; `shown` are the
-    same commands about the request shown, for its own buttons and keys. Nothing is offered while the page is hidden.
+    """`selected` are on the requests selected in the list, or on the one shown while none is; `shown` are the same
+    commands on the request shown, for its own buttons and keys. None is available while the page is hidden.
     """
 
     def __init__(
@@ -37,7 +36,7 @@ class PageCommands(QObject):
         tasks: Tasks,
         theme: Theme,
         pause: Pause,
-        everything: Everything,
+        select_all: SelectAll,
         *,
         rows: RequestList,
         detail: DetailPane,
@@ -47,48 +46,42 @@ class PageCommands(QObject):
         super().__init__(page)
         self._actions, self._list, self._page, self._request = actions, rows, page, request
         self._detail = detail
-        self._everything = everything
+        self._select_all = select_all
         self._tasks = tasks
-        self.selected = RequestCommands(self._selected, actions, tasks, theme, delete=self._delete, parent=self)
-        self.shown = RequestCommands(self._shown, actions, tasks, theme, delete=self._delete, parent=self)
+        self.selected = RequestCommands(self._selected, actions, tasks, theme, self)
+        self.shown = RequestCommands(self._shown, actions, tasks, theme, self)
         self.list = ListCommands(
             rows,
             self.selected,
             pause,
             theme,
-            everything,
-            opens=self._open,
-            clears=self.clear_selection,
-            parent=self,
+            select_all,
+            page=page,
+            open_request=self._open,
+            clear_selection=self.clear_selection,
+            say=actions.say,
         )
-        rows.addActions([*self.selected.with_keys(), self.list.open, self.list.select_all, self.list.everything])
-        rows.addActions([self.list.newest, self.list.menu])
-        detail.addActions(self.shown.with_keys())
+        self.selected.add_to(rows)
+        self.shown.add_to(detail)
         detail.head.show_commands(self.shown.with_keys())
-        page.addAction(self.list.pause)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(MERGE_MS)
         self.stars = StarClicks(rows)
         self._note = detail.head.note
         self._connect()
-        for signal in (everything.changed, actions.bulk.changed, request.changed):
+        for signal in (select_all.changed, actions.batch.changed, request.changed):
             signal.connect(self.refresh)
         page.installEventFilter(self)
         self.refresh()
 
-    def offered(self) -> Iterable[tuple[CommandGroup, QAction]]:
-        """Each command once, with its group."""
-        command: QAction
-        for command in (self.list.open, *self.selected.with_keys(), self.list.menu):
-            yield CommandGroup.REQUEST, command
-        about_list = self.list
-        selecting = (about_list.select_all, about_list.everything, about_list.clear)
-        for command in (about_list.newest, about_list.pause, *selecting):
-            yield CommandGroup.LIST, command
+    def all(self) -> tuple[Command, ...]:
+        """Each once, for the palette."""
+        of_list = self.list
+        return (of_list.open, *self.selected.with_keys(), *of_list.all()[1:])
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Hidden, nothing can be done here."""
+        """Hidden, nothing can be run here."""
         if event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
             self.refresh()
         return super().eventFilter(watched, event)
@@ -96,20 +89,20 @@ class PageCommands(QObject):
     @Slot()
     def clear_selection(self) -> None:
         """Select no more than the request shown."""
-        self._everything.drop()
+        self._select_all.drop()
         self._list.keep_one(self._request.summary if not self._request.deleted else None)
 
     @Slot()
     def refresh(self) -> None:
-        """Allow what would do something now."""
+        """Enable what can be run now."""
         self.selected.refresh()
         self.shown.refresh()
-        self.look()
+        self.refresh_list()
 
     @Slot()
-    def look(self) -> None:
-        """The same for what is about the list: cheap, however many are selected."""
-        self.list.refresh(self._page.isVisible(), bool(self._here()))
+    def refresh_list(self) -> None:
+        """Only the commands on the list: cheap, however many are selected."""
+        self.list.refresh(bool(self._here()))
 
     def _connect(self) -> None:
         rows = self._list
@@ -127,10 +120,10 @@ class PageCommands(QObject):
         if not self._page.isVisible():
             return SelectedRequests()
         selected = self._list.selected()
-        return self._everything.chosen or (chosen_of(selected) if selected else self._shown())
+        return self._select_all.requests or (selected_requests(selected) if selected else self._shown())
 
     def _shown(self) -> SelectedRequests:
-        return chosen_of(self._here(), self._request.deleted)
+        return selected_requests(self._here(), self._request.deleted)
 
     def _here(self) -> Sequence[Summary]:
         shown = self._request.summary
@@ -138,7 +131,9 @@ class PageCommands(QObject):
 
     @Slot(object)
     def _toggle_star(self, summary: Summary) -> None:
-        self._tasks.start(self._actions.star(chosen_of([summary]), starred=not summary.starred), "star a request")
+        self._tasks.start(
+            self._actions.star(selected_requests([summary]), starred=not summary.starred), "star a request"
+        )
 
     @Slot(str, str)
     def _save_note(self, capture_id: str, note: str) -> None:
@@ -147,20 +142,14 @@ class PageCommands(QObject):
 
     @Slot(QModelIndex, QModelIndex)
     def _rows_changed(self, first: QModelIndex, last: QModelIndex) -> None:
-        """Only what is selected matters; of many that change one after the other the commands hear once."""
+        """Only selected rows matter; many changes in a row lead to one refresh."""
         waiting = self._later.isActive()
         if not waiting and (first.row() != last.row() or self._list.selectionModel().isSelected(first)):
             self._later.start()
 
-    async def _delete(self, chosen: SelectedRequests) -> None:
-        """Delete them, after asking."""
-        agreed = await self._actions.agree_to_delete(chosen)
-        if agreed is not None:
-            await self._actions.delete(agreed)
-
     @Slot()
     def _open(self) -> None:
-        """Open what is selected, with the keyboard in it."""
+        """Open the selected request, with the focus in it."""
         selected = self._list.selected()
         if len(selected) == 1 and selected[0].id != self._detail.wanted:
             self._detail.show_request(selected[0].id, enter=True)

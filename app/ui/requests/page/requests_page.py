@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged
 from app.core.model import Capture, Endpoint, Summary
 from app.core.text import count_of
+from app.ui.endpoints.endpoint_actions import EndpointActions
+from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.pause import Pause
 from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import DetailPane
@@ -22,23 +24,20 @@ from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.drag_out import DragFiles, DragOut
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.first_request import FirstRequest
-from app.ui.requests.list.new_requests_pill import NewRequestsPill
-from app.ui.requests.list.pause_feed import PausedFeed
+from app.ui.requests.list.new_requests import NewRequestsPill
 from app.ui.requests.list.restore import Restoring
 from app.ui.requests.list.stars_and_notes import FeedMarks
 from app.ui.requests.list.time_range import TimeRange
 from app.ui.requests.list.time_range_count import listed
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.page.empty_state import EmptyList, NoneThen
-from app.ui.requests.page.endpoint_commands import EndpointCommands
-from app.ui.requests.page.footer import Foot
+from app.ui.requests.page.footer import ListFooter
 from app.ui.requests.page.header import EndpointHeader
 from app.ui.requests.page.page_commands import PageCommands
 from app.ui.requests.page.request_actions import RequestActions
 from app.ui.requests.selection.batch_job import BatchJob
-from app.ui.requests.selection.select_all import Everything
-from app.ui.requests.selection.selection_bar import BulkBar
-from app.ui.requests.selection.selection_bar_state import Selecting
+from app.ui.requests.selection.select_all import SelectAll
+from app.ui.requests.selection.selection_bar import SelectionBar
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -48,15 +47,17 @@ from app.ui.widgets.toast import Toast
 
 
 class EndpointPage(QWidget):
-    """`show_endpoint` fills it. What is done to the endpoint itself is the frame's: the signals carry the endpoint."""
-
-    edit_requested = Signal(object)
-    test_requested = Signal(object)
-    switch_requested = Signal(object, bool)
-    delete_requested = Signal(object)
+    """`show_endpoint` fills it."""
 
     def __init__(
-        self, services: Services, theme: Theme, tasks: Tasks, pause: Pause, parent: QWidget | None = None
+        self,
+        services: Services,
+        theme: Theme,
+        tasks: Tasks,
+        pause: Pause,
+        *,
+        endpoint_actions: EndpointActions,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._services = services
@@ -64,8 +65,9 @@ class EndpointPage(QWidget):
         self._open_in: dict[int | None, str | None] = {}
         """The request that was open when an endpoint's page, or that of all (None), was left."""
         self._shown_again: str | None = None
+        self.endpoint_commands = EndpointCommands(self._shown_endpoint, services, endpoint_actions, theme, self)
         self.feed = RequestFeed(services.captures, services.bus, tasks, self)
-        self.header = EndpointHeader(theme, self)
+        self.header = EndpointHeader(self.endpoint_commands, endpoint_actions.notify, theme, self)
         self.activity = ActivityStrip(services.activity, services.bus, theme, tasks, self)
         self.list = RequestList(self.feed, theme, self)
         self.list.request_delegate.show_providers(services.providers, services.provider_marks)
@@ -81,22 +83,28 @@ class EndpointPage(QWidget):
         self._toast = Toast(theme, self)
         self._pause = pause
         self._marks = FeedMarks(self.feed, services.bus)
-        self._holding = PausedFeed(pause, self.feed, self.list)
         self.pill = NewRequestsPill(self.list, self.feed, pause, theme)
         self.request = CurrentRequest(self.detail, services.bus, self)
-        self.bulk = BatchJob(self)
-        actions = RequestActions(services, theme, self, self._toast, self.bulk)
-        self.everything = Everything(self.list, self.feed, services, tasks, self.bulk)
+        self.batch = BatchJob(self)
+        actions = RequestActions(services, theme, self, self._toast, self.batch)
+        self.select_all = SelectAll(self.list, self.feed, services, tasks, self.batch)
         end_deletes = services.bus.subscribe(DeleteChanged, self._delete_changed)
         self._restoring = Restoring(self.list, self.feed, self.detail, services.bus)
         self.commands = self._commands(actions, tasks, theme)
         self.windows = OwnWindows(services, theme, tasks, self)
         self.drag_files = DragFiles(services, actions, tasks)
         self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
-        self.of_endpoint = EndpointCommands(actions, tasks, self.header, self)
-        bar = BulkBar(self.commands.selected, self.commands.list.clear, self.bulk, theme, self)
-        self.foot = Foot(bar, pause, theme, self)
-        self._selecting = Selecting(self.foot, self.list, self.feed, self.bulk, self.everything)
+        bar = SelectionBar(
+            self.commands.selected,
+            self.commands.list.clear,
+            self.select_all,
+            self.batch,
+            rows=self.list,
+            feed=self.feed,
+            theme=theme,
+            parent=self,
+        )
+        self.foot = ListFooter(bar, pause, theme, self)
         self.footer = self.foot.text
         self.list.selection.open_id = partial(getattr, self.detail, "wanted")
         self._build_layout()
@@ -117,7 +125,7 @@ class EndpointPage(QWidget):
     def stop(self) -> None:
         """Hear no more of the bus."""
         self.feed.stop()
-        self.everything.stop()
+        self.select_all.stop()
         self._restoring.stop()
         self._marks.stop()
         self.request.stop()
@@ -136,10 +144,9 @@ class EndpointPage(QWidget):
         self._open_in[self.endpoint_id] = None if self.detail.deleted else self.detail.wanted
         self._endpoint = self._services.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
         self.detail.clear()
-        self.of_endpoint.endpoint = self._endpoint
         self.filter.show_endpoint(endpoint_id)
         self.activity.show_endpoint(endpoint_id)
-        self._show_head()
+        self._show_header()
         self._count()
         self._shown_again = None if stays else self._open_in.get(endpoint_id)
         if self._shown_again is not None:
@@ -172,12 +179,20 @@ class EndpointPage(QWidget):
         else:
             focus_first(seen)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.endpoint_commands.refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.endpoint_commands.refresh()
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc gives up a selection of many, leads back from the detail as Enter led there, stops a long search; then it
         leads from the filter, then from the time."""
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
-        elif self.list.selected_count() > 1 or self.everything.chosen is not None:
+        elif self.list.selected_count() > 1 or self.select_all.requests is not None:
             self.commands.clear_selection()
         elif self.detail.isAncestorOf(self.focusWidget()):
             self.take_focus()
@@ -222,7 +237,7 @@ class EndpointPage(QWidget):
             tasks,
             theme,
             self._pause,
-            self.everything,
+            self.select_all,
             rows=self.list,
             detail=self.detail,
             request=self.request,
@@ -232,12 +247,10 @@ class EndpointPage(QWidget):
     def _connect(self) -> None:
         self.filter.changed.connect(self._count)
         self.filter.bar.left.connect(self.take_focus)
-        for name in ("edit_requested", "test_requested", "switch_requested", "delete_requested"):
-            getattr(self.of_endpoint, name).connect(getattr(self, name))
         self.list.request_selected.connect(self._chosen)
         self.detail.opened.connect(self._select_again)
         self.detail.closed.connect(self._leave_detail)
-        self.empty.test_asked.connect(self.of_endpoint.send_test)
+        self.empty.test_asked.connect(self.endpoint_commands.send_test.trigger)
         self.activity.range_selected.connect(self._narrow)
         self.none_then.action.connect(self.activity.clear)
         self.feed.loaded.connect(self._count)
@@ -312,7 +325,7 @@ class EndpointPage(QWidget):
         self.first.waiting |= self._stack.currentWidget() is self.empty
         self.filter.count(total, self.footer, self._stack)
         self._fit_names(endpoints)
-        self.commands.look()
+        self.commands.refresh_list()
 
     def _fit_names(self, endpoints: Iterable[Endpoint]) -> None:
         """Endpoints without requests have no row that would show their names."""
@@ -329,7 +342,12 @@ class EndpointPage(QWidget):
         narrowed = self.feed.pager.time_range is not None and not self.feed.pager.jumping and self.feed.model.at_tail
         return self.none_then if narrowed and not self.filter.active else self.list
 
-    def _show_head(self) -> None:
+    def _shown_endpoint(self) -> Endpoint | None:
+        """As it is now; None while the page is hidden."""
+        shown = self._endpoint if self.isVisible() else None
+        return self._services.endpoints.by_id(shown.id) if shown is not None else None
+
+    def _show_header(self) -> None:
         endpoint = self._endpoint
         url = self._services.capture_url(endpoint) if endpoint else None
         self.header.show_endpoint(endpoint, url or "")
@@ -340,13 +358,13 @@ class EndpointPage(QWidget):
 
     def _endpoint_saved(self, event: EndpointSaved) -> None:
         if event.endpoint.id == self.endpoint_id:
-            self._endpoint = self.of_endpoint.endpoint = event.endpoint
+            self._endpoint = event.endpoint
         if self.endpoint_id in (None, event.endpoint.id):
-            self._show_head()
+            self._show_header()
             self._count()
 
     def _endpoint_removed(self, event: EndpointRemoved) -> None:
         self._count()
 
     def _settings_changed(self, event: SettingsChanged) -> None:
-        self._show_head()
+        self._show_header()

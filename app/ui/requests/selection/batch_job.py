@@ -1,4 +1,4 @@
-"""Work on many requests, a bounded number at a time: it tells how far it is and can be stopped in between."""
+"""Work on many requests, a bounded number at a time: it reports progress and can be stopped in between."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STEP = 200
 
 
 class BatchJob(QObject):
-    """One work at a time. `verb` says what is done ("Deleting"), `done` of `total` (0: not known) how far it is."""
+    """One job at a time. `verb` says what is done ("Deleting"), `done` of `total` (0: unknown) how far it is."""
 
     changed = Signal()
 
@@ -20,15 +20,15 @@ class BatchJob(QObject):
         self.verb = ""
         self.done = self.total = 0
         self.stopping = False
-        """Whether the user ended it."""
+        """Whether the user stopped it."""
 
     @property
     def busy(self) -> bool:
-        """Whether something is being done."""
+        """Whether a job is running."""
         return bool(self.verb)
 
     async def run(self, verb: str, ids: Sequence[str], work: Callable[[Sequence[str]], Awaitable[None]]) -> int:
-        """`work` on all of `ids`; how many were done before the end or `stop`. None are while another work goes on."""
+        """Do `work` on all of `ids`; returns how many were done before `stop`: 0 if another job is running."""
         if len(ids) <= STEP:
             await work(ids)
             return len(ids)
@@ -39,28 +39,26 @@ class BatchJob(QObject):
             while self.done < len(ids) and not self.stopping:
                 some = ids[self.done : self.done + STEP]
                 await work(some)
-                self.come_to(self.done + len(some))
+                self.report(self.done + len(some))
             return self.done
         finally:
             self.end()
 
     def begin(self, verb: str, total: int) -> None:
-        """Something is done that goes its own way, and looks whether it is `stopping`; `total` 0 is not known."""
+        """Start a job that calls `report` and `end` itself, and ends when `stopping` is set."""
         self.verb, self.done, self.total, self.stopping = verb, 0, total, False
         self.changed.emit()
 
-    def come_to(self, done: int) -> None:
-        """So far it is."""
+    def report(self, done: int) -> None:
         self.done = done
         self.changed.emit()
 
     def end(self) -> None:
-        """It is over."""
         self.verb = ""
         self.changed.emit()
 
     @Slot()
     def stop(self) -> None:
-        """Do not begin the next step."""
+        """Do not start the next step."""
         self.stopping = True
         self.changed.emit()

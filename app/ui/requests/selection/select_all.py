@@ -1,9 +1,9 @@
-"""All that a list has: chosen at once, also what is not loaded, as it is stored in that moment."""
+"""Selects every request of a list, including those that are not loaded, as they are stored at that moment."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 
 from msgspec.structs import replace
@@ -17,39 +17,101 @@ from app.core.events import (
     RequestsRemoved,
     RequestsStarred,
 )
+from app.core.model import PageKey, Record, Summary
+from app.core.repositories import CaptureRepository
+from app.core.search.query import Query
+from app.ui.requests.filter.search_pager import bounds
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.pager import just_above
+from app.ui.requests.list.time_range import TimeRange
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.selection.batch_job import BatchJob
-from app.ui.requests.selection.read_all_ids import Gathered, Listed, requests_of
 from app.ui.requests.selection.selected_requests import SelectedRequests
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 
+NO_LIMIT = 2**31
 
-class Everything(QObject):
-    """`select` reads which requests the list of `rows` has, from the newest it shows on down.
 
-    What comes in later is not among them. Any other selection, filter or list is the end of it; so is a request of the
-    list that is deleted.
+class ListScope(Record, frozen=True):
+    """Which requests a list has: of an endpoint (None: all), matching a query, received within a time range."""
+
+    endpoint_id: int | None
+    query: Query | None
+    time_range: TimeRange | None
+
+
+class _Reading:
+    """What was read so far, without the requests in `late`, which were received meanwhile."""
+
+    def __init__(self) -> None:
+        self.late: set[str] = set()
+        self._newest_first: list[str] = []
+        self._unread = self._starred = 0
+        self._endpoint_ids: set[int] = set()
+        self._first = self._last = 0
+
+    def __len__(self) -> int:
+        return len(self._newest_first)
+
+    def add(self, newest_first: Iterable[Summary]) -> None:
+        for one in newest_first:
+            if one.id not in self.late:
+                self._newest_first.append(one.id)
+                self._unread += not one.read
+                self._starred += one.starred
+                self._endpoint_ids.add(one.endpoint_id)
+                self._first, self._last = one.received_at, self._last or one.received_at
+
+    def requests(self, query: Query | None) -> SelectedRequests:
+        """All that was read, found by `query`."""
+        ids = [name for name in reversed(self._newest_first) if name not in self.late]
+        return SelectedRequests(
+            ids=ids,
+            unread=self._unread,
+            starred=self._starred,
+            endpoint_ids=frozenset(self._endpoint_ids),
+            first=self._first,
+            last=self._last,
+            whole=True,
+            filter=query.text.strip() if query else "",
+        )
+
+
+async def _read_all(
+    captures: CaptureRepository, scope: ListScope, before: PageKey | None
+) -> AsyncGenerator[list[Summary], None]:
+    """The list's requests older than `before`, newest first, in batches as they are found."""
+    terms = scope.query.terms if scope.query else ()
+    query = Query(text=scope.query.text if scope.query else "", terms=(*terms, *bounds(scope.time_range)))
+    async with aclosing(captures.search(query, scope.endpoint_id, before=before, limit=NO_LIMIT)) as found:
+        async for batch in found:
+            yield batch
+
+
+class SelectAll(QObject):
+    """`select` reads the ids of all requests in the list, from the newest it shows on down.
+
+    Requests received later are not selected. Another selection, filter or list ends it, as does a deleted request of
+    the list.
     """
 
     changed = Signal()
 
-    def __init__(self, rows: RequestList, feed: RequestFeed, services: Services, tasks: Tasks, bulk: BatchJob) -> None:
+    def __init__(self, rows: RequestList, feed: RequestFeed, services: Services, tasks: Tasks, batch: BatchJob) -> None:
         super().__init__(rows)
-        self._list, self._feed, self._services, self._tasks, self._bulk = rows, feed, services, tasks, bulk
-        self._of = self._listed()
-        self._chosen: SelectedRequests | None = None
-        self._gathered = Gathered()
+        self._list, self._feed, self._services, self._tasks, self._batch = rows, feed, services, tasks, batch
+        self._scope = self._current_scope()
+        self._requests: SelectedRequests | None = None
+        self._reading = _Reading()
         self._running: asyncio.Task[None] | None = None
-        self._begun_with: frozenset[str] = frozenset()
-        feed.model.rowsInserted.connect(self._take_in)
-        feed.model.modelReset.connect(self._take_in_anew)
+        self._loaded_at_start: frozenset[str] = frozenset()
+        feed.model.rowsInserted.connect(self._rows_inserted)
+        feed.model.modelReset.connect(self._select_loaded)
         feed.relisted.connect(self.drop)
-        rows.selection_settled.connect(self._look)
-        feed.search.progressed.connect(self._look)
-        bulk.changed.connect(self._look)
+        rows.selection_settled.connect(self._check)
+        feed.search.progressed.connect(self._check)
+        batch.changed.connect(self._check)
         bus = services.bus
         self._ends: list[Callable[[], None]] = [
             bus.subscribe(Captured, self._captured),
@@ -61,20 +123,20 @@ class Everything(QObject):
         ]
 
     @property
-    def chosen(self) -> SelectedRequests | None:
-        """All the list had, while that is what is selected."""
-        return self._chosen if self._chosen is not None and self._still(self._chosen.has) else None
+    def requests(self) -> SelectedRequests | None:
+        """All requests of the list, while they are selected."""
+        return self._requests if self._requests is not None and self._still_selected(self._requests.has) else None
 
     @property
     def more(self) -> bool:
-        """Whether the list has more than is loaded, as far as is known."""
+        """Whether the list has requests that are not loaded, as far as is known."""
         model = self._feed.model
         stale = self._feed.pager.jumping
         return bool(model.rowCount()) and not stale and not (model.at_head and model.at_tail)
 
     @property
     def number(self) -> int | None:
-        """How many that is; None while nobody has counted what a filter finds, or what came in a stretch of time."""
+        """How many requests the list has; None with a filter or a time range, which nobody has counted."""
         if self._feed.query is not None or self._feed.pager.time_range is not None:
             return None
         wanted = self._feed.endpoint_id
@@ -84,103 +146,105 @@ class Everything(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether something is done with many requests."""
-        return self._bulk.busy
+        """Whether a batch job is running."""
+        return self._batch.busy
 
     def stop(self) -> None:
-        """Hear no more of the bus."""
+        """End the subscriptions."""
         self.drop()
         for end in self._ends:
             end()
 
     @Slot()
     def select(self) -> None:
-        """Select what is loaded, and then all the rest."""
+        """Select what is loaded, then the rest."""
         self._list.selectAll()
-        if self.more and not self._bulk.busy:
+        if self.more and not self._batch.busy:
             self.drop()
-            self._of, self._gathered = self._listed(), Gathered()
-            self._begun_with = frozenset(one.id for one in self._list.selection.loaded())
-            self._running = self._tasks.start(self._gather(), "list: select all")
+            self._scope, self._reading = self._current_scope(), _Reading()
+            self._loaded_at_start = frozenset(one.id for one in self._list.selection.loaded())
+            self._running = self._tasks.start(self._read(), "list: select all")
 
     @Slot()
     def drop(self) -> None:
-        """Only what is loaded is selected now, if anything."""
+        """Leave only loaded requests selected."""
         if self._running is not None:
             self._running.cancel()
             self._running = None
-        if self._chosen is not None:
-            self._chosen = None
+        if self._requests is not None:
+            self._requests = None
             self.changed.emit()
 
-    async def _gather(self) -> None:
-        if self._bulk.busy:
+    async def _read(self) -> None:
+        if self._batch.busy:
             return
-        gathered, newest = self._gathered, self._feed.model.newest_key()
+        reading, newest = self._reading, self._feed.model.newest_key()
         before = just_above(newest) if newest is not None and self._feed.model.at_head else None
-        self._bulk.begin("Selecting", self.number or 0)
+        self._batch.begin("Selecting", self.number or 0)
         try:
-            async with aclosing(requests_of(self._services.captures, self._of, before)) as batches:
+            async with aclosing(_read_all(self._services.captures, self._scope, before)) as batches:
                 async for batch in batches:
-                    gathered.add(batch)
-                    self._bulk.come_to(len(gathered))
+                    reading.add(batch)
+                    self._batch.report(len(reading))
         finally:
-            self._bulk.end()
-            if self._gathered is gathered:
+            self._batch.end()
+            if self._reading is reading:
                 self._running = None
-        self._chosen = gathered.chosen(self._of.query)
-        self._take_in_anew()
+        self._requests = reading.requests(self._scope.query)
+        self._select_loaded()
         self.changed.emit()
 
-    def _listed(self) -> Listed:
+    def _current_scope(self) -> ListScope:
         feed = self._feed
-        return Listed(endpoint_id=feed.endpoint_id, query=feed.query, time_range=feed.pager.time_range)
+        return ListScope(endpoint_id=feed.endpoint_id, query=feed.query, time_range=feed.pager.time_range)
 
-    def _still(self, meant: Callable[[str], bool]) -> bool:
-        """Whether of the same list all those that are meant and loaded are selected, and none else."""
+    def _still_selected(self, is_meant: Callable[[str], bool]) -> bool:
+        """Whether the list is the same, and of its loaded requests exactly those that are meant are selected."""
         model = self._feed.model
-        loaded = {name for row in range(model.rowCount()) if meant(name := model.summary(row).id)}
-        return self._of == self._listed() and loaded == {one.id for one in self._list.selection.loaded()}
+        loaded = {name for row in range(model.rowCount()) if is_meant(name := model.summary(row).id)}
+        return self._scope == self._current_scope() and loaded == {one.id for one in self._list.selection.loaded()}
 
     @Slot()
-    def _look(self) -> None:
-        given_up = self._running is not None and (self._bulk.stopping or not self._still(self._begun_with.__contains__))
-        if given_up or (self._chosen is not None and not self._still(self._chosen.has)):
+    def _check(self) -> None:
+        given_up = self._running is not None and (
+            self._batch.stopping or not self._still_selected(self._loaded_at_start.__contains__)
+        )
+        if given_up or (self._requests is not None and not self._still_selected(self._requests.has)):
             self.drop()
 
     @Slot(QModelIndex, int, int)
-    def _take_in(self, parent: QModelIndex, first: int, last: int) -> None:
-        """Rows that belong to it are selected as they are loaded."""
-        if self._chosen is None:
+    def _rows_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
+        """Select rows as they are loaded."""
+        if self._requests is None:
             return
-        has, model = self._chosen.has, self._feed.model
+        has, model = self._requests.has, self._feed.model
         self._list.selection.add([row for row in range(first, last + 1) if has(model.summary(row).id)])
 
     @Slot()
-    def _take_in_anew(self) -> None:
-        self._take_in(QModelIndex(), 0, self._feed.model.rowCount() - 1)
+    def _select_loaded(self) -> None:
+        self._rows_inserted(QModelIndex(), 0, self._feed.model.rowCount() - 1)
 
     def _captured(self, event: Captured) -> None:
         if self._running is not None:
-            self._gathered.late.update(item.id for item in event.summaries)
+            self._reading.late.update(item.id for item in event.summaries)
 
     def _marked(self, event: RequestsChanged) -> None:
-        chosen = self._chosen
-        if chosen is None:
+        requests = self._requests
+        if requests is None:
             return
         if event.ids is not None:
-            some = sum(map(chosen.has, event.ids))
-            self._chosen = replace(chosen, unread=max(0, chosen.unread + (-some if event.read else some)))
-        elif chosen.endpoint_ids <= set(event.endpoint_ids):
-            self._chosen = replace(chosen, unread=0 if event.read else chosen.count)
+            some = sum(map(requests.has, event.ids))
+            self._requests = replace(requests, unread=max(0, requests.unread + (-some if event.read else some)))
+        elif requests.endpoint_ids <= set(event.endpoint_ids):
+            self._requests = replace(requests, unread=0 if event.read else requests.count)
         else:
             self.drop()
 
     def _starred(self, event: RequestsStarred) -> None:
-        if self._chosen is not None:
-            some = sum(map(self._chosen.has, event.ids))
-            starred = self._chosen.starred + (some if event.starred else -some)
-            self._chosen = replace(self._chosen, starred=max(0, starred))
+        if self._requests is not None:
+            some = sum(map(self._requests.has, event.ids))
+            starred = self._requests.starred + (some if event.starred else -some)
+            self._requests = replace(self._requests, starred=max(0, starred))
 
     def _removed(self, endpoint_ids: set[int]) -> None:
         if endpoint_ids and (self._feed.endpoint_id is None or self._feed.endpoint_id in endpoint_ids):

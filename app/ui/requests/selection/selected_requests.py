@@ -1,4 +1,4 @@
-"""Requests that something is to be done with: those selected, or all that a list had when they were asked for."""
+"""The requests that a command is about: those selected, or all that a list had when they were read."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from app.core.model import Record, Summary
 
 
 class SelectedRequests(Record, frozen=True):
-    """`unread` and `starred` of `ids` are so; they came from `endpoint_ids`, received `first` to `last`.
+    """`unread` and `starred` count those of `ids`, received by `endpoint_ids` from `first` to `last` (microseconds).
 
-    `only` is the one request where there is one. `whole` tells that these are all of a list, oldest first; `filter`
-    is what that list was filtered by.
+    `only` is set if there is a single request. `whole`: these are all of a list, oldest first, filtered by `filter`.
     """
 
     ids: Sequence[str] = ()
@@ -26,15 +25,14 @@ class SelectedRequests(Record, frozen=True):
     whole: bool = False
     filter: str = ""
     deleted: str = ""
-    """Why these are not stored any more; empty while they are."""
+    """Why these are no longer stored; empty while they are."""
 
     @property
     def count(self) -> int:
-        """How many."""
         return len(self.ids)
 
     def has(self, capture_id: str) -> bool:
-        """Whether it is one of a `whole` list."""
+        """Whether it is one of them, if they are a `whole` list."""
         at = bisect_left(self.ids, capture_id)
         return at < len(self.ids) and self.ids[at] == capture_id
 
@@ -47,8 +45,8 @@ class SelectedRequests(Record, frozen=True):
         return MarkedIds(starred=starred, noted=noted)
 
 
-def chosen_of(summaries: Sequence[Summary], deleted: str = "") -> SelectedRequests:
-    """These, in their order; `deleted` says why they are not stored any more."""
+def selected_requests(summaries: Sequence[Summary], deleted: str = "") -> SelectedRequests:
+    """These, in their order; `deleted` says why they are no longer stored."""
     if not summaries:
         return SelectedRequests()
     times = [summary.received_at for summary in summaries]

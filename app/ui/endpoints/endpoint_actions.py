@@ -1,32 +1,35 @@
-"""What can be done with endpoints from anywhere in the window: one place, whichever button, menu or key asked."""
+"""What the user does with endpoints: create, edit, switch, copy, clear, delete."""
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-from PySide6.QtCore import QObject, QPoint, Signal, Slot
-from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QMenu, QWidget
+from functools import partial
 
+from msgspec.structs import replace
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from app.core.curl import ready_curl
 from app.core.errors import HooklineError
 from app.core.links import link_to_endpoint
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import create_refusal
 from app.core.test_result import sent_text
-from app.ui.desktop.notification_settings import NotifyChoices, NotifyMenu
+from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
+from app.ui.desktop.notification_settings import NotifyChoices
 from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
-from app.ui.requests.page.confirm_delete import endpoint_question
+from app.ui.endpoints.endpoint_order import EndpointOrder
+from app.ui.requests.page.confirm_delete import ask_keeping, clear_question, endpoint_question
 from app.ui.services import Services
-from app.ui.shell.endpoint_order import EndpointOrder
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.question import ask
 
 FIRST_NAME = "My first endpoint"
-_MOVES = {"up": -1, "down": 1}
 
 
 class EndpointActions(QObject):
-    """`made` carries a new endpoint, `said` a short notice, `open_wanted` an endpoint id to be shown."""
+    """`made` carries a new endpoint, `said` a short notice, `open_wanted` the id of an endpoint to show."""
 
     made = Signal(object)
     said = Signal(str)
@@ -40,24 +43,29 @@ class EndpointActions(QObject):
         self._asking: set[int] = set()
         self.notify = NotifyChoices(services.data_folder, self)
         self.order = EndpointOrder(services, tasks, self)
+        self.new = Command(
+            "New endpoint",
+            theme,
+            self,
+            run=self.create,
+            icon="add",
+            keys=("Ctrl+N",),
+            group=CommandGroup.ENDPOINT,
+            context=IN_WINDOW,
+            unavailable=self.refusal,
+            say=self.said.emit,
+            always_listed=True,
+        )
+        self.new.refresh()
 
     def refusal(self) -> str | None:
         """Why no endpoint can be created now; None when one can."""
         return create_refusal(self._services.account.plan, len(self._services.endpoints.all()))
 
-    @Slot()
-    def create(self) -> None:
-        """Open the form for a new endpoint, or say why there can be none."""
-        refusal = self.refusal()
-        if refusal is None:
-            self._open(None)
-        else:
-            self.said.emit(refusal)
-
     @Slot(str)
     def create_with_slug(self, slug: str) -> None:
-        """Open the form for a new endpoint of this slug."""
-        self.create()
+        """Open the form for a new endpoint with this slug."""
+        self.new.run()
         if self._dialog is not None and self._dialog.form.slug is not None:
             self._dialog.form.slug.slug.setText(slug)
             self._dialog.form.slug.changed.emit("slug")
@@ -84,7 +92,7 @@ class EndpointActions(QObject):
 
     @Slot(object)
     def delete(self, endpoint: Endpoint) -> None:
-        """Ask, naming what goes, then delete."""
+        """Delete it with its requests, after asking."""
         if endpoint.id not in self._asking:
             self._asking.add(endpoint.id)
             self._tasks.start(self._delete(endpoint), f"delete endpoint {endpoint.id}")
@@ -111,39 +119,35 @@ class EndpointActions(QObject):
         """Send it a small request."""
         self._tasks.start(self._send_test(endpoint), f"send a test request to endpoint {endpoint.id}")
 
-    @Slot(object, object)
-    def show_menu(self, endpoint: Endpoint, place: QPoint) -> None:
-        """Pop its menu up at `place` (global)."""
-        self.menu(endpoint).popup(place)
+    def copy_curl(self, endpoint: Endpoint) -> None:
+        """Put a command that sends it a request on the clipboard."""
+        QGuiApplication.clipboard().setText(ready_curl(self._services.capture_url(endpoint)))
+        self.said.emit("Copied as curl.")
 
-    def menu(self, endpoint: Endpoint) -> QMenu:
-        """Its menu; it deletes itself when closed."""
-        menu = EndpointMenu(endpoint, self._theme, self._window)
-        menu.add_notify(self.notify)
-        for verb in ("up", "down"):
-            menu.set_enabled(verb, self.order.can_move(endpoint.id, _MOVES[verb]))
-        menu.verb.connect(self._do)
-        return menu
+    def open(self, endpoint: Endpoint) -> None:
+        """Show its requests."""
+        self.open_wanted.emit(endpoint.id)
 
-    @Slot(str, object)
-    def _do(self, verb: str, endpoint: Endpoint) -> None:
-        match verb:
-            case "open":
-                self.open_wanted.emit(endpoint.id)
-            case "switch":
-                self.set_active(endpoint, not endpoint.active)
-            case "copy":
-                self.copy_url(endpoint)
-            case "link":
-                self.copy_link(endpoint)
-            case "test":
-                self.send_test(endpoint)
-            case "edit":
-                self.edit(endpoint)
-            case "up" | "down":
-                self.order.move_by(endpoint.id, _MOVES[verb])
-            case "delete":
-                self.delete(endpoint)
+    def toggle(self, endpoint: Endpoint) -> None:
+        """Switch it off if it is on, and on if it is off."""
+        self.set_active(endpoint, not endpoint.active)
+
+    def move(self, endpoint: Endpoint, by: int) -> None:
+        """Move it down the list by this many places, up if negative."""
+        self.order.move_by(endpoint.id, by)
+
+    def mark_all_read(self, endpoint: Endpoint) -> None:
+        """Mark all its requests as read."""
+        self._tasks.start(self._services.captures.mark_all_read(endpoint.id), "mark all read")
+
+    def clear(self, endpoint: Endpoint) -> None:
+        """Delete all its requests, after asking."""
+        self._tasks.start(self._clear(endpoint), "delete all requests")
+
+    @Slot()
+    def create(self) -> None:
+        """Open the form for a new endpoint; `new` is the command, which says when there can be none."""
+        self._open(None)
 
     def _open(self, endpoint: Endpoint | None) -> None:
         if self._dialog is not None:
@@ -170,13 +174,21 @@ class EndpointActions(QObject):
 
     async def _delete(self, endpoint: Endpoint) -> None:
         try:
-            held = self._services.captures.counts(endpoint.id).total
+            total = self._services.captures.counts(endpoint.id).total
             marked = await self._services.captures.clearings.marked(endpoint.id)
-            title, text = endpoint_question(endpoint, held, marked)
+            title, text = endpoint_question(endpoint, total, marked)
             if await ask(self._window, self._theme, title, text, "Delete endpoint"):
                 await self._services.endpoints.delete(endpoint.id)
         finally:
             self._asking.discard(endpoint.id)
+
+    async def _clear(self, endpoint: Endpoint) -> None:
+        total = self._services.captures.counts(endpoint.id).total
+        marked = await self._services.captures.clearings.marked(endpoint.id)
+        question = partial(clear_question, endpoint, total, marked)
+        keeps = await ask_keeping(question(), question(keep=True) if marked.any else None, self._theme, self._window)
+        if keeps is not None:
+            await self._services.captures.clear(endpoint.id, ("starred", "noted") if keeps else ())
 
     async def _set_active(self, endpoint_id: int, active: bool) -> None:
         endpoint = self._services.endpoints.by_id(endpoint_id)
@@ -190,49 +202,3 @@ class EndpointActions(QObject):
 
     async def _send_test(self, endpoint: Endpoint) -> None:
         self.said.emit(sent_text(await self._services.send_test(endpoint), endpoint.name))
-
-
-class EndpointMenu(QMenu):
-    """An endpoint's context menu; `verb` says what was chosen."""
-
-    verb = Signal(str, object)
-
-    def __init__(self, endpoint: Endpoint, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._endpoint, self._theme = endpoint, theme
-        self.aboutToHide.connect(self.deleteLater)
-        for verb, text, icon in (
-            ("open", "Open", "all"),
-            ("copy", "Copy URL", "copy"),
-            ("link", "Copy link", "link"),
-            ("test", "Send test request", "send"),
-            ("", "", ""),
-            ("edit", "Edit…", "edit"),
-            ("switch", "Switch off" if endpoint.active else "Switch on", "pause" if endpoint.active else "play"),
-            ("up", "Move up\tAlt+Up", "up"),
-            ("down", "Move down\tAlt+Down", "down"),
-            ("", "", ""),
-            ("delete", "Delete…", "delete"),
-        ):
-            if verb:
-                self.addAction(theme.icon(icon), text).setData(verb)
-            else:
-                self.addSeparator()
-        self.triggered.connect(self._chosen)
-
-    def add_notify(self, choices: NotifyChoices) -> None:
-        """Offer the choice of notifications, above what deletes."""
-        notify = NotifyMenu(choices, self, self._endpoint.slug)
-        notify.setIcon(self._theme.icon("notify"))
-        self.insertMenu(self.actions()[-2], notify)
-
-    def set_enabled(self, verb: str, enabled: bool) -> None:
-        """Whether an entry can be chosen."""
-        for action in self.actions():
-            if action.data() == verb:
-                action.setEnabled(enabled)
-
-    @Slot(object)
-    def _chosen(self, action: QAction) -> None:
-        if action in self.actions():  # not one of a menu inside this one
-            self.verb.emit(action.data(), self._endpoint)

@@ -1,0 +1,1 @@
+"""What can be done with endpoints, whichever button, menu or key asks for it."""

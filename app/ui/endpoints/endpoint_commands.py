@@ -1,0 +1,131 @@
+"""Every command on one endpoint, for header, context menu, palette and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, QPoint, Slot
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.core.model import Endpoint
+from app.ui.commands.command import Command, CommandGroup
+from app.ui.desktop.notification_settings import NotifyMenu
+from app.ui.endpoints.endpoint_actions import EndpointActions
+from app.ui.services import Services
+from app.ui.theme.theme import Theme
+
+NONE_SHOWN = "No endpoint is shown."
+
+
+class EndpointCommands(QObject):
+    """`endpoint` returns the one they are about, as it is now; call `refresh` when that changed."""
+
+    def __init__(
+        self,
+        endpoint: Callable[[], Endpoint | None],
+        services: Services,
+        actions: EndpointActions,
+        theme: Theme,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._endpoint, self._services, self._actions, self._theme = endpoint, services, actions, theme
+        self.open = self._command("Open", "all", actions.open, name="Open endpoint")
+        self.edit = self._command("Edit…", "edit", actions.edit, name="Edit endpoint…")
+        self.copy_url = self._command("Copy URL", "copy", actions.copy_url, name="Copy endpoint URL")
+        self.copy_curl = self._command("Copy a ready curl command", "code", actions.copy_curl)
+        self.copy_link = self._command("Copy link", "link", actions.copy_link, name="Copy link to endpoint")
+        self.send_test = self._command("Send test request", "send", actions.send_test)
+        self.switch = self._command("Switch off", "pause", actions.toggle, name="Switch endpoint off")
+        self.mark_read = self._command("Mark all as read", "read", actions.mark_all_read, unavailable=self._none_unread)
+        self.clear = self._command("Delete all requests…", "delete", actions.clear, unavailable=self._is_empty)
+        move_up, move_down = partial(actions.move, by=-1), partial(actions.move, by=1)
+        up, down = "Move up\tAlt+Up", "Move down\tAlt+Down"
+        self.up = self._command(up, "up", move_up, name="Move endpoint up", unavailable=self._is_first)
+        self.down = self._command(down, "down", move_down, name="Move endpoint down", unavailable=self._is_last)
+        self.delete = self._command("Delete endpoint…", "delete", actions.delete)
+        self.refresh()
+
+    def for_palette(self) -> tuple[Command, ...]:
+        """All but `open`: the palette opens every endpoint by its name."""
+        copies = (self.copy_url, self.copy_curl, self.copy_link)
+        return (
+            *(self.edit, *copies, self.send_test, self.switch),
+            *(self.mark_read, self.clear, self.up, self.down, self.delete),
+        )
+
+    @Slot()
+    def refresh(self) -> None:
+        endpoint = self._endpoint()
+        if endpoint is None or endpoint.active:
+            self.switch.show_as("Switch off", "pause", name="Switch endpoint off")
+        else:
+            self.switch.show_as("Switch on", "play", name="Switch endpoint on")
+        for command in (self.open, *self.for_palette()):
+            command.refresh()
+
+    def _command(
+        self,
+        text: str,
+        icon: str,
+        action: Callable[[Endpoint], object],
+        *,
+        name: str = "",
+        unavailable: Callable[[Endpoint], str | None] | None = None,
+    ) -> Command:
+        def run() -> None:
+            if (endpoint := self._endpoint()) is not None:
+                action(endpoint)
+
+        def reason() -> str | None:
+            endpoint = self._endpoint()
+            if endpoint is None:
+                return NONE_SHOWN
+            return unavailable(endpoint) if unavailable is not None else None
+
+        return Command(
+            text, self._theme, self, run=run, icon=icon, group=CommandGroup.ENDPOINT, name=name, unavailable=reason
+        )
+
+    def _none_unread(self, endpoint: Endpoint) -> str | None:
+        return None if self._services.captures.counts(endpoint.id).unread else "Every request is marked as read."
+
+    def _is_empty(self, endpoint: Endpoint) -> str | None:
+        return None if self._services.captures.counts(endpoint.id).total else "The endpoint has no requests."
+
+    def _is_first(self, endpoint: Endpoint) -> str | None:
+        return None if self._actions.order.can_move(endpoint.id, -1) else "It is the first endpoint."
+
+    def _is_last(self, endpoint: Endpoint) -> str | None:
+        return None if self._actions.order.can_move(endpoint.id, 1) else "It is the last endpoint."
+
+
+class EndpointMenus(QObject):
+    """The context menu of an endpoint, wherever it is listed."""
+
+    def __init__(self, services: Services, actions: EndpointActions, theme: Theme, window: QWidget) -> None:
+        super().__init__(window)
+        self._services, self._actions, self._theme, self._window = services, actions, theme, window
+
+    @Slot(object, object)
+    def show(self, endpoint: Endpoint, place: QPoint) -> None:
+        """Pop it up at `place` (global)."""
+        self.menu(endpoint).popup(place)
+
+    def menu(self, endpoint: Endpoint) -> QMenu:
+        """It deletes itself when closed."""
+        menu = QMenu(self._window)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.setToolTipsVisible(True)
+        current = partial(self._services.endpoints.by_id, endpoint.id)
+        commands = EndpointCommands(current, self._services, self._actions, self._theme, menu)
+        menu.addActions([commands.open, commands.copy_url, commands.copy_link, commands.send_test])
+        menu.addSeparator()
+        menu.addActions([commands.edit, commands.switch, commands.up, commands.down])
+        notify = NotifyMenu(self._actions.notify, menu, endpoint.slug)
+        notify.setIcon(self._theme.icon("notify"))
+        menu.addMenu(notify)
+        menu.addSeparator()
+        menu.addAction(commands.delete)
+        return menu

@@ -1,0 +1,109 @@
+"""A command that cannot be run now: what its buttons and menus show, and what its keys do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+
+from app.core.rules import FREE_ENDPOINTS
+from app.ui.commands.command import Command
+from app.ui.theme.theme import Theme
+from app.ui.widgets.action_button import ActionButton, CommandButton
+from tests.ui.desk import shown
+from tests.ui.waiting import until
+
+Scene = Callable[..., Any]
+
+
+class Rig:
+    """A window with one command whose `reason` is set at will, and all that it did and said."""
+
+    def __init__(self) -> None:
+        self.window, self.theme = QWidget(), Theme()
+        self.reason: str | None = "Nothing is selected."
+        self.done, self.said = 0, list[str]()
+        self.command = Command(
+            "Replay",
+            self.theme,
+            self.window,
+            run=self._run,
+            icon="send",
+            keys=("R",),
+            unavailable=lambda: self.reason,
+            say=self.said.append,
+        )
+        self.command.add_to(self.window)
+        self.command.refresh()
+        self.window.show()
+        self.window.activateWindow()
+
+    def _run(self) -> None:
+        self.done += 1
+
+
+def test_its_key_says_why_it_cannot_be_run_and_runs_it_once_it_can(qapp: QApplication) -> None:
+    rig = Rig()
+    QTest.qWaitForWindowActive(rig.window)
+    rig.window.setFocus()
+    QTest.keyClick(rig.window, Qt.Key.Key_R)
+    assert (rig.done, rig.said) == (0, ["Nothing is selected."])
+    rig.reason = None
+    rig.command.refresh()
+    QTest.keyClick(rig.window, Qt.Key.Key_R)
+    assert (rig.done, rig.said) == (1, ["Nothing is selected."])
+    rig.window.deleteLater()
+
+
+def test_its_buttons_are_disabled_for_the_same_reason(qapp: QApplication) -> None:
+    rig = Rig()
+    icon = ActionButton(rig.command, rig.theme, rig.window)
+    words = CommandButton("Replay", rig.command, rig.theme, rig.window, tooltip="Replay the request")
+    for button in (icon, words):
+        assert not button.isEnabled()
+        assert "Nothing is selected." in button.toolTip()
+        assert button.accessibleDescription() == "Nothing is selected."
+    rig.reason = None
+    rig.command.refresh()
+    assert icon.isEnabled()
+    assert words.isEnabled()
+    assert (icon.toolTip(), words.toolTip()) == ("Replay (R)", "Replay the request")
+    assert icon.accessibleDescription() == words.accessibleDescription() == ""
+    rig.window.deleteLater()
+
+
+def test_it_checks_again_when_it_is_run(qapp: QApplication) -> None:
+    rig = Rig()
+    rig.reason = None
+    rig.command.refresh()
+    rig.reason = "It was deleted."
+    rig.command.trigger()
+    assert (rig.done, rig.said) == (0, ["It was deleted."])
+    assert not rig.command.isEnabled()
+    rig.window.deleteLater()
+
+
+def test_typing_into_a_field_is_no_key_of_it(qapp: QApplication) -> None:
+    rig = Rig()
+    field = QLineEdit(rig.window)
+    field.show()
+    field.setFocus()
+    QTest.keyClicks(field, "r")
+    assert (field.text(), rig.said) == ("r", [])
+    rig.window.deleteLater()
+
+
+def test_the_palette_lists_new_endpoint_with_its_reason_when_the_plan_is_full(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path, endpoints=FREE_ENDPOINTS) as (_, window):
+            entries = {entry.text: entry for entry in window.commands.sources.entries()}
+            assert "holds up to 10" in entries["New endpoint"].detail
+            entries["New endpoint"].run()
+            await until(window.toast.isVisible)
+            assert "holds up to 10" in window.toast._text.text()
+
+    run(scene())
