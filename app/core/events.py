@@ -164,26 +164,47 @@ class SettingsChanged(Event, frozen=True):
 E = TypeVar("E", bound=Event)
 
 
+class Subscription:
+    """A handler that is called until `end`, which may be called again."""
+
+    def __init__(self, handlers: list[Callable[..., None]], handler: Callable[..., None]) -> None:
+        self._handlers, self._handler = handlers, handler
+        handlers.append(handler)
+
+    def end(self) -> None:
+        handlers, self._handlers = self._handlers, []
+        if self._handler in handlers:
+            handlers.remove(self._handler)
+
+
+class Subscriptions:
+    """Several on one bus that end together."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self._subscriptions: list[Subscription] = []
+
+    def add(self, kind: type[E], handler: Callable[[E], None]) -> None:
+        """Call `handler` with every event of exactly `kind`."""
+        self._subscriptions.append(self._bus.subscribe(kind, handler))
+
+    def end(self) -> None:
+        for subscription in self._subscriptions:
+            subscription.end()
+
+
 class Bus:
-    """Delivers each published event to the subscribers of its type, in the order they subscribed."""
+    """Calls the subscribed handlers of an event's type, in the order in which they subscribed."""
 
     def __init__(self) -> None:
         self._handlers: dict[type[Event], list[Callable[..., None]]] = {}
 
-    def subscribe(self, kind: type[E], handler: Callable[[E], None]) -> Callable[[], None]:
-        """Call `handler` with every event of exactly `kind`. Returns a function that unsubscribes; calling it twice is
-        harmless."""
-        self._handlers.setdefault(kind, []).append(handler)
-
-        def unsubscribe() -> None:
-            handlers = self._handlers.get(kind, [])
-            if handler in handlers:
-                handlers.remove(handler)
-
-        return unsubscribe
+    def subscribe(self, kind: type[E], handler: Callable[[E], None]) -> Subscription:
+        """Call `handler` with every event of exactly `kind`."""
+        return Subscription(self._handlers.setdefault(kind, []), handler)
 
     def publish(self, event: Event) -> None:
-        """A handler that raises is logged, and the others are still called."""
+        """Call the handlers. One that raises is logged, and the others are still called."""
         for handler in tuple(self._handlers.get(type(event), ())):
             try:
                 handler(event)

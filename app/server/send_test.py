@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from app.core.errors import HooklineError
-from app.core.events import Bus, Captured, Refused
+from app.core.events import Bus, Captured, Refused, Subscriptions
 from app.core.model import Endpoint
 from app.core.repositories import CaptureRepository, RefusedRepository
 from app.core.test_result import SentTest
@@ -107,17 +107,15 @@ class _Arrival:
     ) -> None:
         self._captures, self._refused, self._endpoint, self._request = captures, refused, endpoint, request
         self._candidates: asyncio.Queue[Captured | Refused] = asyncio.Queue()
-        self._unsubscribe = [
-            bus.subscribe(Captured, self._candidates.put_nowait),
-            bus.subscribe(Refused, self._candidates.put_nowait),
-        ]
+        self._subscriptions = Subscriptions(bus)
+        self._subscriptions.add(Captured, self._candidates.put_nowait)
+        self._subscriptions.add(Refused, self._candidates.put_nowait)
 
     def __enter__(self) -> _Arrival:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        for end in self._unsubscribe:
-            end()
+        self._subscriptions.end()
 
     async def status(self, within_s: float) -> int | None:
         """The status Hookline responded with; None if the request did not arrive."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
@@ -25,6 +25,7 @@ from app.core.events import (
     SettingsChanged,
     StorageLimitChanged,
     StorageTrouble,
+    Subscriptions,
 )
 from app.core.model import Endpoint, StorageUse
 from app.core.repositories import ActivityRepository
@@ -64,28 +65,26 @@ class QtEvents(QObject):
         self._counts.fired.connect(self.counts_changed)
         self._refused = Throttle(MERGE_MS, self)
         self._refused.fired.connect(self.refused_changed)
-        self._ends: list[Callable[[], None]] = [
-            bus.subscribe(Captured, self._captured),
-            bus.subscribe(RequestsChanged, self._recount),
-            bus.subscribe(RequestsRemoved, self._gone),
-            bus.subscribe(Mirrored, self._mirrored),
-            bus.subscribe(EndpointSaved, self._saved),
-            bus.subscribe(EndpointsReordered, self._reordered),
-            bus.subscribe(EndpointRemoved, self._removed),
-            bus.subscribe(PlanChanged, self._plan),
-            bus.subscribe(Purged, self._purge),
-            bus.subscribe(Refused, self._refuse),
-            bus.subscribe(SettingsChanged, self._settings),
-            bus.subscribe(StorageTrouble, self._storage),
-            bus.subscribe(FileTrouble, self._file),
-            bus.subscribe(DatabaseDamaged, self._damage),
-            bus.subscribe(StorageLimitChanged, self._limit),
-        ]
+        self._subscriptions = Subscriptions(bus)
+        self._subscriptions.add(Captured, self._captured)
+        self._subscriptions.add(RequestsChanged, self._recount)
+        self._subscriptions.add(RequestsRemoved, self._gone)
+        self._subscriptions.add(Mirrored, self._mirrored)
+        self._subscriptions.add(EndpointSaved, self._saved)
+        self._subscriptions.add(EndpointsReordered, self._reordered)
+        self._subscriptions.add(EndpointRemoved, self._removed)
+        self._subscriptions.add(PlanChanged, self._plan)
+        self._subscriptions.add(Purged, self._purge)
+        self._subscriptions.add(Refused, self._refuse)
+        self._subscriptions.add(SettingsChanged, self._settings)
+        self._subscriptions.add(StorageTrouble, self._storage)
+        self._subscriptions.add(FileTrouble, self._file)
+        self._subscriptions.add(DatabaseDamaged, self._damage)
+        self._subscriptions.add(StorageLimitChanged, self._limit)
 
     def stop(self) -> None:
         """Unsubscribe from the bus."""
-        for end in self._ends:
-            end()
+        self._subscriptions.end()
 
     async def recall(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
         """Add what the store has of the last hour, from before this object was created."""

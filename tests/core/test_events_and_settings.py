@@ -7,20 +7,33 @@ import logging
 import msgspec
 import pytest
 
-from app.core.events import Bus, PlanChanged, StorageTrouble
+from app.core.events import Bus, PlanChanged, StorageTrouble, Subscriptions
 from app.core.settings import Settings, check, meta
 
 
-def test_handlers_hear_their_kind_in_order_until_they_leave() -> None:
+def test_handlers_get_their_kind_in_order_until_their_subscription_ends() -> None:
     bus, heard = Bus(), []
-    leave = bus.subscribe(StorageTrouble, lambda event: heard.append(("first", event.reason)))
+    subscription = bus.subscribe(StorageTrouble, lambda event: heard.append(("first", event.reason)))
     bus.subscribe(StorageTrouble, lambda event: heard.append(("second", event.reason)))
     bus.publish(StorageTrouble(reason="disk full"))
     bus.publish(PlanChanged())
-    leave()
-    leave()
+    subscription.end()
+    subscription.end()
     bus.publish(StorageTrouble(reason=None))
     assert heard == [("first", "disk full"), ("second", "disk full"), ("second", None)]
+
+
+def test_subscriptions_end_together_and_leave_others_alone() -> None:
+    bus, heard = Bus(), []
+    subscriptions = Subscriptions(bus)
+    subscriptions.add(StorageTrouble, lambda event: heard.append("one"))
+    subscriptions.add(PlanChanged, lambda event: heard.append("two"))
+    bus.subscribe(PlanChanged, lambda event: heard.append("other"))
+    subscriptions.end()
+    subscriptions.end()
+    bus.publish(StorageTrouble(reason=None))
+    bus.publish(PlanChanged())
+    assert heard == ["other"]
 
 
 def test_a_failing_handler_is_logged_and_keeps_nobody_from_hearing(caplog: pytest.LogCaptureFixture) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 
-from app.core.events import Bus, Captured
+from app.core.events import Bus, Captured, Subscription
 from app.core.model import MirrorState
 from app.core.repositories import CaptureRepository, DeliveryRepository, EndpointRepository
 from app.server.forward.lazy_sender import LateSender
@@ -35,21 +34,21 @@ class Forwarder:
         self._workers: dict[int, Worker] = {}
         self._unstorable: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._unsubscribe: Callable[[], None] | None = None
+        self._subscription: Subscription | None = None
 
     async def start(self) -> None:
         """Forward from now on, beginning with what an earlier run left queued."""
-        if self._unsubscribe is not None:
+        if self._subscription is not None:
             return
-        self._unsubscribe = self._bus.subscribe(Captured, self._on_captured)
+        self._subscription = self._bus.subscribe(Captured, self._on_captured)
         for endpoint_id in await self._queue.endpoints_with_pending():
             self._wake(endpoint_id)
 
     async def stop(self) -> None:
         """Let deliveries in hand end within half a second; what is not finished stays queued. Idempotent."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
+        if self._subscription is not None:
+            self._subscription.end()
+            self._subscription = None
         for worker in self._workers.values():
             worker.wind_up()
         tasks = tuple(self._tasks)

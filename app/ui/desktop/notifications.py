@@ -43,7 +43,7 @@ class Notifications(QObject):
         self.pace = NotificationPace()
         self._began = now_us()
         self._streams: dict[int, Stream] = {}
-        self.stop = services.bus.subscribe(Captured, self._captured)
+        self.stop = services.bus.subscribe(Captured, self._captured).end
         pause.changed.connect(self.forget)
         window_focus.activated.connect(self.forget)
 

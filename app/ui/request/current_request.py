@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.core.events import Bus, RequestNoted, RequestsChanged, RequestsStarred
+from app.core.events import Bus, RequestNoted, RequestsChanged, RequestsStarred, Subscriptions
 from app.core.model import Summary
 from app.ui.pending_updates import PendingUpdates
 from app.ui.request.request_pane import DetailPane
@@ -27,11 +27,10 @@ class CurrentRequest(QObject):
         detail.was_deleted.connect(self._deleted)
         detail.opened.connect(self._opened)
         detail.closed.connect(self._closed)
-        self._ends: list[Callable[[], None]] = [
-            bus.subscribe(RequestsChanged, self._marked),
-            bus.subscribe(RequestsStarred, self._starred),
-            bus.subscribe(RequestNoted, self._noted),
-        ]
+        self._subscriptions = Subscriptions(bus)
+        self._subscriptions.add(RequestsChanged, self._marked)
+        self._subscriptions.add(RequestsStarred, self._starred)
+        self._subscriptions.add(RequestNoted, self._noted)
 
     @property
     def deleted(self) -> str:
@@ -40,8 +39,7 @@ class CurrentRequest(QObject):
 
     def stop(self) -> None:
         """Unsubscribe from the bus."""
-        for end in self._ends:
-            end()
+        self._subscriptions.end()
 
     @Slot()
     def _opened(self) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QObject, Signal
 
 from app.core.clock import DAY_US
-from app.core.events import EndpointRemoved, Purged, RequestsRemoved
+from app.core.events import EndpointRemoved, Purged, RequestsRemoved, Subscriptions
 from app.core.model import Capture
 from app.core.text import count_of
 from app.ui.services import Services
@@ -32,12 +30,11 @@ class Deletion(QObject):
         self._services, self._tasks = services, tasks
         self._watched: Capture | None = None
         self._lost: Capture | None = None
-        self._ends: list[Callable[[], None]] = [
-            services.bus.subscribe(RequestsRemoved, self._removed),
-            services.bus.subscribe(EndpointRemoved, self._endpoint_removed),
-            services.bus.subscribe(Purged, self._purged),
-            services.bus.subscribe(DeleteChanged, self._delete_changed),
-        ]
+        self._subscriptions = Subscriptions(services.bus)
+        self._subscriptions.add(RequestsRemoved, self._removed)
+        self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
+        self._subscriptions.add(Purged, self._purged)
+        self._subscriptions.add(DeleteChanged, self._delete_changed)
 
     def watch(self, capture: Capture | None) -> None:
         """Watch this request; None for none."""
@@ -45,8 +42,7 @@ class Deletion(QObject):
 
     def stop(self) -> None:
         self._watched = self._lost = None
-        for end in self._ends:
-            end()
+        self._subscriptions.end()
 
     def _removed(self, event: RequestsRemoved) -> None:
         watched = self._watched

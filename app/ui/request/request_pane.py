@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.media_types import media_type
-from app.core.events import Mirrored, RequestsIdentified
+from app.core.events import Mirrored, RequestsIdentified, Subscriptions
 from app.core.model import Capture, MirrorState
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_pane import BodyPane
@@ -87,10 +86,9 @@ class DetailPane(QFrame):
         self._deletion = Deletion(services, tasks, self)
         self._deletion.found.connect(self._say_deleted)
         self._deletion.undone.connect(self._say_restored)
-        self._ends: list[Callable[[], None]] = [
-            services.bus.subscribe(Mirrored, self._mirrored),
-            services.bus.subscribe(RequestsIdentified, self._identified),
-        ]
+        self._subscriptions = Subscriptions(services.bus)
+        self._subscriptions.add(Mirrored, self._mirrored)
+        self._subscriptions.add(RequestsIdentified, self._identified)
 
     @property
     def capture(self) -> Capture | None:
@@ -106,8 +104,7 @@ class DetailPane(QFrame):
         """Unsubscribe from the bus, and stop loading."""
         self.clear()
         self._deletion.stop()
-        for end in self._ends:
-            end()
+        self._subscriptions.end()
 
     def show_request(self, capture_id: str, *, enter: bool = False, seen: bool = True) -> None:
         """Open a request, cancelling an opening in progress. `enter` moves the focus into it, `seen` says whether that

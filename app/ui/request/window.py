@@ -75,7 +75,7 @@ class OwnWindow(QWidget):
         BodyTextCommands(theme, self._actions.say, self).add_to(self)
         order_tabs(self)
         self.detail.body.loader.begun.connect(self._focus_body)
-        self._end_deletes = services.bus.subscribe(DeleteChanged, self._delete_changed)
+        self._deletes = services.bus.subscribe(DeleteChanged, self._delete_changed)
         self.detail.show_request(summary.id)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -93,7 +93,7 @@ class OwnWindow(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop loading, and unsubscribe from the bus."""
-        self._end_deletes()
+        self._deletes.end()
         self.request.stop()
         self.detail.stop()
         self.closed.emit(self._summary.id)

@@ -162,7 +162,7 @@ class MainWindow(QMainWindow):
         self._remember()
         self.desktop.stop()
         self.qt_events.stop()
-        self._end_deletes()
+        self._deletes.end()
         self._retention_notice.stop()
         self.requests.stop()
 
@@ -277,7 +277,7 @@ class MainWindow(QMainWindow):
         actions.said.connect(self._say)
         self.desktop.quit_requested.connect(self.quit)
         self.pending.endpoint_back.connect(self._back)
-        self._end_deletes = self._services.bus.subscribe(DeleteChanged, self._delete_changed)
+        self._deletes = self._services.bus.subscribe(DeleteChanged, self._delete_changed)
         self.qt_events.endpoint_removed.connect(self._removed)
         self.qt_events.settings_changed.connect(self._follow_theme)
         self.qt_events.limit_change_requested.connect(self._change_limit)

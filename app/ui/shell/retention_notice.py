@@ -20,12 +20,12 @@ class RetentionNotice(QObject):
     def __init__(self, services: Services, tasks: Tasks, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._retention, self._tasks = services.retention, tasks
-        self._end = services.bus.subscribe(RetentionWaiting, self._told)
+        self._subscription = services.bus.subscribe(RetentionWaiting, self._told)
         self._show(services.retention.problem)
 
     def stop(self) -> None:
         """Hear no more."""
-        self._end()
+        self._subscription.end()
 
     def _told(self, event: RetentionWaiting) -> None:
         self._show(event.problem)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from app.core.activity.bar import Bar
 from app.core.deletion import Hidden
 from app.core.errors import InvalidFieldsError, PlanLimitError
-from app.core.events import Bus, Captured, EndpointRemoved, EndpointSaved, Event, RequestsRemoved
+from app.core.events import Bus, Captured, EndpointRemoved, EndpointSaved, Event, RequestsRemoved, Subscription
 from app.core.model import (
     Capture,
     Counts,
@@ -203,24 +203,24 @@ class VisibleBus(Bus):
     def __init__(self, bus: Bus, deleting: PendingDelete) -> None:
         super().__init__()
         self._bus, self._deleting = bus, deleting
-        self._ends: dict[type[Event], Callable[[], None]] = {}
+        self._sources: dict[type[Event], Subscription] = {}
         for kind in (Captured, RequestsRemoved, EndpointSaved, EndpointRemoved):
-            self._subscribe_to(kind)
+            self._forward(kind)
 
-    def subscribe(self, kind: type[E], handler: Callable[[E], None]) -> Callable[[], None]:
-        self._subscribe_to(kind)
+    def subscribe(self, kind: type[E], handler: Callable[[E], None]) -> Subscription:
+        self._forward(kind)
         return super().subscribe(kind, handler)
 
     def stop(self) -> None:
         """Unsubscribe from the program's bus."""
-        for end in self._ends.values():
-            end()
+        for source in self._sources.values():
+            source.end()
 
-    def _subscribe_to(self, kind: type[Event]) -> None:
-        if kind not in self._ends:
-            self._ends[kind] = self._bus.subscribe(kind, self._forward)
+    def _forward(self, kind: type[Event]) -> None:
+        if kind not in self._sources:
+            self._sources[kind] = self._bus.subscribe(kind, self._publish_visible)
 
-    def _forward(self, event: Event) -> None:
+    def _publish_visible(self, event: Event) -> None:
         seen = self._visible(event) if self._deleting.waiting else event
         if seen is not None:
             self.publish(seen)

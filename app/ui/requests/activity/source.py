@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.core.activity.axis import Axis, Span, axis_of
 from app.core.activity.bar import EMPTY, Bar
 from app.core.clock import now_us
-from app.core.events import Bus, Captured, EndpointRemoved, Mirrored, Purged, RequestsRemoved
+from app.core.events import Bus, Captured, EndpointRemoved, Mirrored, Purged, RequestsRemoved, Subscriptions
 from app.core.ids import uuid7_ms
 from app.core.repositories import ActivityRepository
 from app.ui.tasks import Tasks
@@ -50,14 +50,13 @@ class ActivitySource(QObject):
         self._clock = QTimer(self)
         self._clock.setInterval(CLOCK_MS)
         self._clock.timeout.connect(self._advance)
-        self._ends: list[Callable[[], None]] = [
-            bus.subscribe(Captured, self._captured),
-            bus.subscribe(Mirrored, self._mirrored),
-            bus.subscribe(RequestsRemoved, self._removed),
-            bus.subscribe(Purged, self._purged),
-            bus.subscribe(EndpointRemoved, self._endpoint_removed),
-            bus.subscribe(DeleteChanged, self._delete_changed),
-        ]
+        self._subscriptions = Subscriptions(bus)
+        self._subscriptions.add(Captured, self._captured)
+        self._subscriptions.add(Mirrored, self._mirrored)
+        self._subscriptions.add(RequestsRemoved, self._removed)
+        self._subscriptions.add(Purged, self._purged)
+        self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
+        self._subscriptions.add(DeleteChanged, self._delete_changed)
 
     @property
     def total(self) -> Bar:
@@ -74,8 +73,7 @@ class ActivitySource(QObject):
     def stop(self) -> None:
         """Unsubscribe from the bus."""
         self.set_watched(False)
-        for end in self._ends:
-            end()
+        self._subscriptions.end()
 
     def set_watched(self, on: bool) -> None:
         """Whether the chart is visible: then count and follow events."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from operator import attrgetter
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -17,6 +17,7 @@ from app.core.events import (
     RequestsDescribed,
     RequestsIdentified,
     RequestsRemoved,
+    Subscriptions,
 )
 from app.core.ids import first_id
 from app.core.model import PageKey, Summary
@@ -76,18 +77,17 @@ class RequestFeed(QObject):
         """Whether requests in the queue may have been deleted already."""
         self._throttle = Throttle(MERGE_MS, self)
         self._throttle.fired.connect(self._flush)
-        self._ends: list[Callable[[], None]] = [
-            bus.subscribe(Captured, self._captured),
-            bus.subscribe(RequestsChanged, self._changed),
-            bus.subscribe(RequestsIdentified, self._identified),
-            bus.subscribe(RequestsDescribed, self._described),
-            bus.subscribe(RequestsRemoved, self._removed),
-            bus.subscribe(Mirrored, self._mirrored),
-            bus.subscribe(Purged, self._purged),
-            bus.subscribe(
-                EndpointRemoved, lambda event: self._removed(RequestsRemoved(endpoint_id=event.endpoint.id, ids=None))
-            ),
-        ]
+        self._subscriptions = Subscriptions(bus)
+        self._subscriptions.add(Captured, self._captured)
+        self._subscriptions.add(RequestsChanged, self._changed)
+        self._subscriptions.add(RequestsIdentified, self._identified)
+        self._subscriptions.add(RequestsDescribed, self._described)
+        self._subscriptions.add(RequestsRemoved, self._removed)
+        self._subscriptions.add(Mirrored, self._mirrored)
+        self._subscriptions.add(Purged, self._purged)
+        self._subscriptions.add(
+            EndpointRemoved, lambda event: self._removed(RequestsRemoved(endpoint_id=event.endpoint.id, ids=None))
+        )
 
     @property
     def new_count(self) -> int:
@@ -101,8 +101,7 @@ class RequestFeed(QObject):
 
     def stop(self) -> None:
         """Unsubscribe from the bus."""
-        for end in self._ends:
-            end()
+        self._subscriptions.end()
 
     def show(self, endpoint_id: int | None, query: Query | None = None) -> None:
         """List the requests of an endpoint or of all (None), at all times; with a `query`, only its matches."""

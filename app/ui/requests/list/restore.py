@@ -40,7 +40,7 @@ class Restoring(QObject):
         super().__init__(rows)
         self._list, self._feed, self._detail = rows, feed, detail
         self._places: dict[int, ListPosition] = {}
-        self.stop: Callable[[], None] = bus.subscribe(DeleteChanged, self._changed)
+        self.stop: Callable[[], None] = bus.subscribe(DeleteChanged, self._changed).end
 
     def _changed(self, event: DeleteChanged) -> None:
         if event.state == "begins":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 
-from app.core.events import Bus, RequestNoted, RequestsStarred
+from app.core.events import Bus, RequestNoted, RequestsStarred, Subscriptions
 from app.core.model import Summary
 from app.ui.requests.filter.query_fields import mark_adds_matches
 from app.ui.requests.list.feed import RequestFeed
@@ -22,15 +22,13 @@ class FeedMarks:
 
     def __init__(self, feed: RequestFeed, bus: Bus) -> None:
         self._feed = feed
-        self._ends: list[Callable[[], None]] = [
-            bus.subscribe(RequestsStarred, self._starred),
-            bus.subscribe(RequestNoted, self._noted),
-        ]
+        self._subscriptions = Subscriptions(bus)
+        self._subscriptions.add(RequestsStarred, self._starred)
+        self._subscriptions.add(RequestNoted, self._noted)
 
     def stop(self) -> None:
         """Unsubscribe from the bus."""
-        for end in self._ends:
-            end()
+        self._subscriptions.end()
 
     def _starred(self, event: RequestsStarred) -> None:
         for capture_id in event.ids:

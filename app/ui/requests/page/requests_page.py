@@ -10,7 +10,7 @@ from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QShortcut, QShowE
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged
+from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged, Subscriptions
 from app.core.model import Capture, Endpoint, Summary
 from app.core.text import count_of
 from app.ui.endpoints.endpoint_actions import EndpointActions
@@ -88,7 +88,8 @@ class EndpointPage(QWidget):
         self.batch = BatchJob(self)
         actions = RequestActions(services, theme, self, self._toast, self.batch)
         self.select_all = SelectAll(self.list, self.feed, services, tasks, self.batch)
-        end_deletes = services.bus.subscribe(DeleteChanged, self._delete_changed)
+        self._subscriptions = Subscriptions(services.bus)
+        self._subscriptions.add(DeleteChanged, self._delete_changed)
         self._restoring = Restoring(self.list, self.feed, self.detail, services.bus)
         self.commands = self._commands(actions, tasks, theme)
         self.windows = OwnWindows(services, theme, tasks, self)
@@ -110,12 +111,9 @@ class EndpointPage(QWidget):
         self._build_layout()
         self._connect()
         self.first = FirstRequest(self, self.feed, self.list, self.detail)
-        self._ends: list[Callable[[], None]] = [
-            services.bus.subscribe(EndpointSaved, self._endpoint_saved),
-            services.bus.subscribe(EndpointRemoved, self._endpoint_removed),
-            services.bus.subscribe(SettingsChanged, self._settings_changed),
-            end_deletes,
-        ]
+        self._subscriptions.add(EndpointSaved, self._endpoint_saved)
+        self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
+        self._subscriptions.add(SettingsChanged, self._settings_changed)
 
     @property
     def endpoint_id(self) -> int | None:
@@ -133,8 +131,7 @@ class EndpointPage(QWidget):
         self.detail.stop()
         self.windows.close_all()
         self.drag_files.remove()
-        for end in self._ends:
-            end()
+        self._subscriptions.end()
 
     def show_endpoint(self, endpoint_id: int | None) -> None:
         """List an endpoint's requests, or those of all (None), the newest on top. On the way back to a page, the

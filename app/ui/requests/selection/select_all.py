@@ -16,6 +16,7 @@ from app.core.events import (
     RequestsChanged,
     RequestsRemoved,
     RequestsStarred,
+    Subscriptions,
 )
 from app.core.model import PageKey, Record, Summary
 from app.core.repositories import CaptureRepository
@@ -113,14 +114,13 @@ class SelectAll(QObject):
         feed.search.progressed.connect(self._check)
         batch.changed.connect(self._check)
         bus = services.bus
-        self._ends: list[Callable[[], None]] = [
-            bus.subscribe(Captured, self._captured),
-            bus.subscribe(RequestsChanged, self._marked),
-            bus.subscribe(RequestsStarred, self._starred),
-            bus.subscribe(RequestsRemoved, lambda event: self._removed({event.endpoint_id})),
-            bus.subscribe(EndpointRemoved, lambda event: self._removed({event.endpoint.id})),
-            bus.subscribe(Purged, lambda event: self._removed(set(event.report.deleted))),
-        ]
+        self._subscriptions = Subscriptions(bus)
+        self._subscriptions.add(Captured, self._captured)
+        self._subscriptions.add(RequestsChanged, self._marked)
+        self._subscriptions.add(RequestsStarred, self._starred)
+        self._subscriptions.add(RequestsRemoved, lambda event: self._removed({event.endpoint_id}))
+        self._subscriptions.add(EndpointRemoved, lambda event: self._removed({event.endpoint.id}))
+        self._subscriptions.add(Purged, lambda event: self._removed(set(event.report.deleted)))
 
     @property
     def requests(self) -> SelectedRequests | None:
@@ -152,8 +152,7 @@ class SelectAll(QObject):
     def stop(self) -> None:
         """End the subscriptions."""
         self.drop()
-        for end in self._ends:
-            end()
+        self._subscriptions.end()
 
     @Slot()
     def select(self) -> None:
