@@ -101,7 +101,7 @@ async def _select_all(book: Book) -> None:
     """More than is loaded: the rest is offered, and taken."""
     page = book.page
     page.list.selectAll()
-    await book.until("the offer", page.foot.bar.select_all.isVisible)
+    await book.until("the offer", page.list_footer.bar.select_all.isVisible)
     await book.save("select-all-offered")
     page.select_all.select()
     await book.until("all to be selected", lambda: page.select_all.requests is not None)

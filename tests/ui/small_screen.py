@@ -119,7 +119,7 @@ async def show_windows(desk: Desk, look: Look) -> None:
     await until(window.requests.detail.head.isVisible)
     await settle()
     look.whole(window.requests.detail, "detail")
-    look.whole(window.requests.foot, "foot of the list")
+    look.whole(window.requests.list_footer, "foot of the list")
     for button in (window.sidebar.settings_button, window.sidebar.about_button, window.sidebar.add_button):
         look.whole(button, button.accessibleName())
     await show_dialogs(desk, window, look)

@@ -209,7 +209,7 @@ class TestTab:
                     page.filter.bar.line,
                     *page.filter.bar.chips.chips,
                     page.list,
-                    page.foot.button,
+                    page.list_footer.button,
                     detail.head.findChildren(ActionButton)[0],
                     detail.tabs,
                     chosen,

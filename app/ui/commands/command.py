@@ -119,7 +119,7 @@ class Command(_Action):
 
     @Slot()
     def run(self) -> None:
-        """Do it, or say why not: what it is about may be gone since the last `refresh`."""
+        """Do it, or say why not: something may have changed since the last `refresh`."""
         if self._unavailable is not None and self._unavailable():
             self._refuse()
         else:

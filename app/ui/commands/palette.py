@@ -95,7 +95,7 @@ class Palette(QWidget):
     def leave(self) -> None:
         """Close, with the focus where it was."""
         before = self._before
-        # The focus goes first: hidden with it, the line would hand it on to whatever comes next.
+        # First the focus: if the field were hidden with it, Qt would give it to the next widget.
         if before is not None and isValid(before) and before.isVisibleTo(self.window()):
             # By a key, so that its ring is seen; a line of text would select all for that.
             is_line = isinstance(before, QLineEdit)
@@ -110,7 +110,7 @@ class Palette(QWidget):
         QApplication.instance().installEventFilter(self)  # type: ignore[union-attr]
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Forget the entries: what they are about may be deleted meanwhile."""
+        """Forget the entries: endpoints may be deleted meanwhile."""
         super().hideEvent(event)
         self._entries = ()
         self.model.show(())

@@ -1,4 +1,4 @@
-"""What the palette can list, and which of it answers to what was typed. No widgets."""
+"""The entries of the palette, and which of them match the typed text. No widgets."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from app.core.fuzzy import match
 from app.ui.commands.key_caps import Caps
 
 RECENT_SEEN = 5
-"""Entries used lately that come first while nothing is typed."""
+"""Entries used lately that are listed first while nothing is typed."""
 _LATELY = 4
 """Points: of two that fit about as well, the one used lately comes first."""
 
 
 @dataclass(frozen=True)
 class PaletteEntry:
-    """`key` is what it is remembered by, empty for never; `detail` and `kind` are found as they are.
+    """`key` remembers it as used lately, empty for never. A search also matches `detail` and `kind`.
 
-    Nothing hidden may be left in the texts. `icon` is a name of `theme.icons.NAMES`.
+    The texts must be escaped. `icon` is a name of `theme.icons.NAMES`.
     """
 
     key: str
@@ -41,14 +41,14 @@ class PaletteMatch:
     last: bool = False
 
 
-def find(entries: Iterable[PaletteEntry], wanted: str, recent: Sequence[str]) -> list[PaletteMatch]:
-    """Those that answer to `wanted`, the best first; all of them, those of `recent` first, when it is empty."""
-    if not wanted.strip():
+def find(entries: Iterable[PaletteEntry], text: str, recent: Sequence[str]) -> list[PaletteMatch]:
+    """Those that match `text`, the best first; all of them, those of `recent` first, if it is empty."""
+    if not text.strip():
         return _all(list(entries), recent)
     lately = set(recent[:RECENT_SEEN])
     found = []
     for entry in entries:
-        fit = match(wanted, entry.text, (entry.kind, entry.detail))
+        fit = match(text, entry.text, (entry.kind, entry.detail))
         if fit is not None:
             found.append((fit.score + (_LATELY if entry.key in lately else 0), PaletteMatch(entry, fit.places)))
     return [one for _, one in sorted(found, key=lambda pair: -pair[0])]

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSettings
 
 KEY = "palette/recent"
 KEPT = 20
-"""More than are shown: some may be gone, or disabled for now."""
+"""More than are shown: some may be deleted, or unavailable for now."""
 
 
 class Recent:

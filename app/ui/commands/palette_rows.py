@@ -143,10 +143,10 @@ class FoundRow(QStyledItemDelegate):
         self._icons.clear()
 
     def _ground(self, painter: QPainter, option: QStyleOptionViewItem, tokens: Tokens) -> None:
-        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
-        if chosen or option.state & QStyle.StateFlag.State_MouseOver:
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        if selected or option.state & QStyle.StateFlag.State_MouseOver:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(tokens.selection if chosen else tokens.hover))
+            painter.setBrush(QColor(tokens.selection if selected else tokens.hover))
             painter.drawRoundedRect(option.rect.adjusted(0, 1, 0, -1), metrics.RADIUS, metrics.RADIUS)
 
     def _right_side(self, painter: QPainter, rect: QRect, found: PaletteMatch, tokens: Tokens) -> int:

@@ -132,10 +132,6 @@ class EndpointActions(QObject):
         """Switch it off if it is on, and on if it is off."""
         self.set_active(endpoint, not endpoint.active)
 
-    def move(self, endpoint: Endpoint, by: int) -> None:
-        """Move it down the list by this many places, up if negative."""
-        self.order.move_by(endpoint.id, by)
-
     def mark_all_read(self, endpoint: Endpoint) -> None:
         """Mark all its requests as read."""
         self._tasks.start(self._services.captures.mark_all_read(endpoint.id), "mark all read")

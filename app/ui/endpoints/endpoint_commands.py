@@ -40,7 +40,7 @@ class EndpointCommands(QObject):
         self.switch = self._command("Switch off", "pause", actions.toggle, name="Switch endpoint off")
         self.mark_read = self._command("Mark all as read", "read", actions.mark_all_read, unavailable=self._none_unread)
         self.clear = self._command("Delete all requests…", "delete", actions.clear, unavailable=self._is_empty)
-        move_up, move_down = partial(actions.move, by=-1), partial(actions.move, by=1)
+        move_up, move_down = partial(self._move, -1), partial(self._move, 1)
         up, down = "Move up\tAlt+Up", "Move down\tAlt+Down"
         self.up = self._command(up, "up", move_up, name="Move endpoint up", unavailable=self._is_first)
         self.down = self._command(down, "down", move_down, name="Move endpoint down", unavailable=self._is_last)
@@ -87,6 +87,9 @@ class EndpointCommands(QObject):
         return Command(
             text, self._theme, self, run=run, icon=icon, group=CommandGroup.ENDPOINT, name=name, unavailable=reason
         )
+
+    def _move(self, by: int, endpoint: Endpoint) -> None:
+        self._actions.order.move_by(endpoint.id, by)
 
     def _none_unread(self, endpoint: Endpoint) -> str | None:
         return None if self._services.captures.counts(endpoint.id).unread else "Every request is marked as read."

@@ -38,9 +38,9 @@ class EndpointOrder(QObject):
             if endpoint_id not in ids:
                 return
             place = ids.index(endpoint_id) + 1
-            wanted = max(1, min(len(ids), place + by if position is None else position))
-            if wanted != place:
-                await self._services.endpoints.move(endpoint_id, wanted)
+            target = max(1, min(len(ids), place + by if position is None else position))
+            if target != place:
+                await self._services.endpoints.move(endpoint_id, target)
 
     def _ids(self) -> list[int]:
         return [endpoint.id for endpoint in self._services.endpoints.all()]

@@ -50,11 +50,11 @@ from app.ui.widgets.labels import ElidedLabel, label
 _WIDTHS = {TIME: 114, STATUS: 66, METHOD: 82, ENDPOINT: 116, REASON: 202, SOURCE: 104}
 """The target takes what they leave."""
 _NEEDED = {SOURCE: 860, ENDPOINT: 720}
-"""Narrower pages show a column less: what it says is told of the chosen one too."""
+"""Narrower pages hide a column: the pane below shows it for the selected request."""
 
 
 class RefusedPage(QWidget):
-    """Live, newest on top; the last 1,000, in memory. Under the list is what came of the chosen one.
+    """Live, newest on top; the last 1,000, in memory. Below the list is the selected one as it was received.
 
     `open_wanted` carries the id of an endpoint, `create_wanted` the slug of one that there is not yet.
     """
@@ -142,7 +142,7 @@ class RefusedPage(QWidget):
             self.raw.bytes.take_focus()
 
     def selected(self) -> list[Refusal]:
-        """What the selected rows show, from top to foot."""
+        """The selected requests, from top to bottom."""
         rows = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
         return [self.model.refusal(row) for row in rows]
 
@@ -208,9 +208,9 @@ class RefusedPage(QWidget):
                 "Reached the capture port and was not kept. The newest 1,000, until Hookline quits.", "muted", self
             )
         )
-        head = QHBoxLayout()
-        head.addLayout(words, 1)
-        head.addWidget(self.clear_button)
+        header_row = QHBoxLayout()
+        header_row.addLayout(words, 1)
+        header_row.addWidget(self.clear_button)
         card = Card(self, padding=1)
         card.body.addWidget(self.table)
         split = QSplitter(Qt.Orientation.Vertical, self)
@@ -227,7 +227,7 @@ class RefusedPage(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5)
         column.setSpacing(metrics.SPACE_4)
-        column.addLayout(head)
+        column.addLayout(header_row)
         column.addLayout(self._body, 1)
 
 
@@ -239,7 +239,7 @@ class RefusedDelegate(QStyledItemDelegate):
         self._theme = theme
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: RowIndex) -> None:
-        """Of a long target beginning and end tell the most."""
+        """Elide a long target in the middle."""
         super().initStyleOption(option, index)
         if index.column() == TARGET:
             option.textElideMode = Qt.TextElideMode.ElideMiddle

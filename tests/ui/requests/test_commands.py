@@ -63,7 +63,7 @@ def test_the_menu_of_many_names_how_many_and_keeps_them_selected(run: Run, tmp_p
             ids = await filled(shown, 5)
             click_row(shown, 0)
             click_row(shown, 2, SHIFT)
-            await until(shown.page.foot.bar.isVisible)
+            await until(shown.page.list_footer.bar.isVisible)
             menu = await menu_of(shown, 1)
             assert "Delete 3 requests…" in texts(menu)
             assert "Mark 3 requests as read" in texts(menu)
@@ -175,7 +175,7 @@ def test_typing_stays_typing_in_the_filter_and_the_search(run: Run, tmp_path: Pa
             assert field.text() == "clusp"
             assert not shown.page.findChildren(Question)
             assert not shown.page.windows.open_now
-            assert shown.page.foot.button.text() == "Pause"
+            assert shown.page.list_footer.button.text() == "Pause"
             assert QGuiApplication.clipboard().text() == ""
             assert shown.list.selected_count() <= 1
 

@@ -27,26 +27,26 @@ def test_clicks_and_keys_choose_many_and_the_detail_keeps_what_it_shows(run: Run
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             ids = await filled(shown, 12)
-            foot = shown.page.foot
+            footer = shown.page.list_footer
             height = shown.list.height()
             click_row(shown, 1)
             await until(lambda: shown.detail.capture is not None)
-            assert not foot.bar.isVisible()
+            assert not footer.bar.isVisible()
             click_row(shown, 4, SHIFT)
-            await until(foot.bar.isVisible)
+            await until(footer.bar.isVisible)
             assert chosen(shown) == ids[1:5]
-            assert foot.bar.text.text() == "4 selected"
+            assert footer.bar.text.text() == "4 selected"
             assert shown.list.height() == height
             click_row(shown, 2, CTRL)
-            await until(lambda: foot.bar.text.text() == "3 selected")
+            await until(lambda: footer.bar.text.text() == "3 selected")
             assert chosen(shown) == [ids[1], ids[3], ids[4]]
             QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
-            await until(lambda: foot.bar.text.text() == "12 selected")
+            await until(lambda: footer.bar.text.text() == "12 selected")
             await settle()
             assert shown.detail.wanted == ids[1]
             assert not shown.model.summary(4).read
             QTest.keyClick(shown.list, Qt.Key.Key_Escape)
-            await until(lambda: not foot.bar.isVisible())
+            await until(lambda: not footer.bar.isVisible())
             assert chosen(shown) == [ids[1]]
             assert shown.detail.wanted == ids[1]
 
@@ -59,10 +59,10 @@ def test_a_click_on_one_of_many_opens_that_one(run: Run, tmp_path: Path) -> None
             ids = await filled(shown, 6)
             click_row(shown, 0)
             click_row(shown, 3, SHIFT)
-            await until(shown.page.foot.bar.isVisible)
+            await until(shown.page.list_footer.bar.isVisible)
             click_row(shown, 3)
             await until(lambda: shown.detail.wanted == ids[3])
-            await until(lambda: not shown.page.foot.bar.isVisible())
+            await until(lambda: not shown.page.list_footer.bar.isVisible())
 
     run(check())
 
@@ -75,7 +75,7 @@ def test_shift_and_an_arrow_choose_one_more(run: Run, tmp_path: Path) -> None:
             QTest.keyClick(shown.list, Qt.Key.Key_Down, SHIFT)
             await until(lambda: chosen(shown) == ids[:2] or chosen(shown) == ids[1:3])
             first = chosen(shown)[0]
-            await until(shown.page.foot.bar.isVisible)
+            await until(shown.page.list_footer.bar.isVisible)
             await until(lambda: shown.detail.capture is not None)
             assert shown.detail.wanted == first
 
@@ -89,8 +89,8 @@ def test_the_bars_buttons_mark_star_and_clear(run: Run, tmp_path: Path) -> None:
             shown.list.select_row(0)
             await until(lambda: shown.model.summary(0).read)
             click_row(shown, 2, SHIFT)
-            await until(shown.page.foot.bar.isVisible)
-            read, unread, star, delete, clear = shown.page.foot.bar.buttons
+            await until(shown.page.list_footer.bar.isVisible)
+            read, unread, star, delete, clear = shown.page.list_footer.bar.buttons
             await until(read.isEnabled)
             QTest.mouseClick(read, Qt.MouseButton.LeftButton)
             await until(lambda: all(shown.model.summary(row).read for row in range(3)))
@@ -105,7 +105,7 @@ def test_the_bars_buttons_mark_star_and_clear(run: Run, tmp_path: Path) -> None:
             await until(lambda: not any(shown.model.summary(row).starred for row in range(3)))
             assert delete.accessibleName() == "Delete 3 requests… (Del)"
             QTest.mouseClick(clear, Qt.MouseButton.LeftButton)
-            await until(lambda: not shown.page.foot.bar.isVisible())
+            await until(lambda: not shown.page.list_footer.bar.isVisible())
             assert chosen(shown) == [ids[0]]
 
     run(check())
@@ -119,7 +119,7 @@ def test_much_work_tells_how_far_it_is_and_can_be_stopped(
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             ids = await filled(shown, 190)
-            bulk, bar = shown.page.batch, shown.page.foot.bar
+            bulk, bar = shown.page.batch, shown.page.list_footer.bar
             told: list[str] = []
             bulk.changed.connect(lambda: told.append(bar.progress_text.text()))
             shown.list.selectAll()

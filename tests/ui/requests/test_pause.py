@@ -28,7 +28,7 @@ def test_while_paused_new_requests_are_only_counted(run: Run, tmp_path: Path) ->
             page.activateWindow()
             shown.list.setFocus()
             QTest.keyClick(shown.list, Qt.Key.Key_P)
-            assert page.foot.button.text() == "Paused · Resume"
+            assert page.list_footer.button.text() == "Paused · Resume"
             for _ in range(4):
                 await shown.add()
             await until(lambda: shown.feed.new_count == 4)
@@ -45,10 +45,10 @@ def test_while_paused_new_requests_are_only_counted(run: Run, tmp_path: Path) ->
             await until(lambda: page.pill.text() == "1 new")
             assert page.pill.isVisible()
             assert shown.model.rowCount() == 9
-            QTest.mouseClick(page.foot.button, Qt.MouseButton.LeftButton)
+            QTest.mouseClick(page.list_footer.button, Qt.MouseButton.LeftButton)
             await until(lambda: shown.model.rowCount() == 10)
             assert not page.pill.isVisible()
-            assert page.foot.button.text() == "Pause"
+            assert page.list_footer.button.text() == "Pause"
             await shown.add()
             await until(lambda: shown.model.rowCount() == 11)
 
@@ -209,7 +209,7 @@ def test_the_windows_switch_and_the_lists_are_the_same(run: Run, tmp_path: Path)
             await desk.capture(endpoint)
             window.show_endpoint(endpoint.id)
             window.pause.set(True)
-            assert window.requests.foot.button.text() == "Paused · Resume"
+            assert window.requests.list_footer.button.text() == "Paused · Resume"
             window.requests.commands.list.pause.trigger()
             assert not window.pause.on
 
@@ -221,15 +221,15 @@ def test_the_bar_of_what_is_selected_tells_of_the_pause(run: Run, tmp_path: Path
         async with open_page(tmp_path) as shown:
             await shown.fill(3)
             await shown.reload()
-            foot = shown.page.foot
+            footer = shown.page.list_footer
             shown.list.selectAll()
-            await until(foot.bar.isVisible)
-            assert not foot.resume.isVisible()
+            await until(footer.bar.isVisible)
+            assert not footer.resume.isVisible()
             shown.page._pause.set(True)
-            assert foot.resume.isVisible()
-            assert foot.resume.accessibleName() == "Paused. Resume (P)"
-            QTest.mouseClick(foot.resume, Qt.MouseButton.LeftButton)
+            assert footer.resume.isVisible()
+            assert footer.resume.accessibleName() == "Paused. Resume (P)"
+            QTest.mouseClick(footer.resume, Qt.MouseButton.LeftButton)
             assert not shown.page._pause.on
-            assert not foot.resume.isVisible()
+            assert not footer.resume.isVisible()
 
     run(check())

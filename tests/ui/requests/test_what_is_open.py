@@ -164,7 +164,7 @@ def test_many_that_are_not_loaded_stay_selected_and_only_they_are_deleted(
             await until(lambda: selected(shown) == mine)
             await away(shown, ids, monkeypatch)
             assert selected(shown) == mine
-            await until(lambda: shown.page.foot.bar.text.text() == "4 selected")
+            await until(lambda: shown.page.list_footer.bar.text.text() == "4 selected")
             click_row(shown, 0, CTRL)
             newest = shown.ids()[0]
             await until(lambda: selected(shown) == [newest, *mine])
@@ -440,7 +440,7 @@ def test_a_move_that_was_not_told_yet_does_not_open_what_a_delete_selects(run: R
             ids = await filled(shown, 6)
             await open_row(shown, 1)
             click_row(shown, 3, SHIFT)
-            shown.page._make_way(lambda _, name: name in ids[1:4])  # in the same turn of the loop
+            shown.page._select_next(lambda _, name: name in ids[1:4])  # in the same turn of the loop
             await settle(5)
             assert selected(shown) == [ids[4]]
             assert shown.detail.wanted is None

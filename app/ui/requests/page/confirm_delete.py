@@ -36,7 +36,7 @@ async def ask_keeping(plain: QuestionText, keeping: QuestionText | None, theme: 
 
 
 def delete_question(
-    chosen: SelectedRequests,
+    requests: SelectedRequests,
     marked: MarkedIds,
     endpoint: Callable[[int], Endpoint | None],
     now_us: int,
@@ -46,16 +46,16 @@ def delete_question(
     """For requests of the endpoints that `endpoint` gives by id. `marked` are among them and deleted too unless `keep`,
     which is for more than one request.
     """
-    if chosen.only is not None:
-        parts = [f"This deletes “{_name(chosen.only)}”, its body and its delivery results.", _mark(marked), UNDO]
+    if requests.only is not None:
+        parts = [f"This deletes “{_name(requests.only)}”, its body and its delivery results.", _mark(marked), UNDO]
         return QuestionText("Delete this request?", _sentences(parts), "Delete request")
-    found = sorted((one.name for number in chosen.endpoint_ids if (one := endpoint(number))), key=str.casefold)
+    found = sorted((one.name for number in requests.endpoint_ids if (one := endpoint(number))), key=str.casefold)
     where = [f"in {_endpoints(found)}"] if found else []
-    if chosen.filter:
-        where.append(f"matching “{_short(chosen.filter)}”")
-    where.append(f"received {_when(chosen.first, chosen.last, now_us)}")
-    newer = "Requests received since you selected them are kept." if chosen.whole else ""
-    return _many(chosen.count, marked, keep=keep, every=chosen.whole, where=", ".join(where), more=newer)
+    if requests.filter:
+        where.append(f"matching “{_short(requests.filter)}”")
+    where.append(f"received {_when(requests.first, requests.last, now_us)}")
+    newer = "Requests received since you selected them are kept." if requests.whole else ""
+    return _many(requests.count, marked, keep=keep, every=requests.whole, where=", ".join(where), more=newer)
 
 
 def clear_question(endpoint: Endpoint, total: int, marked: MarkedIds, *, keep: bool = False) -> QuestionText:
@@ -69,17 +69,17 @@ def _many(count: int, marked: MarkedIds, *, keep: bool, every: bool, where: str,
     title = f"Delete {'all ' if every and count > 1 else ''}{count_of(count, 'request')}?"
     if keep:
         title = f"Delete {left:,} of {count_of(count, 'request')}?"
-    gone = f"This deletes {count_of(left, 'request')} {where}, with bodies and delivery results."
-    text = _sentences([gone, marks_text(marked, count), more, UNDO])
+    deletes = f"This deletes {count_of(left, 'request')} {where}, with bodies and delivery results."
+    text = _sentences([deletes, marks_text(marked, count), more, UNDO])
     return QuestionText(title, text, f"Delete {count_of(left, 'request')}", possible=left > 0)
 
 
 def endpoint_question(endpoint: Endpoint, total: int, marked: MarkedIds) -> tuple[str, str]:
     """Title and text for an endpoint with its requests."""
     requests = f" and its {count_of(total, 'request')}" if total else ""
-    gone = "This deletes the endpoint and its requests, with bodies and delivery results." if total else ""
+    deletes = "This deletes the endpoint and its requests, with bodies and delivery results." if total else ""
     stops = "Its URL stops capturing at once." if endpoint.active else ""
-    text = _sentences([gone, marks_text(marked, total), stops, UNDO])
+    text = _sentences([deletes, marks_text(marked, total), stops, UNDO])
     return f"Delete “{_short(endpoint.name)}”{requests}?", text
 
 

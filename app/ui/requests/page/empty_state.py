@@ -89,7 +89,7 @@ class EmptyList(QWidget):
 
 
 class NoneThen(EmptyState):
-    """No request came in the stretch of time that is chosen; `action` shows all times."""
+    """No request was received in the selected time range; `action` shows all times."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         text = "There are none in the time range selected in the chart above."

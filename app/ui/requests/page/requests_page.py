@@ -1,4 +1,4 @@
-"""The page of one endpoint, or of all requests: head and list on the left, the chosen request on the right."""
+"""The page of one endpoint, or of all requests: header and list on the left, the open request on the right."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
@@ -95,18 +95,8 @@ class EndpointPage(QWidget):
         self.windows = OwnWindows(services, theme, tasks, self)
         self.drag_files = DragFiles(services, actions, tasks)
         self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
-        bar = SelectionBar(
-            self.commands.selected,
-            self.commands.list.clear,
-            self.select_all,
-            self.batch,
-            rows=self.list,
-            feed=self.feed,
-            theme=theme,
-            parent=self,
-        )
-        self.foot = ListFooter(bar, pause, theme, self)
-        self.footer = self.foot.text
+        self.list_footer = self._make_footer(theme)
+        self.footer = self.list_footer.text
         self.list.selection.open_id = partial(getattr, self.detail, "wanted")
         self._build_layout()
         self._connect()
@@ -117,11 +107,11 @@ class EndpointPage(QWidget):
 
     @property
     def endpoint_id(self) -> int | None:
-        """Whose requests are shown; None for all."""
+        """The endpoint whose requests are shown; None for all."""
         return self.feed.endpoint_id
 
     def stop(self) -> None:
-        """Hear no more of the bus."""
+        """End the subscriptions and close its windows."""
         self.feed.stop()
         self.select_all.stop()
         self._restoring.stop()
@@ -156,9 +146,9 @@ class EndpointPage(QWidget):
             self.detail.show_request(capture_id)
 
     def go_to(self, capture: Capture) -> None:
-        """Show a request in the list, however far down it is; as any row that is chosen it is shown in the detail.
+        """Show a request in the list, however far down it is, and in the detail.
 
-        A filter or a chosen time that leaves it out is given up.
+        A filter or a time range that excludes it is cleared.
         """
         self.filter.make_room(capture)
         if self.feed.pager.time_range is not None and not self.feed.pager.time_range.holds(capture.received_at):
@@ -185,8 +175,9 @@ class EndpointPage(QWidget):
         self.endpoint_commands.refresh()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc gives up a selection of many, leads back from the detail as Enter led there, stops a long search; then it
-        leads from the filter, then from the time."""
+        """Esc does the first of these that applies: clear a selection of many, go from the detail to the list, stop a
+        search, clear the filter, clear the time range.
+        """
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
         elif self.list.selected_count() > 1 or self.select_all.requests is not None:
@@ -216,7 +207,7 @@ class EndpointPage(QWidget):
         column.addWidget(self.activity)
         column.addWidget(self.filter.bar)
         column.addWidget(self._stack, 1)
-        column.addWidget(self.foot)
+        column.addWidget(self.list_footer)
         self.splitter.addWidget(left)
         self.splitter.addWidget(self.detail)
         self.splitter.setStretchFactor(0, 2)
@@ -241,10 +232,23 @@ class EndpointPage(QWidget):
             page=self,
         )
 
+    def _make_footer(self, theme: Theme) -> ListFooter:
+        bar = SelectionBar(
+            self.commands.selected,
+            self.commands.list.clear,
+            self.select_all,
+            self.batch,
+            rows=self.list,
+            feed=self.feed,
+            theme=theme,
+            parent=self,
+        )
+        return ListFooter(bar, self._pause, theme, self)
+
     def _connect(self) -> None:
         self.filter.changed.connect(self._count)
         self.filter.bar.left.connect(self.take_focus)
-        self.list.request_selected.connect(self._chosen)
+        self.list.request_selected.connect(self._open_row)
         self.detail.opened.connect(self._select_again)
         self.detail.closed.connect(self._leave_detail)
         self.empty.test_asked.connect(self.endpoint_commands.send_test.trigger)
@@ -260,19 +264,19 @@ class EndpointPage(QWidget):
         find.activated.connect(self.detail.open_find)
 
     @Slot(object)
-    def _chosen(self, summary: Summary | None) -> None:
+    def _open_row(self, summary: Summary | None) -> None:
         if summary is not None:
             self.detail.show_request(summary.id)
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.hides is not None:
-            self._make_way(event.hides)
+            self._select_next(event.hides)
         elif event.state == "undone":
             self.first.forget()  # what comes back into an empty list did not just arrive
 
-    def _make_way(self, hides: Callable[[int, str], bool]) -> None:
-        """The user deletes requests: the next one is selected, and the detail of one that goes is emptied. What is open
-        and stays is selected again.
+    def _select_next(self, hides: Callable[[int, str], bool]) -> None:
+        """The user deletes requests: select the next one, and clear the detail of a deleted one. If the open request
+        is kept, it is selected again.
         """
 
         def deletes(one: Summary) -> bool:
@@ -280,7 +284,7 @@ class EndpointPage(QWidget):
 
         shown = self.request.summary
         stays = shown is not None and not deletes(shown) and not self.request.deleted
-        self.list.selection.pass_by(deletes)
+        self.list.selection.select_next(deletes)
         if shown is None:
             return
         if stays and all(one.id != shown.id for one in self.list.selected()):
@@ -299,7 +303,7 @@ class EndpointPage(QWidget):
 
     @Slot()
     def _leave_detail(self) -> None:
-        """An empty detail has no use for keys: they go to the list."""
+        """An empty detail needs no focus: it goes to the list."""
         if self.detail.isAncestorOf(self.window().focusWidget()):
             self.take_focus()
 
@@ -309,7 +313,7 @@ class EndpointPage(QWidget):
 
     @Slot()
     def _count(self) -> None:
-        """Footer, and list or empty state: which of them is seen follows from what is stored."""
+        """Update the footer, and show the list or an empty state."""
         endpoints = self._services.endpoints.all() if self.endpoint_id is None else ()
         ids = [self.endpoint_id] if self.endpoint_id is not None else [endpoint.id for endpoint in endpoints]
         total = sum(self._services.captures.counts(number).total for number in ids)
@@ -318,7 +322,7 @@ class EndpointPage(QWidget):
         note = f" · {unread:,} unread" if unread and self.feed.pager.time_range is None else ""
         state = "keeps capturing" if self._pause.on else "newest on top"
         self.footer.setText(f"{what}{note} · {state}" if total else "No requests yet")
-        self._stack.setCurrentWidget(self._what_to_see(total))
+        self._stack.setCurrentWidget(self._page_for(total))
         self.first.waiting |= self._stack.currentWidget() is self.empty
         self.filter.count(total, self.footer, self._stack)
         self._fit_names(endpoints)
@@ -330,7 +334,7 @@ class EndpointPage(QWidget):
         if self.list.request_delegate.fit_names({one.id for one in endpoints if counts(one.id).total}):
             self.list.viewport().update()
 
-    def _what_to_see(self, total: int) -> QWidget:
+    def _page_for(self, total: int) -> QWidget:
         if self.feed.model.rowCount():
             return self.list
         if not total:

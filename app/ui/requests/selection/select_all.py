@@ -139,8 +139,8 @@ class SelectAll(QObject):
         """How many requests the list has; None with a filter or a time range, which nobody has counted."""
         if self._feed.query is not None or self._feed.pager.time_range is not None:
             return None
-        wanted = self._feed.endpoint_id
-        ids = [wanted] if wanted is not None else [endpoint.id for endpoint in self._services.endpoints.all()]
+        shown = self._feed.endpoint_id
+        ids = [shown] if shown is not None else [endpoint.id for endpoint in self._services.endpoints.all()]
         total = sum(self._services.captures.counts(number).total for number in ids)
         return total - (self._feed.new_count if self._feed.model.at_head else 0)
 

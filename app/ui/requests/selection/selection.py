@@ -105,15 +105,15 @@ class Selection(QObject):
         if summary is not None:
             self.cursor = self._model.kept[summary.id] = summary
 
-    def restore(self, chosen: Sequence[Summary], cursor: Summary | None) -> None:
+    def restore(self, requests: Sequence[Summary], cursor: Summary | None) -> None:
         """Select exactly these, loaded or not, without opening any."""
         model = self._model
         model.kept.clear()
         with self.quietly():
             self._view.clearSelection()
             self._view.selectionModel().clearCurrentIndex()
-        model.kept.update({one.id: one for one in chosen if model.row_of(one.id) is None})
-        self.add([row for one in chosen if (row := model.row_of(one.id)) is not None])
+        model.kept.update({one.id: one for one in requests if model.row_of(one.id) is None})
+        self.add([row for one in requests if (row := model.row_of(one.id)) is not None])
         self.cursor = cursor
         self._restore_cursor()
 
@@ -127,24 +127,24 @@ class Selection(QObject):
             with self.quietly():
                 self._view.selectionModel().select(mine, _Flag.Select)
 
-    def pass_by(self, gone: Callable[[Summary], bool]) -> None:
-        """The user is deleting these: the row that takes their place is selected, not opened. Call before the rows are
-        removed or hidden. Other selected rows stay selected.
+    def select_next(self, deleted: Callable[[Summary], bool]) -> None:
+        """The user is deleting these: the row that follows is selected, not opened. Call before the rows are removed or
+        hidden. Other selected rows stay selected.
         """
-        chosen, model = self.all(), self._model
-        place = self.cursor or next(filter(gone, chosen), None)
-        if place is None or not (gone(place) or any(map(gone, chosen))):
+        selected, model = self.all(), self._model
+        place = self.cursor or next(filter(deleted, selected), None)
+        if place is None or not (deleted(place) or any(map(deleted, selected))):
             return
         row, count = model.row_from(place.id), model.rowCount()
         if model.row_of(place.id) is None and row == count and not model.at_tail:
             return  # further down than what is loaded: keys go on from there
-        below = (at for at in range(row, count) if not gone(model.summary(at)))
-        above = (at for at in range(min(row, count) - 1, -1, -1) if not gone(model.summary(at)))
+        below = (at for at in range(row, count) if not deleted(model.summary(at)))
+        above = (at for at in range(min(row, count) - 1, -1, -1) if not deleted(model.summary(at)))
         following = next(below, next(above, None))
         if following is None:
             self.keep_one(None)
             self.cursor, self._takes_first = None, not model.at_tail
-        elif all(map(gone, chosen)):
+        elif all(map(deleted, selected)):
             self.put(following)
             self._view.scrollTo(model.index(following))
         else:
@@ -169,7 +169,7 @@ class Selection(QObject):
 
     @Slot(QModelIndex, int, int)
     def _coming(self, parent: QModelIndex, first: int, last: int) -> None:
-        # Qt tells a change of the selection now, when it settles what the last Shift+arrow selected
+        # Qt emits selectionChanged now, when it settles what the last Shift+arrow selected
         self._quiet += 1
 
     @Slot(QModelIndex, int, int)

@@ -1,4 +1,4 @@
-"""All that a list has, loaded or not: chosen in one go, as it is in that moment."""
+"""Select all, loaded or not: what is selected, and what ends it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def filled(shown: PageDesk, count: int) -> None:
 
 async def select_loaded(shown: PageDesk) -> None:
     QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
-    await until(shown.page.foot.bar.select_all.isVisible)
+    await until(shown.page.list_footer.bar.select_all.isVisible)
 
 
 def offered(shown: PageDesk) -> list[str]:
@@ -40,9 +40,9 @@ def offered(shown: PageDesk) -> list[str]:
 
 async def select_everything(shown: PageDesk) -> None:
     await select_loaded(shown)
-    QTest.mouseClick(shown.page.foot.bar.select_all, LEFT)
+    QTest.mouseClick(shown.page.list_footer.bar.select_all, LEFT)
     await until(lambda: shown.page.select_all.requests)
-    await until(lambda: shown.page.foot.bar.text.text().startswith("All "))
+    await until(lambda: shown.page.list_footer.bar.text.text().startswith("All "))
 
 
 def total(shown: PageDesk) -> int:
@@ -62,7 +62,7 @@ def test_all_is_offered_where_more_is_stored_than_loaded(run: Run, tmp_path: Pat
         async with open_page(tmp_path) as shown:
             await filled(shown, 450)
             await select_loaded(shown)
-            bar = shown.page.foot.bar
+            bar = shown.page.list_footer.bar
             assert bar.text.text() == "200 selected"
             assert bar.select_all.text() == "Select all 450"
             assert "Select all 450 requests" in offered(shown)
@@ -80,7 +80,7 @@ def test_where_room_is_short_the_offer_is_not_cut(run: Run, tmp_path: Path) -> N
         async with open_page(tmp_path) as shown:
             await filled(shown, 450)
             await select_loaded(shown)
-            bar = shown.page.foot.bar
+            bar = shown.page.list_footer.bar
             assert bar.text.isVisible()
             shown.page.splitter.setSizes([340, 660])
             shown.page._pause.set(True)
@@ -103,8 +103,8 @@ def test_nothing_more_is_offered_where_all_is_loaded(run: Run, tmp_path: Path) -
         async with open_page(tmp_path) as shown:
             await filled(shown, 20)
             QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
-            await until(lambda: shown.page.foot.bar.text.text() == "20 selected")
-            assert not shown.page.foot.bar.select_all.isVisible()
+            await until(lambda: shown.page.list_footer.bar.text.text() == "20 selected")
+            assert not shown.page.list_footer.bar.select_all.isVisible()
             assert [text for text in offered(shown) if text.startswith("Select all")] == ["Select all"]
 
     run(check())
@@ -155,13 +155,13 @@ def test_of_a_filtered_list_all_that_match_are_meant(run: Run, tmp_path: Path) -
             await until(lambda: shown.feed.query == parse("method:PUT") and shown.model.rowCount() == 200)
             await until(lambda: not shown.feed.search.busy)
             await select_loaded(shown)
-            assert shown.page.foot.bar.select_all.text() == "Select all matches"
+            assert shown.page.list_footer.bar.select_all.text() == "Select all matches"
             await select_everything(shown)
-            assert shown.page.foot.bar.text.text() == "All 300 selected"
+            assert shown.page.list_footer.bar.text.text() == "All 300 selected"
             counts = shown.desk.store.captures.counts
             QTest.keyClick(shown.list, Qt.Key.Key_U)
             await until(lambda: counts(shown.endpoint.id).unread == 50)
-            assert shown.page.foot.bar.text.text() == "All 300 selected"
+            assert shown.page.list_footer.bar.text.text() == "All 300 selected"
             await until(lambda: "unread" in shown.page.commands.selected.toggle_read.text())
             asked = await answer(shown)
             assert "matching “method:PUT”" in asked.text.text()
@@ -200,7 +200,7 @@ def test_rows_are_selected_as_they_are_loaded(run: Run, tmp_path: Path) -> None:
             await until(lambda: shown.model.rowCount() == 400)
             await settle()
             assert shown.list.selected_count() == 400
-            assert shown.page.foot.bar.text.text() == "All 450 selected"
+            assert shown.page.list_footer.bar.text.text() == "All 450 selected"
 
     run(check())
 
@@ -232,7 +232,7 @@ def test_any_change_is_the_end_of_it(run: Run, tmp_path: Path, change: str) -> N
                 QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
             assert page.select_all.requests is None
             await settle()
-            await until(lambda: not page.foot.bar.text.text().startswith("All "))
+            await until(lambda: not page.list_footer.bar.text.text().startswith("All "))
 
     run(check())
 
@@ -247,7 +247,7 @@ def test_the_work_can_be_stopped(run: Run, tmp_path: Path, monkeypatch: pytest.M
             bulk = shown.page.batch
             shown.page.commands.selected.star.trigger()
             await until(lambda: bulk.busy and bulk.done)
-            QTest.mouseClick(shown.page.foot.bar.stop, LEFT)
+            QTest.mouseClick(shown.page.list_footer.bar.stop, LEFT)
             await until(lambda: not bulk.busy)
             assert 0 < bulk.done < 450
             assert len((await shown.desk.store.captures.clearings.marked(None)).starred) == bulk.done
@@ -263,7 +263,7 @@ def test_reading_which_they_are_can_be_stopped(run: Run, tmp_path: Path) -> None
 
             def stop() -> None:
                 if page.batch.busy and not page.batch.stopping:
-                    told.append(page.foot.bar.progress_text.text())
+                    told.append(page.list_footer.bar.progress_text.text())
                     page.batch.stop()
 
             page.batch.changed.connect(stop)
@@ -273,7 +273,7 @@ def test_reading_which_they_are_can_be_stopped(run: Run, tmp_path: Path) -> None
             assert told == ["Selecting 0 of 450…"]
             assert page.select_all.requests is None
             assert shown.list.selected_count() == 200
-            await until(page.foot.bar.select_all.isVisible)
+            await until(page.list_footer.bar.select_all.isVisible)
 
     run(check())
 

@@ -1,4 +1,4 @@
-"""The cheat sheet: how it opens, that it tells every key there is and no other, and that what it tells is so."""
+"""The shortcuts dialog: how it opens, that it lists every key and no other, and that they do what it says."""
 
 from __future__ import annotations
 
