@@ -166,14 +166,6 @@ class EndpointPage(QWidget):
         else:
             focus_first(seen)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.endpoint_commands.refresh()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self.endpoint_commands.refresh()
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc does the first of these that applies: clear a selection of many, go from the detail to the list, stop a
         search, clear the filter, clear the time range.
