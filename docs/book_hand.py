@@ -21,7 +21,7 @@ from app.ui.widgets.question import Question
 from docs import picture_data
 from docs.book import SIZES, Book
 
-STORAGE_ADVICE = "Senders are answered 503 and can try again; capturing resumes by itself as soon as it can."
+STORAGE_ADVICE = "Senders get a 503 response and can retry; capturing resumes automatically."
 
 
 async def draw_hand(book: Book, stripe: Endpoint) -> None:

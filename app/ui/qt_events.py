@@ -172,7 +172,7 @@ class QtEvents(QObject):
         if event.reason is None:
             self._messages.withdraw(STORAGE_KEY)
             return
-        advice = "Senders are answered 503 and can try again; capturing resumes by itself as soon as it can."
+        advice = "Senders get a 503 response and can retry; capturing resumes automatically."
         self._messages.post(Message(text=event.reason, advice=advice, key=STORAGE_KEY))
 
     def _file(self, event: FileTrouble) -> None:

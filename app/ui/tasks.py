@@ -55,6 +55,6 @@ class Tasks:
             self.messages.post(
                 Message(
                     text=f"Something went wrong in Hookline: {type(error).__name__}: {error}",
-                    advice="Your requests are safe. The details are in the log.",
+                    advice="Your requests are safe. See the log for details.",
                 )
             )

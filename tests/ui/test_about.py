@@ -70,8 +70,8 @@ class TestAbout:
                 text = QGuiApplication.clipboard().text()
                 assert text.startswith("Hookline 1.2.3\n")
                 assert "  Platform plugin  offscreen\n" in text
-                assert dialog.status.text() == "Copied. No secrets are in it."
-                assert dialog.copy_button.accessibleDescription() == "Copied. No secrets are in it."
+                assert dialog.status.text() == "Copied. The diagnostics contain no secrets."
+                assert dialog.copy_button.accessibleDescription() == "Copied. The diagnostics contain no secrets."
                 assert dialog.focusWidget() is dialog.copy_button
                 dialog.reject()
 

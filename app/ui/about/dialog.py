@@ -82,7 +82,7 @@ class AboutDialog(Dialog):
         LicencesDialog(self._services.about, self.theme, self._tasks, self).open()
 
     async def _copy_diagnostics(self) -> None:
-        status, kind = "Copied. No secrets are in it.", "success"
+        status, kind = "Copied. The diagnostics contain no secrets.", "success"
         try:
             text = await self._services.about.diagnostics(window_facts())
             QGuiApplication.clipboard().setText(text)
@@ -105,7 +105,7 @@ class AboutDialog(Dialog):
 
     def _lay_out(self) -> None:
         self.body.setSpacing(metrics.SPACE_5)
-        self.body.addLayout(self._head())
+        self.body.addLayout(self._header())
         self.body.addWidget(line(self))
         self.body.addLayout(self._rows())
         self.body.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_5)
@@ -121,7 +121,7 @@ class AboutDialog(Dialog):
         ):
             QWidget.setTabOrder(first, then)
 
-    def _head(self) -> QHBoxLayout:
+    def _header(self) -> QHBoxLayout:
         badge = QLabel(self)
         badge.setPixmap(mark(MARK))
         name = QHBoxLayout()

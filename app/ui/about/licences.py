@@ -37,17 +37,17 @@ class LicencesDialog(Dialog):
         self.search.setAccessibleName("Search names and licences")
         self.search.setClearButtonEnabled(True)
         name_clear_button(self.search)
-        self.list.setAccessibleName("Software inside Hookline")
+        self.list.setAccessibleName("Included software")
         self.list.setUniformItemSizes(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.none = label("Nothing matches.", "faint", self)
+        self.none = label("No matches.", "faint", self)
         self.none.hide()
         self.name = ElidedLabel("Reading…", "heading", self)
         self.licence = ElidedLabel("", "small", self)
         self.text = QPlainTextEdit(self)
         self.text.setReadOnly(True)
         self.text.setFont(mono_font())
-        self.text.setAccessibleName("Text of the licence")
+        self.text.setAccessibleName("Licence text")
         self.text.setProperty("frameless", True)
         self.text.setTabChangesFocus(True)
         self.close_button = Button("Close", theme, self)
@@ -90,13 +90,13 @@ class LicencesDialog(Dialog):
         self.addAction(find)
 
     @Slot(str)
-    def _filter(self, wanted: str) -> None:
+    def _filter(self, matching: str) -> None:
         """Hide components whose name and licence do not match, and keep one of the visible ones selected."""
         first = -1
         for row in range(self.list.count()):
             item = self.list.item(row)
             component: Component = item.data(COMPONENT)
-            hit = wanted.strip().lower() in f"{component.name} {component.version} {component.licence}".lower()
+            hit = matching.strip().lower() in f"{component.name} {component.version} {component.licence}".lower()
             item.setHidden(not hit)
             if hit and first < 0:
                 first = row
@@ -110,7 +110,7 @@ class LicencesDialog(Dialog):
         component: Component | None = item.data(COMPONENT) if item is not None else None
         self.name.setText(f"{component.name} {component.version}".strip() if component else "")
         self.licence.setText(component.licence if component else "")
-        self.text.setPlainText(component.text or "The text of this licence is not here." if component else "")
+        self.text.setPlainText(component.text or "The text of this licence is not included." if component else "")
 
     def _lay_out(self) -> None:
         left = QVBoxLayout()
@@ -122,15 +122,15 @@ class LicencesDialog(Dialog):
         QWidget.setTabOrder(self.search, self.list)
         self.search.setFixedWidth(LIST_WIDTH)
         self.list.setFixedWidth(LIST_WIDTH)
-        head = QVBoxLayout()
-        head.setContentsMargins(metrics.SPACE_2, 0, 0, 0)
-        head.setSpacing(2)
-        head.addWidget(self.name)
-        head.addWidget(self.licence)
+        header = QVBoxLayout()
+        header.setContentsMargins(metrics.SPACE_2, 0, 0, 0)
+        header.setSpacing(2)
+        header.addWidget(self.name)
+        header.addWidget(self.licence)
         right = QVBoxLayout()
         right.setContentsMargins(metrics.SPACE_3, metrics.SPACE_4, metrics.SPACE_3, 0)
         right.setSpacing(metrics.SPACE_2)
-        right.addLayout(head)
+        right.addLayout(header)
         right.addWidget(self.text, 1)
         self.fill_columns(left, right)
         self.footer.addStretch(1)

@@ -121,25 +121,25 @@ class DashboardPage(QWidget):
         words.setSpacing(2)
         words.addWidget(label("Dashboard", "display", self))
         words.addWidget(self._place)
-        head = QHBoxLayout()
-        head.setSpacing(metrics.SPACE_3)
-        head.addLayout(words, 1)
-        head.addWidget(self.filter)
-        head.addWidget(self.new_button)
+        header = QHBoxLayout()
+        header.setSpacing(metrics.SPACE_3)
+        header.addLayout(words, 1)
+        header.addWidget(self.filter)
+        header.addWidget(self.new_button)
         self._body = QStackedLayout()
         self._body.addWidget(self.empty)
         self._body.addWidget(self.rows)
         column = QVBoxLayout(self)
         column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5)
         column.setSpacing(metrics.SPACE_4)
-        column.addLayout(head)
+        column.addLayout(header)
         column.addWidget(self.stats)
         column.addLayout(self._body, 1)
 
     def _first_step(self) -> EmptyState:
         text = (
-            "An endpoint is a URL of your own. Whatever is sent to it appears here at once, exactly as it was sent,"
-            " and stays for as many days as you like."
+            "An endpoint is a URL of your own. Requests sent to it appear here at once, exactly as they were sent,"
+            " and are kept for as many days as you choose."
         )
         action = f"Create “{FIRST_NAME}”"
         empty = EmptyState("", "Catch your first webhook", text, self._theme, self, action=action)

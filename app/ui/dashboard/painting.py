@@ -22,7 +22,7 @@ OUTCOMES = {
     MirrorState.DELIVERED: ("check-circle", "success", "Last one delivered"),
     MirrorState.FAILED: ("failed", "danger", "Last one failed"),
     MirrorState.QUEUED: ("queued", "warning", "Waiting"),
-    MirrorState.NONE: ("mirror", "text_faint", "Nothing mirrored yet"),
+    MirrorState.NONE: ("mirror", "text_faint", "No deliveries yet"),
 }
 
 

@@ -61,7 +61,7 @@ class EndpointLine(PaintedButton):
         words = (full_text(facts.use), endpoint.description, count_of(facts.counts.total, "request"))
         self.setAccessibleDescription(" ".join(filter(None, words)))
         self.switch.setAccessibleName(f"{endpoint.name} active")
-        self.menu_button.setAccessibleName(f"More about {endpoint.name}")
+        self.menu_button.setAccessibleName(f"More actions for {endpoint.name}")
         self.switch.setChecked(endpoint.active)
         self.copy_button.text_to_copy = facts.url
         self._url = UrlLine(facts.url)

@@ -38,7 +38,7 @@ class EndpointRows(Card):
         super().__init__(parent, padding=1)
         self._facts, self._theme = facts, theme
         self._rows: dict[int, EndpointLine] = {}
-        self._wanted: tuple[Endpoint, ...] = ()
+        self._endpoints: tuple[Endpoint, ...] = ()
         self._filter = ""
         self._more = QTimer(self)
         self._more.setSingleShot(True)
@@ -49,7 +49,7 @@ class EndpointRows(Card):
         self._list = QVBoxLayout(self._holder)
         self._list.setContentsMargins(0, 0, 0, 0)
         self._list.setSpacing(0)
-        self._nothing = label("No endpoint fits the filter.", "muted", self._holder)
+        self._nothing = label("No endpoints match the filter.", "muted", self._holder)
         self._nothing.setContentsMargins(16, 20, 16, 20)
         self._nothing.hide()
         self._list.addWidget(self._nothing)
@@ -72,7 +72,7 @@ class EndpointRows(Card):
 
     def show_endpoints(self, endpoints: tuple[Endpoint, ...]) -> None:
         """Show these endpoints in this order."""
-        self._wanted = endpoints
+        self._endpoints = endpoints
         ids = {endpoint.id for endpoint in endpoints}
         for gone in [row_id for row_id in self._rows if row_id not in ids]:
             row = self._rows.pop(gone)
@@ -85,7 +85,7 @@ class EndpointRows(Card):
 
     def _put_in_order(self) -> None:
         """Existing rows may have been moved."""
-        present = [row for endpoint in self._wanted if (row := self._rows.get(endpoint.id)) is not None]
+        present = [row for endpoint in self._endpoints if (row := self._rows.get(endpoint.id)) is not None]
         if [self._list.indexOf(row) for row in present] != list(range(len(present))):
             for place, row in enumerate(present):
                 self._list.insertWidget(place, row)
@@ -94,7 +94,7 @@ class EndpointRows(Card):
     @Slot()
     def refresh(self) -> None:
         """Update every row; rows whose facts have not changed are not repainted."""
-        for endpoint in self._wanted:
+        for endpoint in self._endpoints:
             row = self._rows.get(endpoint.id)
             if row is not None:
                 row.show_facts(self._facts(endpoint))
@@ -111,7 +111,7 @@ class EndpointRows(Card):
 
     def _fit(self) -> None:
         """The card ends below its last row."""
-        rows = sum(self._fits(row) for row in self._rows.values()) if self._filter else len(self._wanted)
+        rows = sum(self._fits(row) for row in self._rows.values()) if self._filter else len(self._endpoints)
         self.setMaximumHeight(_HEADING + max(1, rows) * HEIGHT + 4)
 
     def _fits(self, row: EndpointLine) -> bool:
@@ -123,7 +123,7 @@ class EndpointRows(Card):
     def _add_batch(self) -> None:
         most = BATCH if self._rows else FIRST
         added = place = 0
-        for endpoint in self._wanted:
+        for endpoint in self._endpoints:
             if endpoint.id in self._rows:
                 place += 1
                 continue

@@ -22,11 +22,11 @@ _CELLS = (
         "stored",
         "Stored",
         "captured",
-        "Requests captured since this window opened, committed to disk before the sender was answered",
+        "Requests captured since this window opened, saved to disk before the sender got a response",
     ),
-    ("mirrored", "Mirrored", "delivered", "Deliveries that a forward URL took"),
-    ("failed", "Failed", "deliveries", "Deliveries that a forward URL did not take"),
-    ("refused", "Refused", "not kept", "Requests that were not captured; see Refused"),
+    ("mirrored", "Mirrored", "delivered", "Deliveries that a forward URL accepted"),
+    ("failed", "Failed", "deliveries", "Deliveries that a forward URL did not accept"),
+    ("refused", "Refused", "not stored", "Requests that were not captured; see Refused"),
 )
 
 
@@ -61,14 +61,14 @@ class Stats(QWidget):
                 cell.setProperty("alarm", alarm)
                 restyle(cell)
 
-    def show_plan(self, held: int, plan: Plan) -> None:
+    def show_plan(self, count: int, plan: Plan) -> None:
         """Show how many endpoints the plan still allows."""
         free = plan is Plan.FREE
-        self._plan.setText(f"{held} of {FREE_ENDPOINTS}" if free else f"{held}")
-        left = FREE_ENDPOINTS - held
+        self._plan.setText(f"{count} of {FREE_ENDPOINTS}" if free else f"{count}")
+        left = FREE_ENDPOINTS - count
         note = f"{left} left · Free" if left > 0 else "none left · Free"
         self._plan_note.setText(note if free else "no limit · Pro")
-        self._meter.set_use(held, FREE_ENDPOINTS if free else 0)
+        self._meter.set_use(count, FREE_ENDPOINTS if free else 0)
         self._meter.setVisible(free)
 
     def show_kept(self, kept: int, use: StorageUse) -> None:
@@ -76,9 +76,9 @@ class Stats(QWidget):
         limit = "" if use.limit is None else f"of {exact_size(use.limit)} · "
         figure = use_text(use.used, use.limit).partition(" of ")[0]
         self._size.setText(figure)
-        held = count_of(kept, "request")
-        stopped = "full, not capturing" if use.capturing_stopped else "full, oldest deleted" if use.reached else held
-        meaning = f"{use_text(use.used, use.limit)} stored, {held}"
+        count = count_of(kept, "request")
+        stopped = "full, not capturing" if use.capturing_stopped else "full, oldest deleted" if use.reached else count
+        meaning = f"{use_text(use.used, use.limit)} stored, {count}"
         self._size_note.set_wordings((f"{limit}{stopped}", stopped), meaning)
         self._size_meter.set_use(use.used, use.limit or 0)
         self._size_meter.setVisible(use.limit is not None)
@@ -89,12 +89,8 @@ class Stats(QWidget):
 
     def show_size(self, size: StorageSize, *, waiting: bool) -> None:
         """Show the size of the files, and what retention will delete."""
-        then = "kept until the clock is trusted" if waiting else "deleted with the next run"
-        expired = (
-            f"{count_of(size.expired, 'request')} past their days, {then}"
-            if size.expired
-            else "Nothing is past its days"
-        )
+        then = "kept until the clock is trusted" if waiting else "deleted at the next cleanup"
+        expired = f"{count_of(size.expired, 'request')} past retention, {then}" if size.expired else "Nothing to delete"
         self._size.setToolTip(plain_tooltip(f"{size_text(size.file_bytes)} on disk, with the search index\n{expired}"))
 
     def _session_card(self) -> Card:

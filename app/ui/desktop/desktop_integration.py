@@ -18,7 +18,7 @@ from app.ui.desktop.text import Notice, tooltip, window_title
 from app.ui.desktop.tray import IS_MAC, Tray
 from app.ui.desktop.tray_menu import TrayMenu
 from app.ui.desktop.unread_count import Unread
-from app.ui.desktop.window_focus import Listing, WindowFocus
+from app.ui.desktop.window_focus import ListingPage, WindowFocus
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
@@ -30,11 +30,11 @@ MISSES = 2
 moment.
 """
 BADGE_MOST = 99_999
-NO_TRAY = "There is no tray, so closing quits."
+NO_TRAY = "There is no system tray, so closing the window quits Hookline."
 STAYS = Notice(
     key="closed to the tray",
     title="Hookline keeps running",
-    text="It is in the tray and keeps capturing. To quit, use its menu there.",
+    text="It keeps capturing in the tray. To quit, use the tray menu.",
 )
 TRYING = Notice(key="trial", title="Hookline", text="This is what a notification looks like.")
 
@@ -57,7 +57,7 @@ class Desktop(QObject):
         *,
         qt_events: QtEvents,
         pause: Pause,
-        page: Listing,
+        page: ListingPage,
         choices: NotifyChoices,
         tray: Tray,
         service: NotificationService | None = None,

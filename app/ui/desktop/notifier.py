@@ -12,8 +12,8 @@ from app.ui.desktop.text import Notice
 from app.ui.desktop.tray import Tray
 from app.ui.tasks import Tasks
 
-NONE_HERE = "This system shows no notifications: there is no tray to show them beside."
-NONE_ON_LINUX = "This desktop shows no notifications: no service for them answers, and there is no tray."
+NONE_HERE = "Notifications are not available: this system has no tray."
+NONE_ON_LINUX = "Notifications are not available: this desktop has neither a notification service nor a tray."
 
 
 class NotificationService(Protocol):

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QApplication, QWidget
 
 
-class Listing(Protocol):
+class ListingPage(Protocol):
     """A page that lists the requests of one endpoint, or of all (None)."""
 
     @property
@@ -21,7 +21,7 @@ class WindowFocus(QObject):
 
     activated = Signal()
 
-    def __init__(self, window: QWidget, page: Listing, parent: QObject) -> None:
+    def __init__(self, window: QWidget, page: ListingPage, parent: QObject) -> None:
         super().__init__(parent)
         self._window, self._page = window, page
         app = QApplication.instance()

@@ -30,7 +30,7 @@ class EndpointForm(QWidget):
         self.name = QLineEdit(self)
         self.name.setPlaceholderText("Stripe test")
         self.description = QPlainTextEdit(self)
-        self.description.setPlaceholderText("What sends here, and why")
+        self.description.setPlaceholderText("What sends to this endpoint, and why")
         self.description.setTabChangesFocus(True)
         self.description.setFixedHeight(60)
         self.retention = RetentionControl(self)

@@ -26,7 +26,7 @@ from app.ui.widgets.number_field import NumberField
 
 _KINDS: tuple[Literal["none", "basic", "bearer", "header"], ...] = ("none", "basic", "bearer", "header")
 _KIND_TEXTS = (
-    "None: anyone with the URL can send",
+    "None (anyone with the URL can send)",
     "Basic: user name and password",
     "Bearer token",
     "A header with a secret value",
@@ -73,7 +73,7 @@ class ReplySection(Section):
         self.status = NumberField("Reply status", STATUS_MIN, STATUS_MAX, self)
         self.delay = NumberField("Reply delay", 0, DELAY_MAX_MS, self, unit="ms", step=100)
         self.headers = mono_edit(self, 64, "X-Served-By: hookline")
-        self.default_body = QCheckBox("Default body with the request's id", self)
+        self.default_body = QCheckBox("Default body with the request's ID", self)
         self.body = mono_edit(self, 88)
         body_area = QWidget(self)
         area = QVBoxLayout(body_area)
@@ -227,7 +227,7 @@ class SlugSection(Section):
         super().__init__("URL", parent)
         self.slug = QLineEdit(self)
         self.slug.setFont(mono_font())
-        self.slug.setPlaceholderText("made for you, impossible to guess")
+        self.slug.setPlaceholderText("generated, impossible to guess")
         text = f"{SLUG_MIN} to {SLUG_MAX} of a-z, 0-9 and hyphens. It is part of the URL and cannot be changed later."
         self.fields = {"slug": LabeledField("Slug", self.slug, self, help_text=text)}
         self.column.addWidget(self.fields["slug"])

@@ -64,9 +64,9 @@ class Deletion(QObject):
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.state == "undone" and self._lost is not None:
-            self._tasks.start(self._see_whether_back(self._lost), "detail: is it stored again")
+            self._tasks.start(self._check_restored(self._lost), "detail: is it stored again")
 
-    async def _see_whether_back(self, capture: Capture) -> None:
+    async def _check_restored(self, capture: Capture) -> None:
         if await self._services.captures.get(capture.id) is not None and self._lost is capture:
             self.undone.emit()
 
@@ -78,9 +78,9 @@ class Deletion(QObject):
         return f"This request was deleted by retention: it was kept for {count_of(endpoint.retention_days, 'day')}."
 
     def _look(self, capture: Capture, reason: str) -> None:
-        self._tasks.start(self._see_whether_stored(capture, reason), "detail: is it stored")
+        self._tasks.start(self._check_stored(capture, reason), "detail: is it stored")
 
-    async def _see_whether_stored(self, capture: Capture, reason: str) -> None:
+    async def _check_stored(self, capture: Capture, reason: str) -> None:
         if await self._services.captures.get(capture.id) is None and self._watched is capture:
             self._report(reason)
 

@@ -88,10 +88,10 @@ class NotePanel(QFrame):
             await saving
         except NotFoundError:
             if isValid(self) and capture_id == self._capture_id:
-                self._give_back(capture_id, text)
+                self._restore_draft(capture_id, text)
         except StorageUnavailableError:
             if isValid(self):
-                self._give_back(capture_id, text)
+                self._restore_draft(capture_id, text)
             raise
 
     @Slot()
@@ -105,7 +105,7 @@ class NotePanel(QFrame):
     def save(self) -> None:
         """Save the text."""
         if self.writing and not self._unsaved_for:
-            self._show_hint()
+            self._save_if_changed()
             self._end()
 
     @Slot()
@@ -191,15 +191,15 @@ class NotePanel(QFrame):
 
     def _leave(self) -> None:
         if self.writing:
-            self._show_hint()
+            self._save_if_changed()
 
-    def _show_hint(self) -> None:
+    def _save_if_changed(self) -> None:
         text = self.text.toPlainText().strip()
         if self._capture_id is not None and text != self._note and not self._unsaved_for:
             self._note = text
             self.saved.emit(self._capture_id, text)
 
-    def _give_back(self, capture_id: str, text: str) -> None:
+    def _restore_draft(self, capture_id: str, text: str) -> None:
         if capture_id != self._capture_id:
             self._drafts[capture_id] = text
         elif not self.writing:
@@ -225,7 +225,7 @@ class _NoteEdit(QPlainTextEdit):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAccessibleName("Note")
-        self.setPlaceholderText("What is there to know about this request?")
+        self.setPlaceholderText("Add a note about this request")
         self.setTabChangesFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.left_out = 0

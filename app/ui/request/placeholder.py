@@ -8,8 +8,8 @@ from app.ui.request.body.body_pane import EMPTY_WIDTH
 from app.ui.theme.theme import Theme
 from app.ui.widgets.empty_state import EmptyState
 
-NOT_STORED = "This request is not stored any more"
-LOST = "It was deleted: by hand, after the days its endpoint keeps requests, or for a storage limit."
+NOT_STORED = "This request is no longer stored"
+LOST = "It was deleted manually, by retention, or to stay within a storage limit."
 
 
 class Placeholder(EmptyState):
@@ -22,7 +22,7 @@ class Placeholder(EmptyState):
 
     def none_chosen(self) -> None:
         """Nothing is selected in the list."""
-        self.say("No request selected", "Select one in the list to see its body, headers and more.")
+        self.say("No request selected", "Select a request in the list to see its body, headers and more.")
 
     def not_open(self) -> None:
         """The selected request is not open."""

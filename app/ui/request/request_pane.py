@@ -34,7 +34,7 @@ from app.ui.widgets.card import line
 __all__ = ("BODY", "HEADERS", "INFO", "MIRROR", "QUERY", "RAW", "TABS", "TOKENS", "DetailPane")
 
 
-STAYS = "You can still read and copy what is shown here."
+STAYS = "You can still read and copy it here."
 """Used after the request was deleted."""
 
 

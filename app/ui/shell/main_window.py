@@ -60,7 +60,7 @@ class MainWindow(QMainWindow):
         self.pending = PendingDelete(services, tasks, self)
         services = self.services = self.pending.services
         self._services, self._theme, self._tasks, self._on_close = services, theme, tasks, on_close
-        theme.body_text.keep_in(services.data_folder)
+        theme.body_text.load_from(services.data_folder)
         self._shown_endpoint: int | None = None
         self._left_endpoint: int | None = None
         """The endpoint whose page was left because it was deleted; the dashboard is shown since."""

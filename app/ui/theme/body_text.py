@@ -29,7 +29,7 @@ class BodyTextStyle(QObject):
         """The distance between lines in pixels."""
         return round(self.size * _LINE)
 
-    def keep_in(self, folder: Path) -> None:
+    def load_from(self, folder: Path) -> None:
         """Load the stored values, and store changes from now on."""
         self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
         try:

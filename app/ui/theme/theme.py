@@ -55,7 +55,7 @@ class Theme(QObject):
         app.setStyle(style)
         app.setFont(ui_font())
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_changed)
-        self._tokens = self._wanted()
+        self._tokens = self._current_tokens()
         self._apply_style()
 
     def set_choice(self, choice: Choice) -> None:
@@ -85,13 +85,13 @@ class Theme(QObject):
         self._refresh()
 
     def _refresh(self) -> None:
-        wanted = self._wanted()
-        if wanted is not self._tokens:
-            self._tokens = wanted
+        tokens = self._current_tokens()
+        if tokens is not self._tokens:
+            self._tokens = tokens
             self._apply_style()
-            self.changed.emit(wanted)
+            self.changed.emit(tokens)
 
-    def _wanted(self) -> Tokens:
+    def _current_tokens(self) -> Tokens:
         if self._choice != "system":
             return DARK if self._choice == "dark" else LIGHT
         scheme = QGuiApplication.styleHints().colorScheme() if self._app else Qt.ColorScheme.Unknown

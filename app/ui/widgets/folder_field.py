@@ -14,7 +14,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.labels import label
 
-NOT_OPENED = "No program was found that opens folders. Copy the path instead."
+NOT_OPENED = "No program found to open folders. Copy the path instead."
 
 
 class FolderField(QWidget):

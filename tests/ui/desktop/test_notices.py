@@ -247,7 +247,7 @@ class TestChoices:
                 assert header is not None
                 header.aboutToShow.emit()
                 assert [action.text() for action in _shown(header) if action.isChecked()] == ["On"]
-                assert "shows no notifications" in _shown(header)[-1].text()
+                assert "Notifications are not available" in _shown(header)[-1].text()
                 assert not _shown(header)[-1].isEnabled()
 
         run(scene())

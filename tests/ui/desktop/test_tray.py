@@ -273,9 +273,9 @@ class TestSettings:
             async with with_tray(tmp_path, RecordingTray(there=False)) as shown:
                 section = self.section(shown)
                 assert not section.closing.choice.isEnabled()
-                assert "no tray" in section.closing.text.text()
+                assert "no system tray" in section.closing.text.text()
                 assert not section.notifications.button.isEnabled()
-                assert "shows no notifications" in section.notifications.text.text()
+                assert "Notifications are not available" in section.notifications.text.text()
                 shown.tray.there = True
                 shown.window.desktop.look_for_tray()
                 assert section.closing.choice.isEnabled()

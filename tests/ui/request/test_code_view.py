@@ -156,7 +156,7 @@ def test_size_and_wrapping_are_one_choice_for_all_bodies_and_remembered(run: Run
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             text, body = shown.desk.theme.body_text, shown.detail.body
-            text.keep_in(tmp_path)
+            text.load_from(tmp_path)
             await open_body(shown, json.dumps(BODY).encode(), "application/json")
             assert body.code.horizontalScrollBar().maximum() == 0
             body.wrap.click()
@@ -185,7 +185,7 @@ def test_size_and_wrapping_are_one_choice_for_all_bodies_and_remembered(run: Run
             assert sizes == {text.size} == {15}
             theme = Theme()
             again = theme.body_text
-            again.keep_in(tmp_path)
+            again.load_from(tmp_path)
             assert (again.size, again.wrap) == (15, False)
             for _ in range(50):
                 again.zoom_in()

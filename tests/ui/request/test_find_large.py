@@ -149,7 +149,7 @@ def test_a_failed_read_is_reported_and_retried(run: Run, tmp_path: Path, monkeyp
             with monkeypatch.context() as broken:
                 broken.setattr(shown.desk.store.captures, "body", unreadable)
                 find(shown, "needle")
-                await shows(body, "The rest could not be read")
+                await shows(body, "Could not read the rest")
             enter(body)
             await shows(body, "1 of 2")
             await until(lambda: "Needle 1" in current(body.code))

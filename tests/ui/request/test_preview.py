@@ -142,7 +142,7 @@ def test_what_takes_too_long_is_ended() -> None:
 def test_a_process_that_fails_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     for code in ("import sys; sys.exit(3)", "print('no picture at all')", "import os; os.abort()"):
         monkeypatch.setattr(render_process, "_command", lambda code=code: [sys.executable, "-c", code])
-        assert "could not be drawn" in drawn(wanted("svg"), b"<svg/>").words
+        assert "Could not draw" in drawn(wanted("svg"), b"<svg/>").words
 
 
 @not_on_stock_qasync("leaves its executor's threads until the loop closes")

@@ -122,7 +122,7 @@ def test_it_says_that_its_request_was_deleted(run: Run, tmp_path: Path) -> None:
             await until(window.detail.placeholder.isVisible)
             assert window.detail.placeholder.text.text() == "You deleted it."
             await until(lambda: shown.model.rowCount() == 2)
-            assert window.detail.placeholder.title.text() == "This request is not stored any more"
+            assert window.detail.placeholder.title.text() == "This request is no longer stored"
             assert not window.commands.delete.isEnabled()
             other = await own(shown, 0)
             await store.endpoints.delete(shown.endpoint.id)
@@ -142,7 +142,7 @@ def test_a_request_that_is_not_stored_any_more_is_not_said_to_be_unchosen(run: R
             shown.page.windows.open(lost.summary())
             for detail in (shown.page.windows.open_now[lost.id].detail, shown.detail):
                 detail.show_request(lost.id)
-                await until(lambda detail=detail: "not stored any more" in detail.placeholder.title.text())
+                await until(lambda detail=detail: "no longer stored" in detail.placeholder.title.text())
                 assert detail.placeholder.isVisible()
             shown.detail.clear()
             assert shown.detail.placeholder.title.text() == "No request selected"

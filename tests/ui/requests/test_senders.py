@@ -100,7 +100,7 @@ def test_detail_and_info_tell_the_sender(run: Run, tmp_path: Path) -> None:
             rows = dict(
                 cells for cells in map(shown.detail.info.pairs.cells, range(shown.detail.info.pairs.rowCount()))
             )
-            assert (rows["Provider"], rows["Event"], rows["Delivery id"]) == ("Stripe", "invoice.paid", "evt_1")
+            assert (rows["Provider"], rows["Event"], rows["Delivery ID"]) == ("Stripe", "invoice.paid", "evt_1")
             shown.page.open_request(shown.model.summary(0).id)
             await until(lambda: shown.detail.head.title.text() == "JSON · 2 B")
             assert not shown.page.grab().isNull()

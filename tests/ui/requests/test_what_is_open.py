@@ -249,7 +249,7 @@ def test_what_is_open_and_deleted_is_still_shown_and_says_so(
             await until(lambda: '"n": 1' in detail.body.code.toPlainText())
             reason = await ends(shown)
             await until(detail.deleted_bar.isVisible)
-            assert detail.deleted_bar.text.text() == f"{reason} You can still read and copy what is shown here."
+            assert detail.deleted_bar.text.text() == f"{reason} You can still read and copy it here."
             await settle()
             assert opened(shown, mine)
             assert '"n": 1' in detail.body.code.toPlainText()

@@ -68,7 +68,7 @@ class BodyPane(QWidget):
         self.search = IconButton("search", "Find in body (Ctrl+F)", theme, self)
         self.wrap = WrapButton(theme, self)
         self.parts = Button("Parts…", theme, self, kind="link")
-        self.parts.setToolTip("Look at each part, copy or save it")
+        self.parts.setToolTip("View, copy or save each part")
         self.parts.hide()
         self.copy = IconButton("copy", "Copy body", theme, self)
         self.save = IconButton("download", "Save body as…", theme, self)
@@ -81,7 +81,7 @@ class BodyPane(QWidget):
         self.find_bar = self.finding.bar
         self.nothing = EmptyState("body", empty, "", theme, self)
         self.nothing.set_text_width(EMPTY_WIDTH)
-        self.unread = EmptyState("body", "The body could not be read", "", theme, self, action="Try again")
+        self.unread = EmptyState("body", "Could not read the body", "", theme, self, action="Try again")
         self.unread.set_text_width(EMPTY_WIDTH)
         self.rest = RestBar(theme, self)
         self.split = QSplitter(Qt.Orientation.Vertical, self)
@@ -106,7 +106,7 @@ class BodyPane(QWidget):
         self.error_location.forget()
         self.parts_shown.forget()
         self._clear_whole()
-        self.find_bar.put_away()
+        self.find_bar.dismiss()
         for widget in (self.views, self.search, self.wrap, self.copy, self.save):
             widget.setVisible(bool(source.size))
         if not source.size:
@@ -174,7 +174,7 @@ class BodyPane(QWidget):
 
     def _pane(self, parent: QWidget) -> tuple[BodyPane, QWidget]:
         """A pane for a part, which is a body as well."""
-        pane = BodyPane(self._theme, self._tasks, parent, "Nothing in this part")
+        pane = BodyPane(self._theme, self._tasks, parent, "This part is empty")
         return pane, pane
 
     def _clear_whole(self) -> None:

@@ -35,7 +35,7 @@ def decoded(data: bytes) -> DecodedImage:
     """Decode the picture in `data`. Slow: not for the GUI thread."""
     kind = image_type.kind(data)
     if kind is None:
-        return DecodedImage("This is no picture of a kind that Hookline shows.")
+        return DecodedImage("Hookline cannot preview this image format.")
     title = TITLES[kind]
     if kind.encode() not in [bytes(found.data()) for found in QImageReader.supportedImageFormats()]:
         return DecodedImage(f"{title} pictures cannot be shown here. Save it to view it.")

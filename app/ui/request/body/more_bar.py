@@ -55,7 +55,7 @@ class RestBar(QFrame):
         """
         begin, end = size_text(reader.begins_at), size_text(reader.unpacked)
         if reader.codings and full and not reader.begins_at:
-            text = f"Unpacking stops at {end}: it may be a bomb. Hex shows it as sent."
+            text = f"Unpacking stops at {end}: it may be a decompression bomb. Hex shows it as sent."
         else:
             beginning = "the first" if lines is None else f"{lines:,} lines of the first"
             part = f"{begin} to {end}" if reader.begins_at else f"{beginning} {end}"

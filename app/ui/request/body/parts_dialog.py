@@ -98,7 +98,7 @@ class PartsDialog(Dialog):
         notes = [f"Only parts within the first {size_text(BYTES_MAX)} are listed."] if cut else []
         if len(parts) == PARTS_MAX:
             notes.append(f"Only the first {PARTS_MAX:,} parts are listed.")
-        self._notes = notes if parts else ["No part was found: the boundary does not occur."]
+        self._notes = notes if parts else ["No parts found: the boundary does not occur in the body."]
         self.notes.say(self._notes)
         self.list.setCurrentRow(0)
 

@@ -53,7 +53,7 @@ def _drawing(data: bytes) -> Drawn:
     reader.setScaledSize(painted_size(drawing))
     image = reader.read()
     if image.isNull():
-        return Drawn("This drawing cannot be shown. Save it to view it.")
+        return Drawn("Cannot show this drawing. Save it to view it.")
     size = f"{drawing.width:,.0f} \u00d7 {drawing.height:,.0f} pixels"
     return Drawn(_words(f"SVG · {size} · {NOT_LOADED}", drawing.left_out), image)
 

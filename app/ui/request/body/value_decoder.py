@@ -20,7 +20,7 @@ from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.toast import Toast
 
 KEY = "Ctrl+E"
-NOTHING = "There is nothing to decode in this value."
+NOTHING = "Nothing to decode in this value."
 
 
 class ValueDecoder(QObject):

@@ -66,9 +66,9 @@ class MirrorTab(QWidget):
         """Show the deliveries; without any, say why."""
         if not deliveries:
             self.empty.text.setText(
-                "The endpoint mirrors requests now, but did not when this one arrived."
+                "The endpoint had no forward URL when this request arrived."
                 if forward_url
-                else "This endpoint has no forward URL. Set one with Edit, and requests go to your code as well."
+                else "This endpoint has no forward URL. Choose Edit to set one and forward requests to your code."
             )
             self._outer.setCurrentWidget(self.empty)
             self._shown = []

@@ -22,7 +22,7 @@ def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str,
     sender = {
         "Provider": providers.get(capture.provider, capture.provider) if capture.provider else None,
         "Event": capture.event,
-        "Delivery id": capture.delivery_id,
+        "Delivery ID": capture.delivery_id,
     }
     reply = str(capture.reply_status)
     if capture.reply_ms is not None:

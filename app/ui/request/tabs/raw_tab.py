@@ -97,7 +97,7 @@ class RawView(QWidget):
         self.find_bar.use(self.finder)
         self.find_bar.field.setPlaceholderText("Find in request")
         self.find_bar.field.setAccessibleName("Find in request")
-        self.unread = EmptyState("body", "The request could not be read", "", theme, self, action="Try again")
+        self.unread = EmptyState("body", "Could not read the request", "", theme, self, action="Try again")
         self.unread.text.setFixedWidth(EMPTY_WIDTH)
         self.rest = RestBar(theme, self)
         self.stack = QStackedWidget(self)
@@ -129,7 +129,7 @@ class RawView(QWidget):
         """Stop loading, and clear the view."""
         self._capture = self._source = None
         self.loader.stop()
-        self.find_bar.put_away()
+        self.find_bar.dismiss()
         self.code.set_lines([])
         self.hex.show_source(None)
         self.rest.hide()
@@ -219,7 +219,7 @@ class RawView(QWidget):
     @Slot(str)
     def _view_selected(self, view: str) -> None:
         if view == "hex":
-            self.find_bar.put_away()
+            self.find_bar.dismiss()
             self.hex.show_source(self._source)
         self.stack.setCurrentWidget(self.hex if view == "hex" else self.code)
         if self.code.line_count():

@@ -187,20 +187,20 @@ class ActivitySource(QObject):
             if bar is not None:
                 self.bars[bar] += Bar(plain=plain[bar], incomplete=incomplete[bar])
                 if self._counting:
-                    self._doubt([self.axis.edges[bar]])
+                    self._mark_doubtful([self.axis.edges[bar]])
         self._paint.call()
 
     def _mirrored(self, event: Mirrored) -> None:
         if self._watched and self.endpoint_id in (None, event.delivery.endpoint_id):
-            self._doubt([uuid7_ms(event.delivery.capture_id) * 1000])
+            self._mark_doubtful([uuid7_ms(event.delivery.capture_id) * 1000])
 
     def _removed(self, event: RequestsRemoved) -> None:
         if not self._watched or self.endpoint_id not in (None, event.endpoint_id):
             return
         if event.ids is None:
-            self._doubt(self.axis.edges[:-1])
+            self._mark_doubtful(self.axis.edges[:-1])
         else:
-            self._doubt(uuid7_ms(name) * 1000 for name in event.ids)
+            self._mark_doubtful(uuid7_ms(name) * 1000 for name in event.ids)
 
     def _purged(self, event: Purged) -> None:
         if self._watched and event.report.deleted:
@@ -208,13 +208,13 @@ class ActivitySource(QObject):
 
     def _endpoint_removed(self, event: EndpointRemoved) -> None:
         if self._watched and self.endpoint_id is None:
-            self._doubt(self.axis.edges[:-1])
+            self._mark_doubtful(self.axis.edges[:-1])
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         if self._watched and event.state == "undone":
             self._begin()
 
-    def _doubt(self, times: Iterable[int]) -> None:
+    def _mark_doubtful(self, times: Iterable[int]) -> None:
         self._doubtful.update(self.axis.edges[bar] for at in times if (bar := self.axis.bar_of(at)) is not None)
         self._recount.call()
 

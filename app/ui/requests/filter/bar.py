@@ -64,9 +64,9 @@ class FilterBar(QFrame):
         self.line.suggestion_accepted.connect(self._complete)
         self.line.suggestions.closed.connect(self._typed)
         self.line.entered.connect(self._enter)
-        self.line.results_requested.connect(self._lead_on)
+        self.line.results_requested.connect(self._go_to_results)
         self.line.left.connect(self.left)
-        self.fix.clicked.connect(self._mend)
+        self.fix.clicked.connect(self._apply_fix)
         self.chips.removed.connect(self._remove)
         self.saved.filter_selected.connect(self.set_text)
         stored.changed.connect(self._suggest_again)
@@ -203,7 +203,7 @@ class FilterBar(QFrame):
             self.entered.emit()
 
     @Slot()
-    def _lead_on(self) -> None:
+    def _go_to_results(self) -> None:
         """Apply the text, and move to the results if it is valid."""
         self.apply()
         if self._wrong is None:
@@ -216,7 +216,7 @@ class FilterBar(QFrame):
             self.line.setFocus()
 
     @Slot()
-    def _mend(self) -> None:
+    def _apply_fix(self) -> None:
         """Replace the error with the suggestion."""
         if self._wrong is not None and self._wrong.suggestion:
             self.line.replace(self._wrong.start, self._wrong.end, self._wrong.suggestion)

@@ -55,7 +55,7 @@ class PageFilter(QObject):
         self.nothing.set_text_width(NOTHING_WIDTH)
         self.nothing.setProperty("part", "surface")
         self.nothing.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.nothing.action.connect(self._clear_or_go_on)
+        self.nothing.action.connect(self._clear_or_resume)
         self.bar.changed.connect(self._apply)
         self.bar.entered.connect(self._go_on)
         self.bar.results_requested.connect(self._list.start)
@@ -100,7 +100,7 @@ class PageFilter(QObject):
             footer.setText(self.search_status.found(total))
             self.bar.progress.set_share(self.search_status.share(total))
             if self.found_nothing or (self.search_status.stopped and not self._feed.model.rowCount()):
-                self.search_status.tell_nothing(self.nothing, total)
+                self.search_status.show_empty(self.nothing, total)
                 stack.setCurrentWidget(self.nothing)
 
     @Slot()
@@ -141,7 +141,7 @@ class PageFilter(QObject):
         self._detail.query.mark(pattern_of(found, ("form",)))
 
     @Slot()
-    def _clear_or_go_on(self) -> None:
+    def _clear_or_resume(self) -> None:
         if self.search_status.stopped:
             self.search_status.go_on()
         else:

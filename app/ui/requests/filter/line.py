@@ -90,7 +90,7 @@ class FilterLine(QLineEdit):
         key, plain = Qt.Key(event.key()), not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if key == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
             self.suggestions_requested.emit()
-        elif not plain or not self._led(key):
+        elif not plain or not self._move_focus(key):
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, onward: bool) -> bool:
@@ -105,7 +105,7 @@ class FilterLine(QLineEdit):
         super().focusOutEvent(event)
         self.suggestions.hide()
 
-    def _led(self, key: Qt.Key) -> bool:
+    def _move_focus(self, key: Qt.Key) -> bool:
         """Whether the key does something here."""
         offered = self.suggestions.isVisible()
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down) and offered:

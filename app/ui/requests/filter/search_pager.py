@@ -152,7 +152,7 @@ class SearchPager(QObject):
 
     async def _read_head(self) -> None:
         found = 0
-        async for rows in self._search(limit=PAGE, searched=self.progress.come_to):
+        async for rows in self._search(limit=PAGE, searched=self.progress.advance):
             if found:
                 self._model.add_older(rows)
             else:
@@ -166,7 +166,7 @@ class SearchPager(QObject):
 
     async def _read_older(self) -> None:
         found = 0
-        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE, searched=self.progress.come_to):
+        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE, searched=self.progress.advance):
             self._model.add_older(rows)
             found += len(rows)
             self.progressed.emit()

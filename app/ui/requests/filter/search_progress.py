@@ -22,7 +22,7 @@ class SearchProgress(QObject):
         """Start another search."""
         self.searched, self.stopped = 0, False
 
-    def come_to(self, searched: int) -> None:
+    def advance(self, searched: int) -> None:
         """Record that this many have been searched."""
         self.searched = searched
         self.changed.emit()
@@ -31,7 +31,7 @@ class SearchProgress(QObject):
         """The share of `total` requests, 0 to 1; None if unknown."""
         return min(1.0, self.searched / total) if self.searched and total else None
 
-    def going(self, total: int | None) -> str:
+    def running_text(self, total: int | None) -> str:
         """The text while the search runs among `total` requests; None if the total is unknown."""
         of = "" if total is None else f" of {total:,}"
         return f"{self._at_most(total):,}{of} searched · Esc stops"

@@ -52,11 +52,11 @@ class SearchStatus:
                 where = where.removesuffix(" requests")  # The footer is as narrow as the list.
             return f"Stopped: {_number(found, 'none')} in {where}{then} · Enter continues"
         if self.long:
-            return f"{_number(found, 'None')} found so far{then} · {search.progress.going(known)}"
+            return f"{_number(found, 'None')} found so far{then} · {search.progress.running_text(known)}"
         matches = f"{found:,}{'' if search.done else '+'} of {total:,} {'matches' if found == 1 else 'match'}{then}"
         return f"{matches} · searching…" if search.busy else matches
 
-    def tell_nothing(self, state: EmptyState, total: int) -> None:
+    def show_empty(self, state: EmptyState, total: int) -> None:
         """Show that there are no results, and why."""
         state.title.setText("No matches so far" if self.stopped else "No matches")
         if state.button is not None:
@@ -68,7 +68,7 @@ class SearchStatus:
             text = "No request in the time chosen in the chart above matches. Clear the filter, or choose another time."
             state.text.setText(text)
         else:
-            every = "The one request here does not" if total == 1 else f"None of the {total:,} requests here"
+            every = "The only request here does not" if total == 1 else f"None of the {total:,} requests here"
             state.text.setText(f"{every} match. Clear the filter or change it. New requests that match appear here.")
 
 

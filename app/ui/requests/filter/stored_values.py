@@ -63,7 +63,7 @@ class StoredValues(QObject):
         for one in found:
             counts[one.provider] = counts.get(one.provider, 0) + one.count
         most_first = sorted(counts, key=counts.__getitem__, reverse=True)
-        return [(name, self._told(name, counts[name])) for name in most_first if _is_name(name)]
+        return [(name, self._describe(name, counts[name])) for name in most_first if _is_name(name)]
 
     def _events(self, found: Sequence[SenderCount]) -> list[Stored]:
         events: dict[str, list[SenderCount]] = {}
@@ -72,9 +72,9 @@ class StoredValues(QObject):
                 events.setdefault(one.event, []).append(one)
         counts = {event: sum(one.count for one in senders) for event, senders in events.items()}
         most_first = sorted(counts, key=counts.__getitem__, reverse=True)
-        return [(event, self._told(events[event][0].provider, counts[event])) for event in most_first]
+        return [(event, self._describe(events[event][0].provider, counts[event])) for event in most_first]
 
-    def _told(self, provider: str, count: int) -> str:
+    def _describe(self, provider: str, count: int) -> str:
         return f"{escape(self._services.providers.get(provider, provider))} · {count_of(count, 'request')}"
 
 

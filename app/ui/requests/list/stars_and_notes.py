@@ -34,14 +34,14 @@ class FeedMarks:
         for capture_id in event.ids:
             self._feed.model.change(capture_id, starred=event.starred)
         if mark_adds_matches(self._feed.query, "starred", event.starred):
-            self._look_again(event.ids, event.endpoint_ids)
+            self._search_again(event.ids, event.endpoint_ids)
 
     def _noted(self, event: RequestNoted) -> None:
         self._feed.model.change(event.id, note=event.note)
         if mark_adds_matches(self._feed.query, "noted", event.note is not None):
-            self._look_again((event.id,), (event.endpoint_id,))
+            self._search_again((event.id,), (event.endpoint_id,))
 
-    def _look_again(self, ids: Sequence[str], endpoint_ids: Sequence[int]) -> None:
+    def _search_again(self, ids: Sequence[str], endpoint_ids: Sequence[int]) -> None:
         feed = self._feed
         if feed.endpoint_id is None or feed.endpoint_id in endpoint_ids:
             feed.search.note(ids)

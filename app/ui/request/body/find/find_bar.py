@@ -116,11 +116,11 @@ class FindBar(QFrame):
     @Slot()
     def leave(self) -> None:
         """Close, and clear the marks."""
-        self.put_away()
+        self.dismiss()
         self.words.mark(move=False)
         self.closed.emit()
 
-    def put_away(self) -> None:
+    def dismiss(self) -> None:
         """Close without emitting `closed`: another body is shown."""
         self.hide()
         self.words.shown = True

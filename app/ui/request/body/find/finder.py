@@ -79,7 +79,7 @@ class ScanningFinder(Finder):
         self._failed = False
 
     def status_text(self) -> str:
-        return "The rest could not be read" if self._failed else super().status_text()
+        return "Could not read the rest" if self._failed else super().status_text()
 
     def stop(self) -> None:
         """Stop searching."""
