@@ -109,7 +109,7 @@ class TestAbout:
                 await settle()
                 assert folder.problem.isVisible()
                 assert folder.height() >= folder.sizeHint().height()
-                assert "No program was found" in folder.problem.text()
+                assert "No program found" in folder.problem.text()
                 QDesktopServices.setUrlHandler("file", files, "show_folder")
                 try:
                     folder.open_button.click()
@@ -227,7 +227,7 @@ class TestLicences:
                 dialog = LicencesDialog(DeskAbout(), desk.theme, desk.tasks, window)
                 dialog.show_components([Component(name="x", version="", licence="MIT", text="")])
                 assert dialog.name.text() == "x"
-                assert "not here" in dialog.text.toPlainText()
+                assert "not included" in dialog.text.toPlainText()
                 await until(lambda: dialog.list.count() == len(DeskAbout.parts))
                 dialog.deleteLater()
 

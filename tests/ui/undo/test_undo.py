@@ -200,7 +200,7 @@ def test_a_filtered_list_is_put_back_and_another_list_is_read_again(run: Run, tm
 
 
 @pytest.mark.parametrize("settled", [True, False])
-def test_undone_in_a_flood_all_that_came_is_listed(run: Run, tmp_path: Path, selection_settled: bool) -> None:
+def test_undone_in_a_flood_all_that_came_is_listed(run: Run, tmp_path: Path, settled: bool) -> None:
     async def check() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             endpoint, captures = await fill(desk, window, 4)
@@ -210,7 +210,7 @@ def test_undone_in_a_flood_all_that_came_is_listed(run: Run, tmp_path: Path, sel
             await until(lambda: page.detail.capture is not None)
             await delete_selected(window)
             await asyncio.gather(*(desk.capture(endpoint) for _ in range(450)))
-            if selection_settled:
+            if settled:
                 await until(lambda: page.feed.model.rowCount() >= 200 and not page.feed.pager.jumping)
                 await settle()
             await undo(window)
