@@ -46,10 +46,10 @@ def test_round_sizes_stay_short_and_read_back_the_same(number: int, unit: int) -
     assert len(text) <= 8
 
 
-def test_use_is_told_in_the_units_of_the_limit() -> None:
-    assert use_text(1_200_000_000, 20 * 10**9) == "1.2 GB of 20 GB"
+def test_use_is_told_in_binary_units_and_a_limit_as_it_was_typed() -> None:
+    assert use_text(1_200_000_000, 20 * 10**9) == "1.1 GiB of 20 GB"
     assert use_text(GIB + GIB // 5, 20 * GIB) == "1.2 GiB of 20 GiB"
-    assert use_text(1_200_000_000, None) == "1.2 GB"
+    assert use_text(1_200_000_000, None) == "1.1 GiB"
 
 
 def test_what_happens_at_a_limit_says_what_to_do() -> None:

@@ -84,7 +84,7 @@ async def test_captures_are_refused_below_the_reserve_and_all_else_goes_on(
     kept = factories.capture(BODY, seq=store.captures.new_seq(), endpoint_id=endpoint.id)
     await store.captures.add(kept, BODY, forward_url="http://127.0.0.1:9/")
     disk.room = 15 * MIB
-    with pytest.raises(StorageUnavailableError, match=r"The disk has 1\d MB free, and capturing needs 3\d MB\."):
+    with pytest.raises(StorageUnavailableError, match=r"The disk has 15 MiB free, and capturing needs 3\d MiB\."):
         await add(store, endpoint.id)
     with pytest.raises(StorageUnavailableError):
         await store.captures.add_part(store.captures.new_seq(), 0, bytes(PART_SIZE))

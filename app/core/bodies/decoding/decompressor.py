@@ -116,6 +116,6 @@ class Decompressor:
         return b""
 
     def finish(self) -> str | None:
-        """After the last byte was fed: the error, or that the body breaks off before its end."""
+        """After the last byte was fed: the error, or that the body is incomplete."""
         ended = all(stage.ended for stage in self._stages)
-        return self.error or (None if ended else "The compressed body breaks off before its end.")
+        return self.error or (None if ended else "The compressed body is incomplete.")

@@ -59,7 +59,7 @@ class WholeViews(QObject):
             from app.ui.request.body.page_view import PageView
 
             return PageView(self._values.theme, self._tasks, self._stack)
-        # Few bodies need these (see above).
+        # Few bodies need these either.
         from app.ui.request.body.csv_table import CsvTable
         from app.ui.request.body.form_table import FormTable
 
