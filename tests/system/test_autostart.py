@@ -179,7 +179,7 @@ class TestLaunchAgent:
     def test_a_broken_list_is_said_in_words(self, agent: LaunchAgent, content: bytes) -> None:
         agent.path.parent.mkdir()
         agent.path.write_bytes(content)
-        with pytest.raises(HooklineError, match="is no property list that can be read"):
+        with pytest.raises(HooklineError, match="is not a readable property list"):
             agent.enabled()
 
     def test_a_temporary_place_cannot_be_started_from(self, tmp_path: Path, agent: LaunchAgent) -> None:

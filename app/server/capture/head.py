@@ -70,7 +70,7 @@ class HeadScan:
     def _take(self, line: bytes) -> None:
         if self._line is None:
             if not _MAY_BE_REQUEST_LINE.fullmatch(line):
-                raise MalformedError("the first line is no request line such as GET /path HTTP/1.1")
+                raise MalformedError("the first line is not a request line such as GET /path HTTP/1.1")
             self._line = line
         elif line != b"\r\n":
             field = FIELD_LINE.fullmatch(line)
@@ -84,7 +84,7 @@ class HeadScan:
         """Method, target and version, such as `HTTP/1.1`; MalformedError when they are not all there."""
         parts = REQUEST_LINE.fullmatch(self._line or b"")
         if parts is None:
-            raise MalformedError("the first line is no request line such as GET /path HTTP/1.1")
+            raise MalformedError("the first line is not a request line such as GET /path HTTP/1.1")
         return parts[1], parts[2], parts[3]
 
 

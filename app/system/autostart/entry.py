@@ -61,7 +61,7 @@ def explain_errors(place: Path, verb: str) -> Iterator[None]:
         reason = error.strerror or error
         raise HooklineError(f"{place} cannot be {verb}: {reason}. Check its permissions and the disk.") from error
     except (ExpatError, plistlib.InvalidFileException, ValueError) as error:
-        raise HooklineError(f"{place} is no property list that can be read. Delete it, and try again.") from error
+        raise HooklineError(f"{place} is not a readable property list. Delete it and try again.") from error
 
 
 def _folder_in(options: Sequence[str]) -> Path | None:

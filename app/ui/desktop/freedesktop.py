@@ -115,7 +115,7 @@ def capabilities(bus: QDBusConnection) -> frozenset[str] | None:
         return None
     names = reply.arguments()[0]
     if not isinstance(names, list):
-        log.warning("hookline: What the notification service can do is no list of words: taken as nothing.")
+        log.warning("hookline: The notification service returned no list of capabilities; none are assumed.")
         return frozenset()
     return frozenset(map(str, names))
 

@@ -228,7 +228,8 @@ class SlugSection(Section):
         self.slug = QLineEdit(self)
         self.slug.setFont(mono_font())
         self.slug.setPlaceholderText("generated, impossible to guess")
-        text = f"{SLUG_MIN} to {SLUG_MAX} of a-z, 0-9 and hyphens. It is part of the URL and cannot be changed later."
+        text = f"{SLUG_MIN} to {SLUG_MAX} characters: a-z, 0-9 and hyphens."
+        text += " It is part of the URL and cannot be changed later."
         self.fields = {"slug": LabeledField("Slug", self.slug, self, help_text=text)}
         self.column.addWidget(self.fields["slug"])
         self.slug.textEdited.connect(self._changed)

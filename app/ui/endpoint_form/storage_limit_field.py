@@ -31,7 +31,7 @@ class StorageLimitField(Section):
                 optional=True,
                 help_text=f"{exact_size(STORAGE_LIMIT_MIN)} or more, such as 500 MB.",
             ),
-            "when_full": LabeledField("When full", self.when_full, self, help_text="Stars do not keep requests."),
+            "when_full": LabeledField("When full", self.when_full, self, help_text="Starred requests are deleted too."),
         }
         self.side_by_side(*self.fields.values())
         self._fit()

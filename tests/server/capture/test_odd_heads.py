@@ -115,7 +115,7 @@ REFUSED = {
     f"{LINE}\r\nHost: x\r\n: 1\r\n{LENGTH}": "a header's name is empty or holds a character that is not allowed",
     f"POST /catch/orders HTTP/1.2\r\nHost: x\r\n{LENGTH}": "invalid HTTP version",
     f"POST http://[::1/catch/orders HTTP/1.1\r\nHost: x\r\n{LENGTH}": "the request target is not a valid URL",
-    f"hello\r\nHost: x\r\n{LENGTH}": "the first line is no request line such as GET /path HTTP/1.1",
+    f"hello\r\nHost: x\r\n{LENGTH}": "the first line is not a request line such as GET /path HTTP/1.1",
     "PRI * HTTP/2.0": "the sender speaks HTTP/2 to a port for HTTP/1.1",
     f"POST /catch/{'x' * 65_536} HTTP/1.1\r\nHost: x\r\n{LENGTH}": "the request target is longer than 65,536 bytes",
     f"{LINE}\r\nHost: x\r\nX: {'s3cret' * 12_000}\r\n{LENGTH}": "a header is longer than 65,536 bytes",
