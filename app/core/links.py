@@ -82,7 +82,7 @@ def parse_link(text: str) -> Link:
                 raise LinkError(f"The link has no valid slug. {error}")
             return EndpointLink(slug=name)
     raise LinkError(
-        f"A Hookline link is to a request ({link_to_request('ID')}) or an endpoint ({link_to_endpoint('SLUG')});"
+        f"A Hookline link names a request ({link_to_request('ID')}) or an endpoint ({link_to_endpoint('SLUG')});"
         f" {_shown(text)} was given."
     )
 

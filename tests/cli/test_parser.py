@@ -245,7 +245,7 @@ def test_wrong_use_ends_with_2_and_one_line(arguments: str, said: str, capsys: p
 
 
 @pytest.mark.parametrize(
-    ("link", "said"), [("hookline://request/12", "'12' is not one"), ("hookline:", "'hookline:' was given")]
+    ("link", "said"), [("hookline://request/12", "'12' is not one"), ("hookline:", "names a request")]
 )
 def test_a_broken_link_that_was_typed_is_refused(
     link: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -52,7 +52,7 @@ def test_a_damaged_database_is_set_aside_only_when_the_user_says_so(tmp_path: Pa
     assert code == 3
     assert "hookline.db" in said[0]["text"]
     assert (tmp_path / "hookline.db").read_bytes() == damaged
-    code, said = drive(tmp_path, 0, "Set it aside")
+    code, said = drive(tmp_path, 0, "Move it aside")
     assert code == 0
     assert "listening" in said[1]
     assert [path.name for path in tmp_path.iterdir() if path.read_bytes() == damaged]

@@ -218,7 +218,7 @@ def test_what_the_system_hands_on_is_opened_or_told_to_be_no_link(run: Scene, tm
     async def scene() -> None:
         async with wishing(tmp_path, endpoints=1) as (desk, window, wishes):
             wishes.open_text("file:///tmp/letter.txt")
-            assert "not a link of Hookline's" in told(window)
+            assert "not a Hookline link" in told(window)
             capture = await desk.capture(desk.store.endpoints.all()[0])
             wishes.open_text(link_to_request(capture.id) + "/")
             await until(lambda: window.requests.detail.capture == capture)

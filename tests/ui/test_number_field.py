@@ -90,7 +90,7 @@ class TestField:
             ("250", Qt.Key.Key_Down, "150"),
             ("29950", Qt.Key.Key_Up, "30,000"),
             ("99999", Qt.Key.Key_Down, "30,000"),
-            ("250", Qt.Key.Key_PageUp, "1,250"),
+            ("250", Qt.Key.Key_PageUp, "250"),
             ("0", Qt.Key.Key_Down, "0"),
         ):
             type_into(field, typed)

@@ -44,7 +44,7 @@ from app.ui.widgets.unsaved import may_leave
 MINIMUM = (860, 400)
 """Smaller than any screen leaves of itself; pages that need more scroll."""
 LEAST_PAGE = QSize(639, 240)
-WHOLE_PAGE = 722
+WHOLE_PAGE = 730
 """Pixels in which a list and a detail stand side by side."""
 ENDPOINT = "endpoint"
 """What the page of one endpoint is remembered as."""

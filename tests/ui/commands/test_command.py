@@ -101,9 +101,9 @@ def test_the_palette_lists_new_endpoint_with_its_reason_when_the_plan_is_full(ru
     async def scene() -> None:
         async with shown(tmp_path, endpoints=FREE_ENDPOINTS) as (_, window):
             entries = {entry.text: entry for entry in window.commands.sources.entries()}
-            assert "holds up to 10" in entries["New endpoint"].detail
+            assert "includes up to 10" in entries["New endpoint"].detail
             entries["New endpoint"].run()
             await until(window.toast.isVisible)
-            assert "holds up to 10" in window.toast._text.text()
+            assert "includes up to 10" in window.toast._text.text()
 
     run(scene())

@@ -301,7 +301,7 @@ def test_an_empty_body_and_a_request_that_is_gone(run: Run, tmp_path: Path) -> N
             assert shown.detail.deleted_bar.isVisible()
             shown.detail.clear()
             shown.page.open_request(name)
-            await until(lambda: "not stored" in shown.detail.placeholder.title.text())
+            await until(lambda: "no longer stored" in shown.detail.placeholder.title.text())
             assert shown.detail.placeholder.isVisible()
 
     run(check())

@@ -9,7 +9,7 @@ import pytest
 from app.core.clock import now_us
 from app.core.deletion import MarkedIds
 from app.ui.requests.page.confirm_delete import delete_question
-from app.ui.requests.selection.selected_requests import chosen_of
+from app.ui.requests.selection.selected_requests import selected_requests
 from tests.factories import capture
 
 GIST = "form · user[name], user[address][city], user[address][street], tags[]"
@@ -18,7 +18,7 @@ NONE = MarkedIds(starred=frozenset(), noted=frozenset())
 
 def asked(**fields: Any) -> str:
     summary = capture(b"{}", **{"target": "/catch/x", "gist": "JSON · a", **fields}).summary()
-    return delete_question(chosen_of([summary]), NONE, lambda _: None, now_us()).text
+    return delete_question(selected_requests([summary]), NONE, lambda _: None, now_us()).text
 
 
 @pytest.mark.parametrize(
