@@ -115,6 +115,7 @@ class Book:
         wanted = next((row for row in rows if part in f"{row.method} {row.target}"), None)
         if wanted is None:
             raise LookupError(f"no request with {part!r} is listed")
+        self.detail.clear()  # The page opens again what was open there before.
         self._began = 0
         self.page.list.setFocus()
         self.page.open_request(wanted.id)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from app.core.activity.axis import Span
 from app.core.model import Endpoint
-from app.db.search import scan_progress, search
+from app.db.search import search
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog
 from app.ui.requests.filter.saved import NameDialog
 from docs import picture_data
@@ -80,7 +80,7 @@ async def _slow(book: Book, stripe: Endpoint) -> None:
     await book.fill(stripe, [picture_data.stripe(book.rng) for _ in range(500)], minutes=50)
     for name in steps:
         setattr(search, name, 1)
-    every, scan_progress.EVERY_S = scan_progress.EVERY_S, 0.0
+    every, search.EVERY_S = search.EVERY_S, 0.0
     try:
         await book.show(stripe)
         book.page.filter.bar.set_text("/customer9[0-9]7@never/")
@@ -90,7 +90,7 @@ async def _slow(book: Book, stripe: Endpoint) -> None:
         QTest.keyClick(book.page.filter.bar.line, Qt.Key.Key_Escape)
         await book.save("filter-stopped")
     finally:
-        scan_progress.EVERY_S = every
+        search.EVERY_S = every
         for name, rows in steps.items():
             setattr(search, name, rows)
     book.page.filter.bar.clear()

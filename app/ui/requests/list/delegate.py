@@ -42,7 +42,7 @@ stand below each other."""
 NAME_MAX, NAME_SHARE, NAME_GAP = 160, 1 / 3, 12
 """Pixels that an endpoint's name gets at most, its part of what it shares with the title, and pixels behind it."""
 SIZED = 360
-"""Narrower rows leave out the size: the title would have less room than it."""
+"""Rows narrower than this and the endpoint's name leave out the size: the title would have less room than it."""
 TITLE_GAP = 8
 
 STATES = {
@@ -145,7 +145,8 @@ class RequestDelegate(QStyledItemDelegate):
         return colour
 
     def _size_rect(self, row: QRect) -> QRect:
-        width = SIZE_WIDTH if row.width() >= SIZED else 0
+        names = min(self._names_width, NAME_MAX) if self.names is not None else 0
+        width = SIZE_WIDTH if row.width() >= SIZED + names else 0
         return QRect(self.time_rect(row).left() - width, row.top(), width, row.height())
 
     def _right_side(self, painter: QPainter, rect: QRect, summary: Summary, tokens: Tokens) -> None:
