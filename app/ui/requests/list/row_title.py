@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from msgspec.structs import replace
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
 
@@ -94,6 +95,7 @@ class TitlePainter:
         colour = tokens.text if title.is_event else tokens.text_muted
         # An event's end says as much as its beginning; what Hookline says has the most important first.
         mode = Qt.TextElideMode.ElideMiddle if title.is_event else Qt.TextElideMode.ElideRight
+        title = self._fitted(title, fm, rect.width())
         main, sender, path = self._rooms(title, fm, rect.width())
         rect = pen.write(rect, (font, fm), colour, text=title.main, room=main, mode=mode)
         if sender:
@@ -105,13 +107,23 @@ class TitlePainter:
             mono = (self._mono, self._mono_metrics)
             pen.write(rect, mono, tokens.text_faint, text=title.path, room=rect.width(), mode=mode)
 
+    def _fitted(self, title: Title, fm: QFontMetrics, width: int) -> Title:
+        """The title without its query where there is no room for that: what it is about stands before."""
+        path, query, _ = title.path.partition("?")
+        if not (path and query) or _width(self._mono_metrics, title.path) <= self._spare(title, fm, width):
+            return title
+        return replace(title, path=path)
+
+    def _spare(self, title: Title, fm: QFontMetrics, width: int) -> int:
+        """Pixels that the path may take."""
+        return max(round(width * PATH_SHARE), width - GAP - _width(fm, title.main))
+
     def _rooms(self, title: Title, fm: QFontMetrics, width: int) -> tuple[int, int, int]:
         """Pixels for `main`, sender and path; 0 for what is left out. `fm` is of the font that `main` is drawn in."""
         main = _width(fm, title.main)
         path = 0
         if title.path:
-            spare = max(round(width * PATH_SHARE), width - GAP - main)
-            path = max(0, min(_width(self._mono_metrics, title.path), spare))
+            path = max(0, min(_width(self._mono_metrics, title.path), self._spare(title, fm, width)))
         main = max(0, min(main, width - (GAP + path if path else 0)))
         left = width - main - GAP - (GAP + path if path else 0)
         sender = min(_width(self._small_metrics, title.sender), SENDER_MAX) if title.sender else 0
