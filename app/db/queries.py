@@ -71,7 +71,7 @@ def page(
 
 def shown_sql(connection: sqlite3.Connection, hidden: Hidden) -> tuple[str, list[Any]]:
     """The condition on rows of `capture` that leaves out what is hidden. Spans are left to SQLite, which is faster; a
-    million ids in a statement would be read anew each time, so each row's id is looked up in memory."""
+    million ids in a statement would be parsed again each time, so each row's id is looked up in memory."""
     conditions, values = ["1"], []
     for span in hidden.spans:
         conditions.append("NOT (endpoint_id = ? AND id <= ? AND id NOT IN (SELECT value FROM json_each(?)))")

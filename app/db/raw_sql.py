@@ -18,7 +18,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `insert.py` | the captures themselves: many rows a statement, prepared once |
 | `integrity.py` | a connection and a thread of its own, for `quick_check` |
 | `marks.py` | marks a whole endpoint read in steps between captures, by pairs of columns |
-| `migrations.py` | statements as they were when they were released |
+| `migrations.py` | the statements of released versions, unchanged |
 | `queries.py` | the counts at start, from one index; what is hidden is a function of SQLite |
 | `raw_sql.py` | transactions that begin by taking the lock, and savepoints |
 | `reclaim.py` | pragmas |
