@@ -175,7 +175,9 @@ class TestMenu:
                 dialog.form.name.setText("New")
                 dialog.form.name.textEdited.emit("New")
                 dialog.submit_button.click()
-                await until(lambda: desk.store.endpoints.by_slug("new-one") is not None)
+                # The dialog closes after the new endpoint's page was opened; the endpoint is stored before both.
+                await until(lambda: window.actions_on_endpoints._dialog is None)
+                assert desk.store.endpoints.by_slug("new-one") is not None
                 await open_at(desk, window, 0)
                 page = window.refused
                 assert "Open endpoint" in verbs(page.commands.menu(page.selected()))
