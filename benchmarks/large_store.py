@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.clock import now_us
+from app.core.gist.gist import gist
 from app.core.ids import uuid7
 from app.core.model import Capture, EndpointDraft, MirrorState, Plan
 from app.db.connection import FILE_NAME, open_writer
@@ -27,7 +28,7 @@ SENDERS = {"push": "github", "pull_request": "github", "invoice.paid": "stripe",
 APART_US = 600_000
 """A million requests reach back a week."""
 PRIME = 7919
-FORM = "2"
+FORM = "3"
 """Of the store; one of another form is made anew."""
 
 
@@ -83,13 +84,15 @@ def _add(number: int, begin: int, rows: int) -> Any:
         body = gzip.compress(body)
         headers.append(("Content-Encoding", "gzip"))
     at = begin + number * APART_US
+    method = "DELETE" if number % 1000 == 500 else "POST"
+    target = f"/catch/{SLUGS[endpoint]}/orders/{number * PRIME % rows}?attempt={rnd.randrange(3)}"
     capture = Capture(
         seq=number,
         id=uuid7(at),
         endpoint_id=endpoint + 1,
         received_at=at,
-        method="DELETE" if number % 1000 == 500 else "POST",
-        target=f"/catch/{SLUGS[endpoint]}/orders/{number * PRIME % rows}?attempt={rnd.randrange(3)}",
+        method=method,
+        target=target,
         http_version="1.1",
         headers=tuple(headers),
         content_type="application/json",
@@ -104,6 +107,7 @@ def _add(number: int, begin: int, rows: int) -> Any:
         read=number % 10 < 9,
         provider=SENDERS.get(event, NOBODY),
         event=event if event in SENDERS else None,
+        gist=gist(method, target, tuple(headers), "application/json", body, size=len(body)),
     )
     kept = encode_headers(capture.headers)
     return None, capture, body, 0, None, kept, request_bytes(capture, kept, forwarded=False)
