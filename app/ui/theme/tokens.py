@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 
@@ -176,6 +177,7 @@ DARK = Tokens(
 )
 
 
+@lru_cache(maxsize=256)
 def mix(over: str, under: str, share: float) -> str:
     """`over` blended over `under` with opacity `share`, as `#rrggbb`."""
     pairs = zip(_channels(over), _channels(under), strict=True)

@@ -101,8 +101,7 @@ class RequestDelegate(QStyledItemDelegate):
 
     def star_rect(self, row: QRect) -> QRect:
         """The rectangle of the star in a row, shown if it is starred, selected or under the mouse."""
-        left = self._size_rect(row).left() - STATE_WIDTH - MARK_WIDTH
-        return QRect(left, row.top(), MARK_WIDTH, row.height())
+        return self._star_rect(self._size_rect(row, self.time_rect(row)))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Ground, dot, method, provider, title, star, note, forwarding, size, age."""
@@ -117,15 +116,17 @@ class RequestDelegate(QStyledItemDelegate):
             painter.drawEllipse(QRectF(rect.left() + 8, rect.center().y() - 2, 6, 6))
         badge = QRectF(rect.left() + BADGE_LEFT, rect.top() + (ROW - METHOD_SIZE.height()) / 2, *METHOD_SIZE.toTuple())
         paint_method(painter, badge, escape(summary.method[:20]), tokens, ground)
-        left = rect.left() + self._name(painter, rect, summary, tokens)
+        time = self.time_rect(rect)
+        size = self._size_rect(rect, time)
+        left = rect.left() + self._name(painter, rect, size.left(), summary, tokens)
         if summary.provider:
             place = QPoint(left + PROVIDER_LEFT, rect.top() + (ROW - PROVIDER_SIZE) // 2)
             ratio = painter.device().devicePixelRatio()
             painter.drawPixmap(place, self._provider_marks.pixmap(summary.provider, tokens, ratio))
-        self._right_side(painter, rect, summary, tokens)
+        self._right_side(painter, time, size, summary, tokens)
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        right = self._marks(painter, rect, summary, offer_star=selected or hovered)
+        right = self._marks(painter, size, summary, offer_star=selected or hovered)
         title = title_of(summary, self._providers)
         room = QRect(left + TITLE_LEFT, rect.top(), right - left - TITLE_LEFT - TITLE_GAP, ROW)
         self._title_painter.paint(painter, room, title, bold=not summary.read, tokens=tokens, marked=self.marked)
@@ -144,31 +145,33 @@ class RequestDelegate(QStyledItemDelegate):
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         return colour
 
-    def _size_rect(self, row: QRect) -> QRect:
+    def _size_rect(self, row: QRect, time: QRect) -> QRect:
         names = min(self._names_width, NAME_MAX) if self.names is not None else 0
         width = SIZE_WIDTH if row.width() >= SIZED + names else 0
-        return QRect(self.time_rect(row).left() - width, row.top(), width, row.height())
+        return QRect(time.left() - width, row.top(), width, row.height())
 
-    def _right_side(self, painter: QPainter, rect: QRect, summary: Summary, tokens: Tokens) -> None:
+    def _star_rect(self, size: QRect) -> QRect:
+        return QRect(size.left() - STATE_WIDTH - MARK_WIDTH, size.top(), MARK_WIDTH, size.height())
+
+    def _right_side(self, painter: QPainter, time: QRect, size: QRect, summary: Summary, tokens: Tokens) -> None:
+        """Paint the age into `time` and the size into `size`, which may have no width."""
         painter.setFont(self._small)
         painter.setPen(QColor(tokens.text_muted))
         flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(self.time_rect(rect), flags, ago_text(summary.received_at, now_us()))
-        size = size_text(summary.size)
-        if not summary.complete:
-            painter.setPen(QColor(tokens.warning))
-            size = "cut off"
-        if self._size_rect(rect).width():
-            painter.drawText(self._size_rect(rect), flags, size)
+        painter.drawText(time, flags, ago_text(summary.received_at, now_us()))
+        if size.width():
+            if not summary.complete:
+                painter.setPen(QColor(tokens.warning))
+            painter.drawText(size, flags, size_text(summary.size) if summary.complete else "cut off")
 
-    def _marks(self, painter: QPainter, rect: QRect, summary: Summary, *, offer_star: bool) -> int:
-        """Paint forwarding state, star and note; returns where the title must end."""
-        right = self._size_rect(rect).left()
+    def _marks(self, painter: QPainter, size: QRect, summary: Summary, *, offer_star: bool) -> int:
+        """Paint forwarding state, star and note left of the size; returns where the title must end."""
+        right = size.left()
         if summary.mirror in STATES:
             name, colour = STATES[summary.mirror]
             right -= STATE_WIDTH
-            self._icon(painter, QRect(right, rect.top(), STATE_WIDTH, ROW), name, colour)
-        star = self.star_rect(rect)
+            self._icon(painter, QRect(right, size.top(), STATE_WIDTH, ROW), name, colour)
+        star = self._star_rect(size)
         if summary.starred or offer_star:
             self._icon(painter, star, *(("starred", "warning_fill") if summary.starred else ("star", "text_faint")))
             right = star.left()
@@ -186,11 +189,13 @@ class RequestDelegate(QStyledItemDelegate):
             self._pixmaps[name, colour] = pixmap
         painter.drawPixmap(rect.center() - QPoint(metrics.ICON // 2 - 1, metrics.ICON // 2 - 1), pixmap)
 
-    def _name(self, painter: QPainter, row: QRect, summary: Summary, tokens: Tokens) -> int:
-        """Paint the endpoint's name if several are listed; returns how far that moves the rest to the right."""
+    def _name(self, painter: QPainter, row: QRect, right: int, summary: Summary, tokens: Tokens) -> int:
+        """Paint the endpoint's name if several are listed; returns how far that moves the title, which ends at `right`
+        at most.
+        """
         if self.names is None:
             return 0
-        room = self._size_rect(row).left() - row.left() - TITLE_LEFT
+        room = right - row.left() - TITLE_LEFT
         width = min(self._names_width, NAME_MAX, round(room * NAME_SHARE))
         name = self.names.get(summary.endpoint_id, "")
         painter.setFont(self._small)

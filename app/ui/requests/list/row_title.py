@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from msgspec.structs import replace
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
 
@@ -71,13 +70,13 @@ def _gist_so_far(summary: Summary) -> str:
 
 
 class TitlePainter:
-    """Draws a title into what room there is. The sender's name goes first; then `main` and the path share the room."""
+    """Draws a title into the available room. The sender's name is left out first; then `main` and the path share the
+    room.
+    """
 
     def __init__(self) -> None:
-        self._plain, self._bold = ui_font(BASE), ui_font(BASE, QFont.Weight.DemiBold)
-        self._small, self._mono = ui_font(SMALL), mono_font(SMALL)
-        self._metrics, self._bold_metrics = QFontMetrics(self._plain), QFontMetrics(self._bold)
-        self._small_metrics, self._mono_metrics = QFontMetrics(self._small), QFontMetrics(self._mono)
+        self._plain, self._bold = _Font(ui_font(BASE)), _Font(ui_font(BASE, QFont.Weight.DemiBold))
+        self._small, self._mono = _Font(ui_font(SMALL)), _Font(mono_font(SMALL))
 
     def paint(
         self,
@@ -91,48 +90,59 @@ class TitlePainter:
     ) -> None:
         """Draw into `rect`, a soft ground behind what `marked` finds."""
         pen = _Pen(painter, tokens, marked)
-        font, fm = (self._bold, self._bold_metrics) if bold else (self._plain, self._metrics)
+        main = _Part(title.main, self._bold if bold else self._plain)
+        path = self._path(title.path, main, rect.width())
+        main_room, path_room = _rooms(main, path, rect.width())
         colour = tokens.text if title.is_event else tokens.text_muted
         # An event's end says as much as its beginning; what Hookline says has the most important first.
         mode = Qt.TextElideMode.ElideMiddle if title.is_event else Qt.TextElideMode.ElideRight
-        title = self._fitted(title, fm, rect.width())
-        main, sender, path = self._rooms(title, fm, rect.width())
-        rect = pen.write(rect, (font, fm), colour, text=title.main, room=main, mode=mode)
-        if sender:
-            small = (self._small, self._small_metrics)
-            rect = pen.write(rect, small, tokens.text_muted, text=title.sender, room=sender)
+        rest = pen.write(rect, main, colour, main_room, mode)
+        if title.sender:
+            sender = _Part(title.sender, self._small)
+            width = min(sender.width, SENDER_MAX)
+            spare = rect.width() - main_room - GAP - (GAP + path_room if path else 0)
+            if spare >= min(LEAST, width):
+                rest = pen.write(rest, sender, tokens.text_muted, min(width, spare), Qt.TextElideMode.ElideMiddle)
         if path:
             # Paths of one API differ at their end; behind a query the end alone says nothing.
-            mode = Qt.TextElideMode.ElideMiddle if "?" in title.path else Qt.TextElideMode.ElideLeft
-            mono = (self._mono, self._mono_metrics)
-            pen.write(rect, mono, tokens.text_faint, text=title.path, room=rect.width(), mode=mode)
+            mode = Qt.TextElideMode.ElideMiddle if "?" in path.text else Qt.TextElideMode.ElideLeft
+            pen.write(rest, path, tokens.text_faint, rest.width(), mode)
 
-    def _fitted(self, title: Title, fm: QFontMetrics, width: int) -> Title:
-        """The title without its query where there is no room for that: what it is about stands before."""
-        path, query, _ = title.path.partition("?")
-        if not (path and query) or _width(self._mono_metrics, title.path) <= self._spare(title, fm, width):
-            return title
-        return replace(title, path=path)
-
-    def _spare(self, title: Title, fm: QFontMetrics, width: int) -> int:
-        """Pixels that the path may take."""
-        return max(round(width * PATH_SHARE), width - GAP - _width(fm, title.main))
-
-    def _rooms(self, title: Title, fm: QFontMetrics, width: int) -> tuple[int, int, int]:
-        """Pixels for `main`, sender and path; 0 for what is left out. `fm` is of the font that `main` is drawn in."""
-        main = _width(fm, title.main)
-        path = 0
-        if title.path:
-            path = max(0, min(_width(self._mono_metrics, title.path), self._spare(title, fm, width)))
-        main = max(0, min(main, width - (GAP + path if path else 0)))
-        left = width - main - GAP - (GAP + path if path else 0)
-        sender = min(_width(self._small_metrics, title.sender), SENDER_MAX) if title.sender else 0
-        return main, min(sender, left) if left >= min(LEAST, sender) else 0, path
+    def _path(self, text: str, main: _Part, width: int) -> _Part | None:
+        """Without its query if there is no room for that: the path before it says what the request is about."""
+        if not text:
+            return None
+        path = _Part(text, self._mono)
+        before, query, _ = text.partition("?")
+        if before and query and path.width > _path_room(main, width):
+            return _Part(before, self._mono)
+        return path
 
 
-def _width(fm: QFontMetrics, text: str) -> int:
-    """Pixels in which `text` is not elided: an advance is rounded, to less too."""
-    return fm.horizontalAdvance(text) + 1
+def _path_room(main: _Part, width: int) -> int:
+    """Pixels of `width` that the path may take."""
+    return max(round(width * PATH_SHARE), width - GAP - main.width)
+
+
+def _rooms(main: _Part, path: _Part | None, width: int) -> tuple[int, int]:
+    """Pixels for `main` and the path."""
+    if path is None:
+        return max(0, min(main.width, width)), 0
+    path_room = max(0, min(path.width, _path_room(main, width)))
+    return max(0, min(main.width, width - GAP - path_room)), path_room
+
+
+class _Font:
+    def __init__(self, font: QFont) -> None:
+        self.font, self.metrics = font, QFontMetrics(font)
+
+
+class _Part:
+    """A text, its font, and the pixels in which it is not elided."""
+
+    def __init__(self, text: str, font: _Font) -> None:
+        self.text, self.font = text, font
+        self.width = font.metrics.horizontalAdvance(text) + 1  # an advance is rounded, down too
 
 
 class _Pen:
@@ -141,21 +151,15 @@ class _Pen:
     def __init__(self, painter: QPainter, tokens: Tokens, marked: re.Pattern[str] | None) -> None:
         self._painter, self._tokens, self._marked = painter, tokens, marked
 
-    def write(
-        self,
-        rect: QRect,
-        font: tuple[QFont, QFontMetrics],
-        colour: str,
-        *,
-        text: str,
-        room: int,
-        mode: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle,
-    ) -> QRect:
-        """Draw `text` into at most `room` pixels; what is left of `rect`."""
-        shown = elide_around(text, self._marked, font[1], room, mode)
-        self._painter.setFont(font[0])
+    def write(self, rect: QRect, part: _Part, colour: str, room: int, mode: Qt.TextElideMode) -> QRect:
+        """Draw `part` into at most `room` pixels; what is left of `rect`."""
+        text, advance = part.text, part.width - 1
+        if part.width > room:
+            text = elide_around(text, self._marked, part.font.metrics, room, mode)
+            advance = part.font.metrics.horizontalAdvance(text)
+        self._painter.setFont(part.font.font)
         if self._marked is not None:
-            paint_marks(self._painter, rect, shown, self._marked, self._tokens)
+            paint_marks(self._painter, rect, text, self._marked, self._tokens)
         self._painter.setPen(QColor(colour))
-        self._painter.drawText(rect, _FLAGS, shown)
-        return rect.adjusted(font[1].horizontalAdvance(shown) + GAP, 0, 0, 0)
+        self._painter.drawText(rect, _FLAGS, text)
+        return rect.adjusted(advance + GAP, 0, 0, 0)
