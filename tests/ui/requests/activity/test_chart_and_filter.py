@@ -214,12 +214,17 @@ def test_the_footer_counts_what_is_in_the_chosen_time(run: Run, tmp_path: Path) 
         async with open_page(tmp_path) as shown:
             bar, _ = await an_hour(shown)
             footer = shown.page.footer
-            unread = shown.desk.store.captures.counts(shown.endpoint.id).unread
-            assert footer.text() == f"40 requests · {unread} unread · newest on top"
+
+            def everything() -> str:
+                # The first request of an empty endpoint may be open, and so be read.
+                unread = shown.desk.store.captures.counts(shown.endpoint.id).unread
+                return f"40 requests · {unread} unread · newest on top"
+
+            await until(lambda: footer.text() == everything())
             choose(shown, bar + 2, bar + 4)
             await until(lambda: footer.text() == "12 of 40 requests in this time · newest on top")
             shown.page.activity.clear()
-            await until(lambda: footer.text() == "40 requests · 40 unread · newest on top")
+            await until(lambda: footer.text() == everything())
 
     run(check())
 
