@@ -12,7 +12,7 @@ def row_count(text: str) -> int:
     """A number of rows to list."""
     count = _whole(text, "1 or more")
     if count < 1:
-        raise argparse.ArgumentTypeError(f"{count} is not a number of rows; give 1 or more")
+        raise argparse.ArgumentTypeError(f"{count} is not a valid number of rows; use 1 or more")
     return count
 
 
@@ -28,7 +28,7 @@ def milliseconds(text: str) -> int:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds; give one such as 0.5 or 2")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds; use one such as 0.5 or 2")
     return round(value * 1000)
 
 
@@ -38,7 +38,7 @@ def size_or_none(text: str) -> int | None:
         return None
     size = parse_size(text)
     if size is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size; give one such as 500 MB or 2 GiB, or none")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; use one such as 500 MB or 2 GiB, or none")
     return size
 
 
@@ -46,4 +46,4 @@ def _whole(text: str, wanted: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number; give {wanted}") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number; use {wanted}") from None

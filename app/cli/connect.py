@@ -52,7 +52,7 @@ async def _serving(folder: Path, services: CliServices, opened: AsyncExitStack, 
         if not create and _has_no_data(folder):
             services.require_database(folder)
             raise CliError(
-                f"There is no Hookline data in {folder}. Check --data-dir and {FOLDER_VARIABLE}, or make an endpoint"
+                f"There is no Hookline data in {folder}. Check --data-dir and {FOLDER_VARIABLE}, or create an endpoint"
                 " first: hookline endpoint add NAME",
                 Exit.CANNOT,
             )

@@ -21,7 +21,7 @@ def default_folder(portable: Path | None = None) -> Path:
     chosen = os.environ.get(FOLDER_VARIABLE)
     folder = Path(chosen) if chosen else portable or usual_folder()
     if folder is None:
-        raise HooklineError(f"Your home folder is not known. Set HOME, or name a data folder by {FOLDER_VARIABLE}.")
+        raise HooklineError(f"Your home folder is not known. Set HOME, or set {FOLDER_VARIABLE} to a data folder.")
     return folder
 
 

@@ -27,16 +27,13 @@ from app.cli.options import FOLDER_VARIABLE
 from app.core.links import link_to_endpoint, link_to_request, looks_like_link
 
 DESCRIPTION = (
-    "Catch webhooks: every request kept exactly as it was sent. Without a command, opens the window. A link in the"
-    f" place of a command, {link_to_request('ID')} or {link_to_endpoint('SLUG')}, is opened in the window."
+    "Catch webhooks: every request kept exactly as it was sent. Without a command, opens the window. With a link in"
+    f" place of a command ({link_to_request('ID')} or {link_to_endpoint('SLUG')}), opens it in the window."
 )
-EPILOG = (
-    "Exit codes: 0 done, 1 not found or timed out, 2 usage error, 3 environment error (port in use, data folder in use,"
-    " ...)."
-)
+EPILOG = "Exit codes: 0 success, 1 not found or timed out, 2 usage error, 3 environment error (such as a port in use)."
 EXAMPLES = (
     ("Open the window", "hookline"),
-    ("Keep the data of one project apart", "hookline --data-dir ~/project/.hookline"),
+    ("Keep the data of a project separate", "hookline --data-dir ~/project/.hookline"),
 )
 OTHER_NAMES = {
     "add": ("create", "new", "make"),
@@ -81,7 +78,7 @@ class Parser(argparse.ArgumentParser):
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             names = {other: name for name in action.choices for other in (name, *OTHER_NAMES.get(name, ()))}
             if meant := _closest(value, names):
-                self.fail(f"There is no {str(action.metavar).lower()} {value!r}. Did you mean {names[meant]}?")
+                self.fail(f"Unknown {str(action.metavar).lower()} {value!r}. Did you mean {names[meant]}?")
         super()._check_value(action, value)
 
 
@@ -116,7 +113,7 @@ def build_parser() -> argparse.ArgumentParser:
     for noun in (endpoint, requests, show, mark, delete, deliveries, refused, status, plan, settings, retention):
         noun.add_parser(commands, [as_json, folder])
     selftest.add_parser(commands, [as_json])
-    text = "print the program's version"
+    text = "print the version"
     commands.add_parser(VERSION, parents=[as_json], help=text, description=text)
     return parser
 
@@ -124,13 +121,15 @@ def build_parser() -> argparse.ArgumentParser:
 def _json_parser() -> Parser:
     """An option that may stand before and after the command; absent unless given: neither place hides the other."""
     parser = Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    parser.add_argument("--json", dest="as_json", action="store_true", help="print JSON, in the local API's shapes")
+    parser.add_argument(
+        "--json", dest="as_json", action="store_true", help="print JSON, in the format of the local API"
+    )
     return parser
 
 
 def _folder_parser() -> Parser:
     parser = Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    text = f"the data folder ({FOLDER_VARIABLE}, else beside a portable program, else the system's place for data)"
+    text = f"the data folder (default: {FOLDER_VARIABLE}, beside a portable program, or the system's data folder)"
     parser.add_argument("--data-dir", type=Path, metavar="FOLDER", help=text)
     return parser
 
@@ -163,13 +162,13 @@ def _refuse_strays(options: argparse.Namespace) -> None:
     listen = [_flag(name) for name in NAMES if hasattr(options, name)]
     if options.link is not None and (options.command != WINDOW or start):
         other = start[0] if start else options.command
-        raise CliError(f"A link and {other} do not go together. Leave one of them out.", Exit.USAGE)
+        raise CliError(f"A link cannot be combined with {other}.", Exit.USAGE)
     if options.command != WINDOW and start:
-        raise CliError(f"{start[0]} goes with hookline alone.", Exit.USAGE)
+        raise CliError(f"{start[0]} only works without a command.", Exit.USAGE)
     if options.command not in (WINDOW, SERVE) and listen:
-        raise CliError(f"{listen[0]} goes with hookline serve, or with hookline alone.", Exit.USAGE)
+        raise CliError(f"{listen[0]} only works with hookline serve, or without a command.", Exit.USAGE)
     if options.command in (WINDOW, SERVE) and options.as_json:
-        raise CliError("--json is for commands that print data. Leave it out.", Exit.USAGE)
+        raise CliError("--json only works with commands that print data.", Exit.USAGE)
 
 
 def _flag(name: str) -> str:
@@ -190,6 +189,6 @@ def _take_link(arguments: list[str]) -> tuple[str | None, list[str]]:
     before, after = arguments[:place], arguments[place + 1 :]
     if before[-1:] == ["--"]:  # as registered on Windows: a quote in a link must not add options
         if after:
-            raise CliError(f"Behind -- stands a link and nothing else; {after[0]!r} was given too.", Exit.USAGE)
+            raise CliError(f"After -- only a link may follow, not {after[0]!r}.", Exit.USAGE)
         before.pop()
     return word, before + after

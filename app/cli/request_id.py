@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 LAST = "@last"
 ID_HELP = (
-    f"a request's id, or its beginning ({BEGINNING_MIN} or more characters, as many as make it unique);"
-    f" {LAST} is the newest request of all, {LAST}:SLUG the newest of an endpoint"
+    f"a request's ID, or the start of it ({BEGINNING_MIN} or more characters, enough to be unique);"
+    f" {LAST} is the newest request, {LAST}:SLUG the newest request of an endpoint"
 )
 SHOWN_MIN = 13
 """Characters of an id in a table: they distinguish requests of different milliseconds."""
@@ -73,11 +73,11 @@ async def request_ids(api: ApiClient, texts: Iterable[str]) -> tuple[list[str], 
 async def _last(api: ApiClient, slug: str | None) -> str:
     async for request in api.requests(slug, 1):
         return request["id"]
-    raise CliError("No requests are stored yet." if slug is None else f"Endpoint {slug!r} holds no requests.", Exit.NO)
+    raise CliError("No requests are stored yet." if slug is None else f"Endpoint {slug!r} has no requests.", Exit.NO)
 
 
 def _unknown(text: str) -> CliError:
-    return CliError(f"No request has the id {text!r}. See hookline requests.", Exit.NO)
+    return CliError(f"No request has the ID {text!r}. See hookline requests.", Exit.NO)
 
 
 def _ambiguous(text: str, found: list[SummaryView]) -> CliError:
@@ -88,7 +88,7 @@ def _ambiguous(text: str, found: list[SummaryView]) -> CliError:
         visible(f"  {identity}  {when_text(one['received_at'])}  {one['endpoint']}  {one['method']} {one['target']}")
         for identity, one in zip(short, found, strict=False)
     )
-    message = f"Several requests have an id that begins with {text!r}: {', '.join(short)}{more}. Give more of it."
+    message = f"Several requests have an ID that starts with {text!r}: {', '.join(short)}{more}. Use more characters."
     return CliError(message, Exit.USAGE, rows)
 
 

@@ -46,10 +46,10 @@ def test_a_request_that_broke_off_is_marked(serve: Callable[..., Program], run: 
     run("endpoint", "add", "Orders", "--slug", "orders")
     program = serve("--tail")
     post(program, "/catch/orders", b"half", announced=8)
-    assert program.read_line().endswith("(incomplete: the sender broke off)")
+    assert program.read_line().endswith("(incomplete: the sender disconnected)")
     identity, *_, size, _, _, _, _ = run("requests", "orders").out.rstrip("\n").split("\t")
     assert size == ">4 B"
-    assert "Size: 4 B, then the sender broke off\n" in run("show", identity).out
+    assert "Size: 4 B, then the sender disconnected\n" in run("show", identity).out
 
 
 def test_a_reader_that_has_seen_enough_ends_the_command_quietly(run: Run, folder: Path) -> None:

@@ -37,7 +37,7 @@ def test_the_newest_of_all_or_of_an_endpoint(run: Run, ids: list[str]) -> None:
     assert shown(run, "@last") == OTHER
     assert shown(run, "@last:orders") == SAME_MS
     run("endpoint", "add", "Empty", "--slug", "empty")
-    for text, said in (("@last:empty", "Endpoint 'empty' holds no requests."), ("@last:none", "'none'")):
+    for text, said in (("@last:empty", "Endpoint 'empty' has no requests."), ("@last:none", "'none'")):
         done = run("show", text)
         assert (done.code, done.out) == (1, "")
         assert said in done.err
@@ -49,7 +49,7 @@ def test_what_several_begin_with_names_them(run: Run, ids: list[str], monkeypatc
     assert (done.code, done.out) == (2, "")
     first, *rows = done.err.splitlines()
     short = ["019a1b2c-3d4e-7f50-9", "019a1b2c-3d4e-7f50-8"]
-    said = f"Several requests have an id that begins with '019a1b2c-3': {', '.join(short)}. Give more of it."
+    said = f"Several requests have an ID that starts with '019a1b2c-3': {', '.join(short)}. Use more characters."
     assert first == f"hookline: {said}"
     assert [row.split()[0] for row in rows] == short
     assert "orders  POST /catch/sample/orders" in rows[1]
@@ -60,7 +60,7 @@ def test_what_no_request_begins_with_ends_with_1(run: Run, ids: list[str]) -> No
     for text in ("019a1b2", "019a1b2d", "019a1b2g", "@lst", "last", OLD + "0", ""):
         done = run("show", text)
         assert (done.code, done.out) == (1, "")
-        assert done.err == f"hookline: No request has the id {text!r}. See hookline requests.\n"
+        assert done.err == f"hookline: No request has the ID {text!r}. See hookline requests.\n"
 
 
 def test_nothing_is_done_while_one_may_mean_several(run: Run, ids: list[str]) -> None:

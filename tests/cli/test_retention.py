@@ -8,7 +8,7 @@ from app.core.clock import DAY_US, now_us
 from tests.cli.conftest import Run
 from tests.db.helpers import last_seen, query
 
-DELETING = "Requests are deleted after their endpoint's days.\n"
+DELETING = "Requests are deleted at the end of their endpoint's retention.\n"
 
 
 def test_it_says_that_it_waits_and_resumes(run: Run, folder: Path) -> None:

@@ -32,7 +32,10 @@ def test_it_waits_says_so_once_and_resumes_when_told(tmp_path: Path) -> None:
         assert waiting["state"] == "waiting"
         assert "The clock is 10 years ahead of the last time Hookline ran." in waiting["reason"]
         assert requests() == 1
-        assert hookline(tmp_path, "retention", "resume").stdout == "Requests are deleted after their endpoint's days.\n"
+        assert (
+            hookline(tmp_path, "retention", "resume").stdout
+            == "Requests are deleted at the end of their endpoint's retention.\n"
+        )
         program.wait_until(lambda: requests() == 0)
     (line,) = [line for line in program.errors if "waits" in line]
     assert "10 years ahead of the last time" in line

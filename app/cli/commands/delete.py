@@ -21,12 +21,12 @@ _KEPT = {
 RM_HELP = "delete captured requests with their bodies and delivery results"
 RM_EXAMPLES = (
     ("Delete the newest request", "hookline rm @last"),
-    ("Delete all that a search finds", "hookline rm --yes $(hookline requests -q is:read | cut -f1)"),
+    ("Delete every request that a search finds", "hookline rm --yes $(hookline requests -q is:read | cut -f1)"),
 )
 CLEAR_HELP = "delete all requests of an endpoint; the endpoint is kept"
 CLEAR_EXAMPLES = (
-    ("Begin a test with an empty endpoint", "hookline clear stripe --yes"),
-    ("Delete all but what you marked", "hookline clear stripe --keep-starred --keep-noted"),
+    ("Start a test with an empty endpoint", "hookline clear stripe --yes"),
+    ("Delete all requests except those you marked", "hookline clear stripe --keep-starred --keep-noted"),
 )
 
 
@@ -41,8 +41,8 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     )
     clear.set_defaults(run=clear_endpoint)
     clear.add_argument("which", metavar="SLUG", help="the last part of the endpoint's URL")
-    clear.add_argument("--keep-starred", action="store_true", default=False, help="keep requests that have a star")
-    clear.add_argument("--keep-noted", action="store_true", default=False, help="keep requests that have a note")
+    clear.add_argument("--keep-starred", action="store_true", default=False, help="keep starred requests")
+    clear.add_argument("--keep-noted", action="store_true", default=False, help="keep requests with a note")
     add_yes(clear)
 
 

@@ -16,11 +16,11 @@ from app.cli.text import when_text
 from app.cli.views import DeliveryView
 from app.core.text import ms_text
 
-HELP = "list deliveries, the latest first"
+HELP = "list deliveries, newest first"
 DETAILS = f"{HELP}. STATUS is the target's response, ERROR why the delivery failed."
 EXAMPLES = (
-    ("See what an endpoint's target did not take", "hookline deliveries stripe --failed"),
-    ("Count the failed ones", "hookline deliveries --failed -n 1000 --json | jq length"),
+    ("See which deliveries of an endpoint failed", "hookline deliveries stripe --failed"),
+    ("Count failed deliveries", "hookline deliveries --failed -n 1000 --json | jq length"),
 )
 COLUMNS = (
     Column("QUEUED", left_out=1),
@@ -39,10 +39,10 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("deliveries", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
     parser.set_defaults(run=list_deliveries)
-    parser.add_argument("which", metavar="SLUG", nargs="?", help="the endpoint; without one, all of them")
-    text = "only those that failed"
+    parser.add_argument("which", metavar="SLUG", nargs="?", help="the endpoint; all endpoints if omitted")
+    text = "only failed deliveries"
     parser.add_argument("--failed", dest="state", action="store_const", const="failed", help=text)
-    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="how many at most (50)")
+    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
 
 
 async def list_deliveries(call: Call) -> int:

@@ -18,35 +18,35 @@ from app.cli.views import AuthView, EndpointFields, EndpointReplyView, EndpointV
 from app.core.rules import NAME_MAX
 from app.core.text import count_of, ms_text, size_text, use_text
 
-HELP = "list, make and change endpoints"
+HELP = "list, create and change endpoints"
 NAME_HELP = f"a label, 1 to {NAME_MAX} characters"
-POSITION_HELP = "its place in the list of endpoints, counted from 1"
+POSITION_HELP = "position in the list of endpoints, counted from 1"
 ENSURE_HELP = (
-    "when there is an endpoint of that slug, or without --slug of that name, change it to what is given here, leave all"
-    " else of it as it is, and print it"
+    "if an endpoint with that slug (without --slug: with that name) exists, change it to what is given here, leave the"
+    " rest as it is, and print it"
 )
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
-    "list": (("List the URLs alone", "hookline endpoint list | cut -f6"),),
+    "list": (("List only the URLs", "hookline endpoint list | cut -f6"),),
     "add": (
         (
             "Create an endpoint that forwards each request to your server",
             "hookline endpoint add Stripe --forward-url http://localhost:3000",
         ),
         (
-            "Have it in a script that may run again",
+            "Create it in a script that may run more than once",
             "hookline endpoint add Stripe --slug stripe --ensure --json",
         ),
     ),
     "edit": (
         (
-            "Have senders try again, to see what they do",
+            "Make senders retry, to see how they do it",
             "hookline endpoint edit stripe --response-status 503",
         ),
         (
-            "Capture only requests that show a token, which stands in a file",
+            "Capture only requests with a bearer token, read from a file",
             "hookline endpoint edit stripe --auth bearer --auth-secret-file token",
         ),
-        ("Put it at the top of the list", "hookline endpoint edit stripe --position 1"),
+        ("Move it to the top of the list", "hookline endpoint edit stripe --position 1"),
     ),
     "rm": (("Delete an endpoint in a script", "hookline endpoint rm stripe --yes"),),
 }
@@ -90,19 +90,19 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
         return parser
 
     verb("list", list_all, "list all endpoints", slug=False)
-    add = verb("add", make, "make an endpoint and print its URL", slug=False)
+    add = verb("add", make, "create an endpoint and print its URL", slug=False)
     add.set_defaults(creates=True)
     add.add_argument("name", metavar="NAME", help=NAME_HELP)
-    add.add_argument("--slug", help="a slug of your own; without it one that nobody can guess is made")
+    add.add_argument("--slug", help="the slug; a random one that is hard to guess if omitted")
     add.add_argument("--ensure", action="store_true", default=False, help=ENSURE_HELP)
     add_fields(add)
     verb("show", show, "show one endpoint")
-    edit = verb("edit", change, "change an endpoint; what is not named stays as it is")
+    edit = verb("edit", change, "change an endpoint; options you leave out change nothing")
     edit.add_argument("--name", help=NAME_HELP)
     edit.add_argument("--position", type=whole_number, metavar="N", help=POSITION_HELP)
     add_fields(edit)
-    verb("on", switch_on, "capture requests again")
-    verb("off", switch_off, "capture no more requests (senders get 503); what is stored stays")
+    verb("on", switch_on, "switch an endpoint on: requests are captured again")
+    verb("off", switch_off, "switch an endpoint off: senders get 503, stored requests are kept")
     add_yes(verb("rm", remove, "delete an endpoint and all its requests"))
 
 
@@ -113,7 +113,7 @@ async def list_all(call: Call) -> int:
         call.out.json(endpoints)
         return Exit.DONE
     if not endpoints:
-        call.out.note("There are no endpoints yet. Make one: hookline endpoint add NAME")
+        call.out.note("No endpoints yet. Create one: hookline endpoint add NAME")
     with Table(call.out, COLUMNS) as table:
         for endpoint in endpoints:
             state, code = ("on", GREEN) if endpoint["active"] else ("off", DIM)
@@ -132,7 +132,7 @@ async def make(call: Call) -> int:
     else:
         _describe(call.out, endpoint)
     if (await call.api.status())["capture_url"] is None:
-        call.out.note("Nothing is captured yet: start the program with hookline, or hookline serve.")
+        call.out.note("Hookline is not running, so nothing is captured yet. Start it with hookline, or hookline serve.")
     return Exit.DONE
 
 
@@ -149,11 +149,11 @@ async def _ensured(call: Call, fields: EndpointFields) -> EndpointView:
     changes = changed_fields(present, fields)
     slug = present["slug"]
     if not changes:
-        call.out.note(f"Endpoint {slug} is there already, and has all that was given.")
+        call.out.note(f"Endpoint {slug} already exists. Nothing to change.")
         return present
     endpoint = await call.api.change(slug, changes)
     changed = ", ".join(FIELD_NAMES.get(name, name) for name in changes)
-    call.out.note(f"Endpoint {slug} was there already. Changed: {changed}.")
+    call.out.note(f"Endpoint {slug} already exists. Changed: {changed}.")
     return endpoint
 
 
@@ -172,7 +172,7 @@ async def change(call: Call) -> int:
     """Change what is named."""
     fields = given_fields(call.options)
     if not fields:
-        raise CliError("Name what to change; hookline endpoint edit --help lists it.", Exit.USAGE)
+        raise CliError("Nothing to change. See hookline endpoint edit --help for the options.", Exit.USAGE)
     return _print(call.out, await call.api.change(slug_given(call.options.which), fields))
 
 
@@ -220,7 +220,7 @@ def _describe(out: Output, endpoint: EndpointView) -> None:
         out.field("Storage", _storage(endpoint))
     out.field("Response", _response_text(endpoint["reply"]))
     out.field("Credentials", _auth_text(endpoint["auth"]))
-    timeout = f", given {ms_text(endpoint['forward']['timeout_ms'])}" if endpoint["forward_url"] else ""
+    timeout = f", timeout {ms_text(endpoint['forward']['timeout_ms'])}" if endpoint["forward_url"] else ""
     out.field("Mirrored to", f"{endpoint['forward_url'] or '-'}{timeout}")
     last = f", last {when_text(endpoint['last_request_at'])}" if endpoint["last_request_at"] else ""
     out.field("Requests", f"{endpoint['request_count']:,}{last}")

@@ -19,24 +19,26 @@ FLAT = ("name", "slug", "description", "retention_days", "storage_limit", "when_
 SECRET_VARIABLE = "HOOKLINE_AUTH_SECRET"
 STDIN = Path("-")
 RETENTION_HELP = (
-    f"whole days to keep requests, {RETENTION_MIN} to {RETENTION_MAX}; a new endpoint has {RETENTION_DEFAULT}"
+    f"how many days to keep requests, {RETENTION_MIN} to {RETENTION_MAX} (new endpoints: {RETENTION_DEFAULT})"
 )
-LIMIT_HELP = "the most it may store, as 500 MB or 2 GiB; none, as a new endpoint has it, for no limit of its own"
-WHEN_FULL_HELP = "what happens at its storage limit: its oldest requests go, starred ones too, or senders get 503"
+LIMIT_HELP = "how much it may store, such as 500 MB or 2 GiB, or none for no limit of its own (the default)"
+WHEN_FULL_HELP = (
+    "at its storage limit: delete its oldest requests, starred ones too, or stop capturing (senders get 503)"
+)
 AUTH_HELP = (
-    "what senders must show: none, basic:USER, bearer or header:NAME. The secret is not given here, where the shell's"
-    f" history would keep it: it is asked for, or comes from --auth-secret-file or {SECRET_VARIABLE}"
+    "the credentials senders need: none, basic:USER, bearer or header:NAME. To keep the secret out of the shell's"
+    f" history, it is prompted for, or read from --auth-secret-file or {SECRET_VARIABLE}"
 )
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
     """Add what both `add` and `edit` set. What is not given must be absent from the options."""
-    parser.add_argument("--description", metavar="TEXT", help="what it is for")
+    parser.add_argument("--description", metavar="TEXT", help="what the endpoint is for")
     parser.add_argument("--retention-days", type=whole_number, metavar="DAYS", help=RETENTION_HELP)
     parser.add_argument("--storage-limit", type=size_or_none, metavar="SIZE", help=LIMIT_HELP)
     parser.add_argument("--when-full", choices=get_args(WhenFull), help=WHEN_FULL_HELP)
     forward = parser.add_mutually_exclusive_group()
-    forward.add_argument("--forward-url", metavar="URL", help="forward each request to this server")
+    forward.add_argument("--forward-url", metavar="URL", help="forward each request to this URL")
     forward.add_argument(
         "--no-forward-url", action="store_const", const=None, dest="forward_url", help="stop forwarding"
     )
@@ -45,7 +47,7 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         "--forward-timeout",
         type=milliseconds,
         metavar="SECONDS",
-        help=f"how long one delivery to that server may take, {limits} s",
+        help=f"maximum time for one delivery, {limits} s",
     )
     _add_response(parser)
     parser.add_argument("--auth", metavar="KIND", help=AUTH_HELP)
@@ -55,14 +57,16 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_response(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--response-status", type=whole_number, metavar="STATUS", help="what senders get, 200 to 599")
+    parser.add_argument(
+        "--response-status", type=whole_number, metavar="STATUS", help="status of the response, 200 to 599"
+    )
     headers = parser.add_mutually_exclusive_group()
     headers.add_argument(
         "--response-header",
         action="append",
         metavar="HEADER",
         dest="response_headers",
-        help='a header senders get, as "Name: value"; may be repeated; those it had before are replaced',
+        help='header of the response, as "Name: value"; may be repeated; replaces all previous headers',
     )
     headers.add_argument(
         "--no-response-headers",
@@ -72,9 +76,12 @@ def _add_response(parser: argparse.ArgumentParser) -> None:
         help="send no headers but Hookline's own",
     )
     body = parser.add_mutually_exclusive_group()
-    body.add_argument("--response-body", metavar="TEXT", help="the body senders get")
+    body.add_argument("--response-body", metavar="TEXT", help="body of the response")
     body.add_argument(
-        "--response-body-file", type=Path, metavar="FILE", help="read that body from this file (-: standard input)"
+        "--response-body-file",
+        type=Path,
+        metavar="FILE",
+        help="read the body of the response from this file (-: standard input)",
     )
     body.add_argument(
         "--no-response-body",
@@ -85,7 +92,7 @@ def _add_response(parser: argparse.ArgumentParser) -> None:
     )
     limit = f"0 to {DELAY_MAX_MS // 1000} s"
     parser.add_argument(
-        "--response-delay", type=milliseconds, metavar="SECONDS", help=f"wait so long before responding, {limit}"
+        "--response-delay", type=milliseconds, metavar="SECONDS", help=f"wait this long before responding, {limit}"
     )
 
 
@@ -134,16 +141,16 @@ def _header(line: str) -> list[str]:
 
 def _auth(options: argparse.Namespace) -> dict[str, str]:
     if not hasattr(options, "auth"):
-        raise CliError("--auth-secret-file requires --auth, which says what the secret is for.", Exit.USAGE)
+        raise CliError("--auth-secret-file requires --auth.", Exit.USAGE)
     kind, colon, name = options.auth.partition(":")
     if kind not in ("none", "basic", "bearer", "header"):
-        raise CliError(f"--auth is none, basic:USER, bearer or header:NAME; {kind!r} was given.", Exit.USAGE)
+        raise CliError(f"--auth must be none, basic:USER, bearer or header:NAME, not {kind!r}.", Exit.USAGE)
     if kind in ("basic", "header") and not name:
         wanted = "user, as basic:USER" if kind == "basic" else "header's name, as header:NAME"
         raise CliError(f"--auth {kind} needs a {wanted}.", Exit.USAGE)
     if ":" in name or (colon and kind in ("none", "bearer")):
-        where = f"it is asked for, or comes from --auth-secret-file or {SECRET_VARIABLE}"
-        raise CliError(f"--auth takes no secret. Leave it out: {where}.", Exit.USAGE)
+        where = f"it is prompted for, or read from --auth-secret-file or {SECRET_VARIABLE}"
+        raise CliError(f"--auth must not contain the secret: {where}.", Exit.USAGE)
     return {"kind": kind, "name": name, "secret": "" if kind == "none" else _secret(options)}
 
 
@@ -153,9 +160,7 @@ def _secret(options: argparse.Namespace) -> str:
     if secret := os.environ.get(SECRET_VARIABLE):
         return secret
     if not sys.stdin.isatty():
-        message = (
-            f"The secret is missing, and there is no terminal to ask on. Use --auth-secret-file or {SECRET_VARIABLE}."
-        )
+        message = f"The secret is missing and cannot be prompted for. Use --auth-secret-file or {SECRET_VARIABLE}."
         raise CliError(message, Exit.USAGE)
     return getpass.getpass("Secret: ")
 
@@ -167,4 +172,4 @@ def _text_of(file: Path) -> str:
     except OSError as error:
         raise CliError(f"{file} cannot be read: {error.strerror}.", Exit.CANNOT) from error
     except UnicodeDecodeError as error:
-        raise CliError(f"{file} is not UTF-8 text, which it has to be.", Exit.USAGE) from error
+        raise CliError(f"{file} is not UTF-8 text.", Exit.USAGE) from error

@@ -12,11 +12,11 @@ from app.cli.views import RequestMarks, RequestView
 from app.core.rules import NOTE_MAX
 from app.core.text import count_of
 
-HELP = "mark captured requests: read or unread, a star, a note"
-DETAILS = f"{HELP}. Starred or not, they are kept for their endpoint's days."
+HELP = "mark requests as read or unread, star them, or add a note"
+DETAILS = f"{HELP}. Marks do not protect a request from retention."
 EXAMPLES = (
-    ("Star the newest request and note something on it", 'hookline mark @last --star --note "charged twice"'),
-    ("Find all that have a star", "hookline requests -q is:starred"),
+    ("Star the newest request and add a note", 'hookline mark @last --star --note "charged twice"'),
+    ("Find all starred requests", "hookline requests -q is:starred"),
 )
 MARKS = ("read", "starred", "note")
 
@@ -35,22 +35,22 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser.set_defaults(run=mark)
     parser.add_argument("ids", metavar="ID", nargs="+", help=ID_HELP)
     for (yes, yes_help), (no, no_help), dest in (
-        (("--read", "as read"), ("--unread", "as unread"), "read"),
-        (("--star", "with a star"), ("--unstar", "with no star"), "starred"),
+        (("--read", "mark as read"), ("--unread", "mark as unread"), "read"),
+        (("--star", "add a star"), ("--unstar", "remove the star"), "starred"),
     ):
         pair = parser.add_mutually_exclusive_group()
-        pair.add_argument(yes, dest=dest, action="store_const", const=True, help=f"mark them {yes_help}")
-        pair.add_argument(no, dest=dest, action="store_const", const=False, help=f"mark them {no_help}")
+        pair.add_argument(yes, dest=dest, action="store_const", const=True, help=yes_help)
+        pair.add_argument(no, dest=dest, action="store_const", const=False, help=no_help)
     note = parser.add_mutually_exclusive_group()
-    note.add_argument("--note", metavar="TEXT", help=f"write this about them, at most {NOTE_MAX:,} characters")
-    note.add_argument("--no-note", dest="note", action="store_const", const=None, help="remove their notes")
+    note.add_argument("--note", metavar="TEXT", help=f"set the note, up to {NOTE_MAX:,} characters")
+    note.add_argument("--no-note", dest="note", action="store_const", const=None, help="remove the note")
 
 
 async def mark(call: Call) -> int:
     """Mark those that are stored; 1 when one is not."""
     marks: RequestMarks = {name: getattr(call.options, name) for name in MARKS if hasattr(call.options, name)}
     if not marks:
-        raise CliError("Name how to mark them; hookline mark --help lists it.", Exit.USAGE)
+        raise CliError("Nothing to change. See hookline mark --help for the options.", Exit.USAGE)
     ids, missing = await request_ids(call.api, call.options.ids)
     marked: list[RequestView] = []
     for identity in ids:

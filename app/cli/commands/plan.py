@@ -12,7 +12,7 @@ from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
 
 HELP = "show or change the plan"
-DETAILS = f"{HELP}: Free holds up to {FREE_ENDPOINTS} endpoints, Pro any number."
+DETAILS = f"{HELP}: Free allows up to {FREE_ENDPOINTS} endpoints, Pro any number."
 EXAMPLES = (("Show the plan", "hookline plan"), ("Switch to Pro", "hookline plan pro"))
 
 
@@ -21,7 +21,11 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("plan", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
     parser.set_defaults(run=plan)
     parser.add_argument(
-        "plan", metavar="PLAN", nargs="?", choices=[one.value for one in Plan], help="free or pro; without, show it"
+        "plan",
+        metavar="PLAN",
+        nargs="?",
+        choices=[one.value for one in Plan],
+        help="free or pro; shows the current plan if omitted",
     )
 
 

@@ -14,10 +14,10 @@ from app.cli.output import RED, JsonList
 from app.cli.table import Column, Table
 from app.cli.text import when_text
 
-HELP = "list requests that were not captured, and why, newest first"
-DETAILS = f"{HELP}. The program keeps the newest 1,000 for as long as it runs."
+HELP = "list refused requests and why they were not captured, newest first"
+DETAILS = f"{HELP}. Hookline keeps the newest 1,000 until it quits."
 EXAMPLES = (
-    ("See why the last ones were not captured", "hookline refused -n 5"),
+    ("See why the latest requests were refused", "hookline refused -n 5"),
     ("Show the third refused request as received", "hookline refused --raw 3"),
 )
 COLUMNS = (
@@ -35,8 +35,10 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("refused", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
     parser.set_defaults(run=list_refused)
-    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="how many at most (50)")
-    parser.add_argument("--raw", type=whole_number, metavar="ID", help="write one of them as received, up to 64 KiB")
+    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
+    parser.add_argument(
+        "--raw", type=whole_number, metavar="ID", help="write one refused request as received, up to 64 KiB"
+    )
 
 
 async def list_refused(call: Call) -> int:
@@ -64,13 +66,13 @@ async def list_refused(call: Call) -> int:
             )
     if not found:
         runs = (await call.api.status())["capture_url"] is not None
-        call.out.note("No request was refused." if runs else "Hookline is not running, so no request is refused.")
+        call.out.note("No refused requests." if runs else "Hookline is not running, so there are no refused requests.")
     return Exit.DONE
 
 
 async def _write_raw(call: Call, refusal_id: int) -> int:
     if call.out.as_json:
-        raise CliError("--raw writes bytes; leave out --json or --raw.", Exit.USAGE)
+        raise CliError("--raw writes bytes and cannot be combined with --json.", Exit.USAGE)
     async with aclosing(call.api.bytes_of("refused", str(refusal_id), "raw")) as pieces:
         await write_bytes(call.out, pieces)
     return Exit.DONE

@@ -21,17 +21,17 @@ from app.core.search.parse import parse
 from app.core.search.query import QueryError
 from app.core.text import size_text
 
-HELP = "list or search what was captured, newest first"
+HELP = "list or search requests, newest first"
 DETAILS = (
-    f"{HELP}. TITLE: the event, or a short description where no event is known. MARK: * starred, + with a note."
-    " A size such as >12 kB: the sender broke off there. On a terminal the table has the columns that fit, and of each"
-    " id as much as distinguishes it from its neighbours; elsewhere there is no heading, nothing is cut, and tabs"
-    " separate the fields."
+    f"{HELP}. TITLE is the event, or a summary if the event is unknown. MARK is * for starred, + for a note."
+    " A size such as >12 kB means that the sender disconnected there. On a terminal the table shows the columns that"
+    " fit, and shortens IDs; in a file or pipe there is no heading, nothing is shortened, and tabs separate the"
+    " fields."
 )
 EXAMPLES = (
     ("See the last five requests of an endpoint", "hookline requests stripe -n 5"),
-    ("Find unread requests of Stripe, of all endpoints", 'hookline requests -q "provider:stripe is:unread"'),
-    ("Show the newest one", "hookline requests @last"),
+    ("Find unread Stripe requests in all endpoints", 'hookline requests -q "provider:stripe is:unread"'),
+    ("List the newest request", "hookline requests @last"),
 )
 COLUMNS = (
     Column("ID"),
@@ -47,12 +47,12 @@ COLUMNS = (
 )
 OF_ALL = (*COLUMNS[:2], Column("ENDPOINT", least=10, left_out=3), *COLUMNS[2:])
 QUERY_HELP = (
-    "only those with these words, or that filters find: method:POST path:/orders header:x-id=7 status:5xx size:>10k"
-    " json:data.amount>1000 since:2h is:unread is:starred; - negates, OR between terms"
+    "only requests that match these words and filters: method:POST path:/orders header:x-id=7 status:5xx size:>10k"
+    " json:data.amount>1000 since:2h is:unread is:starred; - negates, OR combines terms"
 )
 WHICH_HELP = (
-    f"the endpoint, without one all of them; or the beginning of a request's id, 8 or more characters: all whose ids"
-    f" begin so; or {LAST}"
+    f"the endpoint (all endpoints if omitted); or the first 8 or more characters of a request's ID, to list all"
+    f" requests whose ID starts with them; or {LAST}"
 )
 
 
@@ -62,7 +62,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser.set_defaults(run=list_requests)
     parser.add_argument("which", metavar="SLUG", nargs="?", help=WHICH_HELP)
     parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)
-    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="how many at most (50)")
+    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
 
 
 async def list_requests(call: Call) -> int:
@@ -70,7 +70,7 @@ async def list_requests(call: Call) -> int:
     which, query = call.options.which, _checked(call.options.query)
     by_id = which is not None and await _is_id(call, which)
     if by_id and query:
-        raise CliError("-q searches an endpoint or all of them, and a request's id was given.", Exit.USAGE)
+        raise CliError("-q searches one endpoint or all, and cannot be combined with a request's ID.", Exit.USAGE)
     found = _by_id(call, which) if by_id else call.api.requests(which, call.options.count, query)
     if call.out.as_json:
         array = JsonList(call.out)
@@ -106,7 +106,7 @@ async def _by_id(call: Call, which: str) -> AsyncIterator[SummaryView]:
         yield request
         found += 1
     if not found:
-        raise CliError(f"No endpoint has the slug {which!r}, and no request an id that begins so.", Exit.NO)
+        raise CliError(f"No endpoint has the slug {which!r}, and no request has an ID that starts with it.", Exit.NO)
 
 
 async def _with_short_ids(found: AsyncIterator[SummaryView]) -> AsyncIterator[tuple[str, SummaryView]]:
@@ -135,10 +135,10 @@ def _checked(text: str) -> str:
 
 def _nothing(slug: str | None, query: str) -> str:
     if query:
-        return "No stored request is found by this search."
+        return "No requests match."
     if slug is None:
         return "No requests are stored yet."
-    return f"This endpoint holds no requests yet. Its URL: hookline endpoint show {slug}"
+    return f"This endpoint has no requests yet. To see its URL: hookline endpoint show {slug}"
 
 
 def _row(call: Call, table: Table, request: SummaryView, identity: str, of_all: bool) -> None:

@@ -9,11 +9,11 @@ from app.cli.call import Call, Command
 from app.cli.errors import Exit
 from app.cli.views import RetentionView
 
-HELP = "say whether requests are deleted by age, or resume that"
-RESUME_HELP = "trust this machine's clock and delete by age again"
+HELP = "show whether requests are deleted by age, or resume deleting"
+RESUME_HELP = "trust this machine's clock and resume deleting by age"
 DETAILS = (
-    "Requests are deleted after their endpoint's days. That waits while the clock is more than 30 days past the time"
-    " Hookline last ran, or before it, or before the time of a stored request."
+    "Requests are deleted at the end of their endpoint's retention. Deleting waits while the clock is more than 30 days"
+    " ahead of the last time Hookline ran, or behind it, or behind a stored request."
 )
 
 
@@ -26,8 +26,8 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
         examples = ((example, f"hookline retention {name}"),)
         verbs.add_parser(name, parents=shared, help=text, description=text, examples=examples).set_defaults(run=run)
 
-    verb("status", status, "say whether requests are deleted by age", "See why nothing is deleted by age")
-    verb("resume", resume, RESUME_HELP, "The clock is right: go on")
+    verb("status", status, "show whether requests are deleted by age", "See why nothing is deleted by age")
+    verb("resume", resume, RESUME_HELP, "Resume deleting because the clock is right")
 
 
 async def status(call: Call) -> int:
@@ -44,7 +44,7 @@ def _print(call: Call, retention: RetentionView) -> int:
     if call.out.as_json:
         call.out.json(retention)
     elif retention["state"] == "running":
-        call.out.line("Requests are deleted after their endpoint's days.")
+        call.out.line("Requests are deleted at the end of their endpoint's retention.")
     else:
         call.out.line(f"Waiting: {retention['reason']}")
     return Exit.DONE

@@ -10,11 +10,11 @@ from app.cli.errors import CliError, Exit
 from app.cli.options import SelftestOptions
 
 NAME = "selftest"
-HELP = "try the whole program on a temporary folder: window, five requests, storage"
-EXAMPLES = (("Try what a server without a display needs", "hookline selftest --headless"),)
+HELP = "test the whole program in a temporary folder: window, five requests, storage"
+EXAMPLES = (("Test what a server without a display needs", "hookline selftest --headless"),)
 DESCRIPTION = (
-    "Starts the program with a window that is not shown, on a temporary data folder and free ports, sends five requests"
-    " through its capture port and reads them back. Your data, settings and a running Hookline are left alone."
+    "Starts the program with a hidden window, a temporary data folder and free ports, sends five requests"
+    " to its capture port and reads them back. Your data, your settings and a running Hookline are not touched."
 )
 
 
@@ -22,24 +22,26 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(NAME, parents=shared, help=HELP, description=DESCRIPTION, examples=EXAMPLES)
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--on-screen", action="store_true", help="show the window on the display while testing")
-    where.add_argument("--headless", action="store_true", help="leave out the window: what hookline serve needs")
+    where.add_argument("--on-screen", action="store_true", help="show the window while testing")
+    where.add_argument(
+        "--headless", action="store_true", help="test without the window: only what hookline serve needs"
+    )
     limit = SelftestOptions().time_limit_s
     parser.add_argument(
         "--time-limit",
         type=float,
         default=limit,
         metavar="SECONDS",
-        help=f"give up after so many seconds ({limit:g})",
+        help=f"give up after this many seconds ({limit:g})",
     )
 
 
 def options_of(options: argparse.Namespace) -> SelftestOptions:
     """The record that the selftest takes; CliError for what does not go with it."""
     if hasattr(options, "data_dir"):
-        raise CliError("The selftest has a data folder of its own. Leave out --data-dir.", Exit.USAGE)
+        raise CliError("The selftest uses its own data folder. Leave out --data-dir.", Exit.USAGE)
     if not (math.isfinite(options.time_limit) and options.time_limit > 0):
-        raise CliError("--time-limit is a number of seconds above 0.", Exit.USAGE)
+        raise CliError("--time-limit must be a number of seconds above 0.", Exit.USAGE)
     return SelftestOptions(
         as_json=options.as_json,
         on_screen=options.on_screen,

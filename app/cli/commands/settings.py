@@ -14,12 +14,12 @@ from app.core.sizes import exact_size, parse_size
 
 HELP = "list, show and change settings"
 DETAILS = (
-    f"{HELP}. Without KEY lists them all, with KEY prints its value, with VALUE changes it. Sizes are written as 500 MB"
-    " or 20 GiB, no value as none."
+    f"{HELP}. Without KEY lists all settings, with KEY prints its value, with VALUE changes it. Write sizes as 500 MB"
+    " or 20 GiB; none clears a value."
 )
 EXAMPLES = (
     ("List the settings", "hookline settings"),
-    ("Store no more than 50 GB in all", "hookline settings storage_limit 50GB"),
+    ("Store at most 50 GB in total", "hookline settings storage_limit 50GB"),
 )
 NONE = "none"
 
@@ -73,14 +73,14 @@ def parse_value(key: str, text: str) -> Any:
         kind = next(one for one in get_args(kind) if one is not type(None))
     if get_origin(kind) is Literal:
         if text not in get_args(kind):
-            raise CliError(f"{title} is {' or '.join(get_args(kind))}; {text!r} was given.", Exit.USAGE)
+            raise CliError(f"{title} is {' or '.join(get_args(kind))}, not {text!r}.", Exit.USAGE)
         return text
     if kind is not int:
         return text
     number = parse_size(text) if is_size(key) else _whole(text)
     if number is None:
         what = "a size, such as 500 MB or 20 GiB" if is_size(key) else "a whole number"
-        raise CliError(f"{title} must be {what}; {text!r} was given.", Exit.USAGE)
+        raise CliError(f"{title} must be {what}, not {text!r}.", Exit.USAGE)
     return number
 
 

@@ -19,11 +19,11 @@ from app.core.model import Capture
 from app.core.raw_request import head_bytes, trailer_bytes
 from app.core.text import ms_text, size_text, time_text
 
-HELP = "show one captured request, or a part of it"
+HELP = "show one request, or a part of it"
 EXAMPLES = (
     ("See the newest request", "hookline show @last"),
     ("Send the newest request again, byte for byte", "hookline show @last --curl | sh"),
-    ("Keep a body in a file", "hookline show @last:stripe --body > body.json"),
+    ("Save a body to a file", "hookline show @last:stripe --body > body.json"),
 )
 PREVIEW = 16 * 1024
 """Bytes of a text body shown with the rest of the request."""
@@ -36,10 +36,10 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser.add_argument("id", metavar="ID", help=ID_HELP)
     part = parser.add_mutually_exclusive_group()
     for name, text in (
-        ("body", "the body's bytes as they were sent"),
-        ("headers", "the headers alone, as they were sent"),
+        ("body", "the body as it was sent"),
+        ("headers", "the headers as they were sent"),
         ("curl", "the request as a curl command"),
-        ("raw", "request line, headers, body and trailers, as bytes"),
+        ("raw", "the whole request as bytes: request line, headers, body and trailers"),
     ):
         part.add_argument(f"--{name}", dest="part", action="store_const", const=name, help=f"print {text}")
 
@@ -48,7 +48,7 @@ async def show(call: Call) -> int:
     """Print the request, or a part of it."""
     part = call.options.part
     if part and call.out.as_json:
-        raise CliError(f"--json prints the whole request as JSON; leave out --json or --{part}.", Exit.USAGE)
+        raise CliError(f"--json prints the whole request as JSON and cannot be combined with --{part}.", Exit.USAGE)
     request = await call.api.request(await request_id(call.api, call.options.id))
     if call.out.as_json:
         call.out.json(request)
@@ -133,7 +133,7 @@ async def _overview(call: Call, request: RequestView) -> None:
     ):
         if value:
             out.field(name, value)
-    out.field("Size", size_text(request["size"]) + ("" if request["complete"] else ", then the sender broke off"))
+    out.field("Size", size_text(request["size"]) + ("" if request["complete"] else ", then the sender disconnected"))
     out.field("SHA-256", request["sha256"])
     reply = request["reply"]
     took = "" if reply["ms"] is None else f" after {ms_text(reply['ms'])}"
@@ -181,7 +181,7 @@ async def _preview(call: Call, request: RequestView) -> None:
     text = text.replace("\r\n", "\n")
     rest = f"hookline show {request['id']} --body > FILE"
     if not is_text(text):
-        call.out.line(f"({size_text(request['size'])} that are not text. To have them: {rest})")
+        call.out.line(f"({size_text(request['size'])} that are not text. To get them: {rest})")
         return
     call.out.foreign(text if text.endswith("\n") else text + "\n")
     if not whole:

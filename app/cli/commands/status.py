@@ -12,8 +12,8 @@ from app.cli.errors import Exit
 from app.cli.views import StoredView
 from app.core.text import size_text, use_text
 
-HELP = "show whether Hookline runs, where it captures, and what is stored"
-EXAMPLES = (("Learn where a running Hookline captures", "hookline status --json | jq -r .capture_url"),)
+HELP = "show whether Hookline is running, where it captures, and what is stored"
+EXAMPLES = (("Print the capture URL of the running Hookline", "hookline status --json | jq -r .capture_url"),)
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
@@ -30,7 +30,7 @@ async def show_status(call: Call) -> int:
         return Exit.DONE
     counts = status["counts"]
     if status["capture_url"] is None:
-        out.field("Running", "no. Start it with hookline, or hookline serve")
+        out.field("Running", "no; start it with hookline, or hookline serve")
     else:
         uptime = timedelta(seconds=int(status["uptime_seconds"]))
         out.field("Running", f"process {status['pid']}, version {status['version']}, for {uptime}")

@@ -83,7 +83,7 @@ def test_show_tells_all_of_a_request(program: Program, run: Run) -> None:
 def test_show_leaves_out_a_body_that_is_not_text_and_says_how_to_get_it(program: Program, run: Run) -> None:
     send(program, "/catch/orders", ODD)
     shown = run("show", identity := newest(run)).out
-    assert f"(768 B that are not text. To have them: hookline show {identity} --body > FILE)" in shown
+    assert f"(768 B that are not text. To get them: hookline show {identity} --body > FILE)" in shown
 
 
 def test_show_cuts_a_long_body_between_characters(program: Program, run: Run) -> None:
@@ -177,4 +177,4 @@ def test_a_search_over_one_endpoint_or_all(program: Program, run: Run) -> None:
     assert len(run("requests").out.splitlines()) == 3
     nothing = run("requests", "-q", "absent")
     assert (nothing.code, nothing.out) == (0, "")
-    assert "found by this search" in nothing.err
+    assert "No requests match." in nothing.err

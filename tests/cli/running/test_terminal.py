@@ -124,4 +124,4 @@ def test_a_body_on_a_terminal_is_shown_escaped(program: Program, run: Run) -> No
     assert code == 0
     shown, note = screen.split("hookline: ")
     assert shown == "one\ntwo\\x1b[2J\\xffü\n"
-    assert "Send it to a file" in note
+    assert "redirect the output to a file" in note
