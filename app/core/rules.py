@@ -49,7 +49,7 @@ def name_error(name: str) -> str | None:
     if not name.strip(_JOINERS + string.whitespace):
         return f"Name is required: 1 to {NAME_MAX} characters."
     if length > NAME_MAX:
-        return f"Name can have at most {NAME_MAX} characters; {length} were given."
+        return f"Name can have at most {NAME_MAX} characters, not {length}."
     if not all(map(_is_allowed_in_name, name.strip())):
         return "Name must be one line without control characters."
     return None
@@ -63,7 +63,7 @@ def _is_allowed_in_name(char: str) -> bool:
 def description_error(description: str) -> str | None:
     """A description is at most 2,000 characters."""
     if len(description) > DESCRIPTION_MAX:
-        return f"Description can have at most {DESCRIPTION_MAX:,} characters; {len(description):,} were given."
+        return f"Description can have at most {DESCRIPTION_MAX:,} characters, not {len(description):,}."
     return None
 
 
@@ -76,7 +76,7 @@ def note_error(note: str) -> str | None:
     """A request's note is at most 2,000 characters after trimming, without lone surrogates."""
     length = len(note.strip())
     if length > NOTE_MAX:
-        return f"Note can have at most {NOTE_MAX:,} characters; {length:,} were given."
+        return f"Note can have at most {NOTE_MAX:,} characters, not {length:,}."
     broken = next((char for char in note if char == "\0" or "\ud800" <= char <= "\udfff"), None)
     if broken is not None:
         return f"Note cannot contain the character {broken!a}: it cannot be stored."
@@ -86,7 +86,7 @@ def note_error(note: str) -> str | None:
 def retention_error(days: int) -> str | None:
     """Retention is 1 to 90 whole days."""
     if not RETENTION_MIN <= days <= RETENTION_MAX:
-        return f"Retention must be {RETENTION_MIN} to {RETENTION_MAX} days; {days} was given."
+        return f"Retention must be {RETENTION_MIN} to {RETENTION_MAX} days, not {days}."
     return None
 
 
@@ -94,7 +94,7 @@ def storage_limit_error(limit: int) -> str | None:
     """An endpoint's storage limit is 1 MiB to 1024 TiB."""
     if STORAGE_LIMIT_MIN <= limit <= STORAGE_LIMIT_MAX:
         return None
-    return f"Storage limit must be {size_bounds(STORAGE_LIMIT_MIN, STORAGE_LIMIT_MAX)}; {given_size(limit)} was given."
+    return f"Storage limit must be {size_bounds(STORAGE_LIMIT_MIN, STORAGE_LIMIT_MAX)}, not {given_size(limit)}."
 
 
 def size_bounds(low: int, high: int) -> str:
@@ -110,15 +110,17 @@ def position_error(position: int, count: int) -> str | None:
     """A position in the list of `count` endpoints is 1 to `count`."""
     if 1 <= position <= count:
         return None
-    return f"Position must be a whole number from 1 to {count}; {position} was given."
+    return f"Position must be a whole number from 1 to {count}, not {position}."
 
 
 def slug_error(slug: str) -> str | None:
     """A slug is 3 to 64 characters of a-z, 0-9 and hyphen, with no hyphen at either end."""
     if not SLUG_MIN <= len(slug) <= SLUG_MAX:
-        return f"Slug must have {SLUG_MIN} to {SLUG_MAX} characters; {len(slug)} were given."
+        return f"Slug must have {SLUG_MIN} to {SLUG_MAX} characters, not {len(slug)}."
     if not _SLUG.fullmatch(slug):
-        return f"Slug can contain only a-z, 0-9 and hyphens, and cannot start or end with a hyphen; {slug!r} was given."
+        return (
+            f"Slug can contain only a-z, 0-9 and hyphens, and cannot start or end with a hyphen: {slug!r} is invalid."
+        )
     return None
 
 
@@ -128,7 +130,7 @@ def forward_url_error(url: str, own_bases: Sequence[str] = ()) -> str | None:
     `own_bases` are the beginnings of those: `http://127.0.0.1:8787/catch/`, or `http://127.0.0.1:8788/` for the API.
     """
     if len(url) > FORWARD_URL_MAX:
-        return f"Forward URL can have at most {FORWARD_URL_MAX:,} characters; {len(url):,} were given."
+        return f"Forward URL can have at most {FORWARD_URL_MAX:,} characters, not {len(url):,}."
     if url != url.strip() or not url.isprintable() or " " in url:
         return "Forward URL cannot contain spaces or control characters."
     try:
@@ -137,14 +139,14 @@ def forward_url_error(url: str, own_bases: Sequence[str] = ()) -> str | None:
     except ValueError as error:
         return f"Forward URL is not a valid URL: {error}."
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        return f"Forward URL must start with http:// or https:// and have a host; {url!r} was given."
+        return f"Forward URL must start with http:// or https:// and have a host, not {url!r}."
     if parts.username is not None or parts.password is not None:
         return "Forward URL cannot contain a user name or password."
     # How strictly urlsplit checks brackets depends on the Python release.
     if "[" in parts.netloc and not _has_ipv6_address(parts.netloc):
         return f"Forward URL is not a valid URL: {parts.netloc!r} is not an IPv6 address."
     if port == 0:
-        return "Forward URL must have a port between 1 and 65535; 0 was given."
+        return "Forward URL must have a port between 1 and 65535, not 0."
     own = own_base_of(url, own_bases)
     if own is None:
         return None
@@ -164,10 +166,10 @@ def _has_ipv6_address(netloc: str) -> bool:
 def reply_errors(reply: Reply) -> Iterator[FieldError]:
     """A response has a status of 200 to 599, valid headers, at most 1 MiB of body and 0 to 30 s of delay."""
     if not STATUS_MIN <= reply.status <= STATUS_MAX:
-        text = f"Reply status must be {STATUS_MIN} to {STATUS_MAX}; {reply.status} was given."
+        text = f"Reply status must be {STATUS_MIN} to {STATUS_MAX}, not {reply.status}."
         yield FieldError(field="reply.status", message=text)
     if not 0 <= reply.delay_ms <= DELAY_MAX_MS:
-        text = f"Reply delay must be 0 to {DELAY_MAX_MS:,} ms; {reply.delay_ms:,} was given."
+        text = f"Reply delay must be 0 to {DELAY_MAX_MS:,} ms, not {reply.delay_ms:,}."
         yield FieldError(field="reply.delay_ms", message=text)
     if reply.body is not None and len(reply.body.encode("utf-8", "surrogatepass")) > REPLY_BODY_MAX:
         text = f"Reply body can have at most {REPLY_BODY_MAX:,} bytes."
@@ -187,7 +189,7 @@ def headers_error(headers: Headers) -> str | None:
             return f"Reply headers: {name} is set by Hookline itself."
         if len(name) + len(value) > HEADER_MAX:
             given = len(name) + len(value)
-            return f"Reply headers: {name[:40]} can have at most {HEADER_MAX:,} bytes; {given:,} were given."
+            return f"Reply headers: {name[:40]} can have at most {HEADER_MAX:,} bytes, not {given:,}."
         if _CONTROL.search(value) or max(map(ord, value), default=0) > 255:
             return f"Reply headers: the value of {name} must be one line of Latin-1 without control characters."
     return None
@@ -196,7 +198,7 @@ def headers_error(headers: Headers) -> str | None:
 def forward_errors(forward: Forward) -> Iterator[FieldError]:
     """A mirror's timeout is 0.1 to 120 s."""
     if not TIMEOUT_MIN_MS <= forward.timeout_ms <= TIMEOUT_MAX_MS:
-        text = f"Mirror timeout must be {TIMEOUT_MIN_MS:,} to {TIMEOUT_MAX_MS:,} ms; {forward.timeout_ms:,} was given."
+        text = f"Mirror timeout must be {TIMEOUT_MIN_MS:,} to {TIMEOUT_MAX_MS:,} ms, not {forward.timeout_ms:,}."
         yield FieldError(field="forward.timeout_ms", message=text)
 
 

@@ -121,7 +121,7 @@ def check(settings: Settings) -> list[FieldError]:
             words, given = f"between {allowed[0]} and {allowed[1]}", str(value)
             if is_size(field.name):
                 words, given = size_bounds(*allowed), given_size(value)
-            message = f"{meta(field.name).title} must be {words}; {given} was given."
+            message = f"{meta(field.name).title} must be {words}, not {given}."
             errors.append(FieldError(field=field.name, message=message))
     named = {
         "host": _host_error(settings.host),
@@ -139,7 +139,7 @@ def _host_error(host: str) -> str | None:
     try:
         ip_address(host)
     except ValueError:
-        return f"Capture address must be an IP address of this machine, or localhost; {host!r} was given."
+        return f"Capture address must be an IP address of this machine, or localhost, not {host!r}."
     return None
 
 

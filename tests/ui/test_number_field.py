@@ -49,18 +49,18 @@ class TestField:
             ("30days", 30, None),
             ("+90", 90, None),
             ("0090", 90, None),
-            ("365", 365, "Retention must be 1 to 90 days; 365 was given."),
-            ("0", 0, "Retention must be 1 to 90 days; 0 was given."),
-            ("-5", -5, "Retention must be 1 to 90 days; -5 was given."),
+            ("365", 365, "Retention must be 1 to 90 days, not 365."),
+            ("0", 0, "Retention must be 1 to 90 days, not 0."),
+            ("-5", -5, "Retention must be 1 to 90 days, not -5."),
             ("", 7, "Retention is required: 1 to 90 days."),
-            ("a week", 7, "Retention must be a whole number, 1 to 90 days; a week was given."),
-            ("1.5", 7, "Retention must be a whole number, 1 to 90 days; 1.5 was given."),
-            ("1,5", 7, "Retention must be a whole number, 1 to 90 days; 1,5 was given."),
-            ("٣", 7, "Retention must be a whole number, 1 to 90 days; ٣ was given."),
+            ("a week", 7, "Retention must be a whole number, 1 to 90 days, not “a week”."),
+            ("1.5", 7, "Retention must be a whole number, 1 to 90 days, not “1.5”."),
+            ("1,5", 7, "Retention must be a whole number, 1 to 90 days, not “1,5”."),
+            ("٣", 7, "Retention must be a whole number, 1 to 90 days, not “٣”."),
             (
                 "9" * 4400,
                 7,
-                f"Retention must be a whole number, 1 to 90 days; {'9' * 24}… was given.",
+                f"Retention must be a whole number, 1 to 90 days, not “{'9' * 24}…”.",
             ),
         ],
         ids=lambda given: str(given)[:20],
@@ -132,20 +132,20 @@ class TestField:
 
 
 FORM = [
-    ("retention.days", "365", "retention_days", "Retention must be 1 to 90 days; 365 was given."),
-    ("retention.days", "100", "retention_days", "Retention must be 1 to 90 days; 100 was given."),
-    ("retention.days", "91", "retention_days", "Retention must be 1 to 90 days; 91 was given."),
-    ("reply.status", "1000", "reply.status", "Reply status must be 200 to 599; 1000 was given."),
-    ("reply.delay", "99999", "reply.delay_ms", "Reply delay must be 0 to 30,000 ms; 99999 was given."),
-    ("mirror.timeout", "50", "forward.timeout_ms", "Mirror timeout must be 100 to 120,000 ms; 50 was given."),
+    ("retention.days", "365", "retention_days", "Retention must be 1 to 90 days, not 365."),
+    ("retention.days", "100", "retention_days", "Retention must be 1 to 90 days, not 100."),
+    ("retention.days", "91", "retention_days", "Retention must be 1 to 90 days, not 91."),
+    ("reply.status", "1000", "reply.status", "Reply status must be 200 to 599, not 1000."),
+    ("reply.delay", "99999", "reply.delay_ms", "Reply delay must be 0 to 30,000 ms, not 99999."),
+    ("mirror.timeout", "50", "forward.timeout_ms", "Mirror timeout must be 100 to 120,000 ms, not 50."),
     ("storage.limit", "9999999 TiB", "storage_limit", "Storage limit must be"),
 ]
 SETTINGS = [
-    ("network.port", "70000", "port", "Capture port must be 1 to 65535; 70000 was given."),
-    ("network.api_port", "0", "api_port", "API port must be 1 to 65535; 0 was given."),
-    ("network.body_limit", "5000", "body_limit", "Largest body must be 1 MiB to 1 GiB; 5,000 MiB was given."),
-    ("storage.reserve", "9999999", "disk_reserve", "Disk reserve must be 16 MiB to 1 TiB; 9,999,999 MiB was given."),
-    ("storage.limit.limit", "1 MiB", "storage_limit", "Storage limit must be 16 MiB to 1024 TiB; 1 MiB was given."),
+    ("network.port", "70000", "port", "Capture port must be 1 to 65535, not 70000."),
+    ("network.api_port", "0", "api_port", "API port must be 1 to 65535, not 0."),
+    ("network.body_limit", "5000", "body_limit", "Largest body must be 1 MiB to 1 GiB, not 5,000 MiB."),
+    ("storage.reserve", "9999999", "disk_reserve", "Disk reserve must be 16 MiB to 1 TiB, not 9,999,999 MiB."),
+    ("storage.limit.limit", "1 MiB", "storage_limit", "Storage limit must be 16 MiB to 1024 TiB, not 1 MiB."),
 ]
 
 

@@ -53,7 +53,7 @@ class TestForm:
                 assert not form.storage.when_full.isEnabled()
                 for typed, told in (
                     ("5 XB", "such as 500 MB"),
-                    ("1 kB", "1 MiB to 1024 TiB; 1 kB was given"),
+                    ("1 kB", "1 MiB to 1024 TiB, not 1 kB"),
                     ("0", "0"),
                 ):
                     form.storage.limit.clear()
@@ -104,7 +104,7 @@ class TestSettings:
                 assert storage.limit.text() == "20 GiB"
                 assert storage.used.text() == "296 KiB of 20 GiB stored"
                 assert not storage.reached.isVisibleTo(dialog)
-                for typed, told in (("much", "such as 500 MB"), ("3 MiB", "16 MiB to 1024 TiB; 3 MiB was given")):
+                for typed, told in (("much", "such as 500 MB"), ("3 MiB", "16 MiB to 1024 TiB, not 3 MiB")):
                     storage.limit.clear()
                     QTest.keyClicks(storage.limit, typed)
                     assert told in storage.row("storage_limit").error()

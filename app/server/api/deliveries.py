@@ -62,5 +62,5 @@ def _state_of(request: web.Request) -> MirrorState | None:
     if text is None:
         return None
     if text not in STATES:
-        raise parameter_problem("state", f"state must be {', '.join(STATES)}; {text!r} was given.")
+        raise parameter_problem("state", f"state must be {', '.join(STATES)}, not {text!r}.")
     return MirrorState(text)

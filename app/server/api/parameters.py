@@ -38,7 +38,7 @@ def limit_of(request: web.Request) -> int:
     if text is None:
         return LIMIT_DEFAULT
     if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= LIMIT_MAX):
-        raise parameter_problem("limit", f"limit must be a whole number from 1 to {LIMIT_MAX}; {text!r} was given.")
+        raise parameter_problem("limit", f"limit must be a whole number from 1 to {LIMIT_MAX}, not {text!r}.")
     return int(text)
 
 
@@ -46,7 +46,7 @@ def flag_of(request: web.Request, name: str) -> bool:
     """A parameter that is `true` or `false`, false when not given."""
     text = request.query.get(name, "false")
     if text not in ("true", "false"):
-        raise parameter_problem(name, f"{name} must be true or false; {text!r} was given.")
+        raise parameter_problem(name, f"{name} must be true or false, not {text!r}.")
     return text == "true"
 
 
@@ -56,7 +56,7 @@ def marks_of(request: web.Request) -> frozenset[Mark]:
     names = text.split(",") if text is not None else []
     known = get_args(Mark)
     if any(name not in known for name in names):
-        raise parameter_problem("keep", f"keep must be {' or '.join(known)}, or both with a comma; {text!r} was given.")
+        raise parameter_problem("keep", f"keep must be {' or '.join(known)}, or both with a comma, not {text!r}.")
     return frozenset(mark for mark in known if mark in names)
 
 
@@ -67,7 +67,7 @@ def beginning_of(request: web.Request) -> str | None:
         return None
     beginning = id_beginning(text)
     if beginning is None:
-        message = f"id must be the beginning of a request's id, {BEGINNING_MIN} or more digits; {text!r} was given."
+        message = f"id must be the beginning of a request's id, {BEGINNING_MIN} or more digits, not {text!r}."
         raise parameter_problem("id", message)
     return beginning
 

@@ -80,11 +80,11 @@ class NumberField(QAbstractSpinBox):
             return f"{self._title} is required: {self.range_text()}."
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
         if typed is None:
-            return f"{self._title} must be a whole number, {self.range_text()}; {shown} was given."
+            return f"{self._title} must be a whole number, {self.range_text()}, not “{shown}”."
         if not self._low <= typed <= self._high:
             # If the bounds have other units than the field, the value needs its unit.
             given = f"{self._written(typed)} {self._plural}" if self._bounds_text else shown
-            return f"{self._title} must be {self.range_text()}; {given} was given."
+            return f"{self._title} must be {self.range_text()}, not {given}."
         return None
 
     def set_unit(self, unit: str) -> None:

@@ -62,7 +62,7 @@ async def test_a_port_that_is_taken_is_a_conflict(desk: Desk) -> None:
 
 async def test_a_limit_out_of_bounds_is_told_as_people_write_sizes(desk: Desk) -> None:
     told = problem(await desk.client.patch("/settings", json={"storage_limit": 5}), 422, "invalid-fields")
-    assert told["detail"] == "Storage limit must be 16 MiB to 1024 TiB; 5 B was given."
+    assert told["detail"] == "Storage limit must be 16 MiB to 1024 TiB, not 5 B."
 
 
 async def test_the_status_and_the_endpoint_say_that_a_limit_is_reached(desk: Desk) -> None:
