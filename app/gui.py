@@ -163,7 +163,7 @@ class Windowed:
                 holder = f" by {error.holder}" if error.holder else ""
                 text = (
                     f"Port {error.port} on {error.host} is already in use{holder}. Stop that program and try again,"
-                    f" or go on with port {free} until Hookline is closed. Settings change it for good."
+                    f" or use port {free} until Hookline is closed. To change it for good, use Settings."
                 )
                 way = await self._ask(f"Port {error.port} is in use", text, QUIT, AGAIN, use)
                 if way is use:
@@ -201,7 +201,7 @@ class Windowed:
         shown.show(self._options)
         self._collector.freeze()
         if not can_write():
-            log.warning("hookline: No font is installed, so text cannot be read. %s", how_to_install_fonts())
+            log.warning("hookline: No font is installed, so text cannot be shown. %s", how_to_install_fonts())
         if on_ready is not None:
             on_ready(Ready(self._application, shown.window, self._theme, self._messages))
         if installation.is_bundle():
@@ -232,7 +232,7 @@ class Windowed:
             text = (
                 f"{installation.executable()} does not start: {error.strerror}. Your requests are safe. Reinstall it."
             )
-            await self._ask("Hookline cannot be started again", text, QUIT)
+            await self._ask("Hookline cannot restart", text, QUIT)
             return EXIT_ENVIRONMENT
         return 0
 

@@ -23,5 +23,5 @@ def parse_rfc3339(text: str) -> int:
     """Microseconds of an RFC 3339 time; ValueError if it is invalid or has no offset."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
-        raise ValueError(f"{text!r} names no offset from UTC; end it with Z")
+        raise ValueError(f"{text!r} has no UTC offset; end it with Z")
     return (moment - EPOCH) // timedelta(microseconds=1)

@@ -28,14 +28,14 @@ def _size(low: int, high: int, title: str, text: str) -> Any:
 class Settings(Record, frozen=True):
     """`base_url=None`: capture URLs begin with the capture port's own address."""
 
-    port: Annotated[int, _bounded(1, 65535, "Capture port", "The port senders reach.")] = 8787
+    port: Annotated[int, _bounded(1, 65535, "Capture port", "The port senders connect to.")] = 8787
     host: Annotated[str, msgspec.Meta(title="Capture address", description="The address to listen on.")] = "127.0.0.1"
     api_port: Annotated[int, _bounded(1, 65535, "API port", "The local API's port, loopback only.")] = 8788
     base_url: Annotated[
         str | None,
         msgspec.Meta(title="Public base URL", description="Your tunnel's address, shown in capture URLs."),
     ] = None
-    body_limit: Annotated[int, _size(KIB, GIB, "Largest body", "Larger requests are answered with 413.")] = 100 * MIB
+    body_limit: Annotated[int, _size(KIB, GIB, "Largest body", "Senders of larger requests get 413.")] = 100 * MIB
     disk_reserve: Annotated[
         int,
         _size(
@@ -48,7 +48,7 @@ class Settings(Record, frozen=True):
     ] = 256 * MIB
     storage_limit: Annotated[
         int | None,
-        _size(TOTAL_LIMIT_MIN, STORAGE_LIMIT_MAX, "Storage limit", "The most that all endpoints together may store."),
+        _size(TOTAL_LIMIT_MIN, STORAGE_LIMIT_MAX, "Storage limit", "The most all endpoints together may store."),
     ] = TOTAL_LIMIT_DEFAULT
     when_full: Annotated[
         WhenFull,
@@ -59,7 +59,7 @@ class Settings(Record, frozen=True):
     ] = "delete_oldest"
     theme: Annotated[
         Literal["system", "light", "dark"],
-        msgspec.Meta(title="Theme", description="Match the system, or choose.", extra=_WINDOW_ONLY),
+        msgspec.Meta(title="Theme", description="Match the system, or always light or dark.", extra=_WINDOW_ONLY),
     ] = "system"
     on_close: Annotated[
         Literal["quit", "tray"],

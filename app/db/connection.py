@@ -41,16 +41,16 @@ _PRAGMAS = [
 _READ_PRAGMAS = [("query_only", "on"), ("cache_size", -8_000), ("temp_store", "memory")]
 
 _LOCKED_TEXT = "Another program has locked the database. Close that program."
-_DAMAGED_TEXT = "The database file is damaged. Restart Hookline to set it aside."
+_DAMAGED_TEXT = "The database file is damaged. Restart Hookline to move it aside."
 _REASONS = {
     sqlite3.SQLITE_FULL: "The disk is full. Free some space.",
     sqlite3.SQLITE_BUSY: _LOCKED_TEXT,
     sqlite3.SQLITE_LOCKED: _LOCKED_TEXT,
     sqlite3.SQLITE_PROTOCOL: _LOCKED_TEXT,
     sqlite3.SQLITE_READONLY: "The database is read-only. Check the permissions of the file and its folder.",
-    sqlite3.SQLITE_PERM: "The database may not be written. Check the permissions of the file and its folder.",
+    sqlite3.SQLITE_PERM: "The database cannot be written. Check the permissions of the file and its folder.",
     sqlite3.SQLITE_CANTOPEN: "The database cannot be opened. Check the permissions of the file and its folder.",
-    sqlite3.SQLITE_IOERR: "The disk reports an error. Check that it is there, sound and not full.",
+    sqlite3.SQLITE_IOERR: "The disk reported an error. Check that it is connected, healthy and not full.",
     sqlite3.SQLITE_CORRUPT: _DAMAGED_TEXT,
     sqlite3.SQLITE_NOTADB: _DAMAGED_TEXT,
 }
@@ -163,7 +163,7 @@ def _look(path: Path, known: Sequence[str]) -> None:
         if logged:
             raise DamagedDatabaseError(
                 f"{path} is missing or empty, yet {log.name} holds data. Put the database back beside it,"
-                " or set both aside to start with an empty one.",
+                " or move both away to start with an empty one.",
                 path.parent,
             )
         return
@@ -182,7 +182,7 @@ def _look(path: Path, known: Sequence[str]) -> None:
 
 def damaged(path: Path) -> DamagedDatabaseError:
     """The error for a file that cannot be used."""
-    message = f"{path} is damaged or no database. It was left as it is; set it aside to start with an empty one."
+    message = f"{path} is damaged or not a database. It was not changed; move it aside to start with an empty one."
     return DamagedDatabaseError(message, path.parent)
 
 
@@ -190,7 +190,7 @@ def _require_wal(database: SqliteDatabase, path: Path) -> None:
     (mode,) = raw(database).execute("PRAGMA journal_mode").fetchone()
     if mode != "wal":
         raise DataFolderError(
-            f"{path.parent} is on a file system that SQLite's log does not work on (a network drive?)."
+            f"{path.parent} is on a file system that does not support SQLite's log (a network drive?)."
             " Choose a folder on a local disk with --data-dir.",
             path.parent,
         )

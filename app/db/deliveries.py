@@ -152,7 +152,7 @@ class Deliveries:
             query = DeliveryModel.select(DeliveryModel.response_body).where(DeliveryModel.id == delivery_id)
             for (data,) in query.tuples().execute(database):
                 return bytes(data or b"")
-            raise NotFoundError("That delivery is not stored any more.")
+            raise NotFoundError("This delivery is no longer stored.")
 
         return await self._readers.run(job)
 

@@ -81,7 +81,7 @@ class Endpoints:
         old = self._require(endpoint_id)
         errors = endpoint_errors(draft, self._own_bases())
         if draft.slug not in (None, old.slug):
-            errors.append(FieldError(field="slug", message=f"Slug is fixed once created; it stays {old.slug!r}."))
+            errors.append(FieldError(field="slug", message=f"Slug cannot be changed; it stays {old.slug!r}."))
         self._check(errors)
         columns = from_draft(draft)
 
@@ -189,6 +189,8 @@ def _refuse(error: IntegrityError, database: SqliteDatabase, slug: str) -> NoRet
         known = len(_all(database))
         raise PlanLimitError(create_refusal(read_plan(database), known) or str(error)) from error
     if "endpoint.slug" in str(error):
-        message = f"Slug {slug!r} is taken by another endpoint. Choose another, or leave it empty to have one made."
+        message = (
+            f"Slug {slug!r} is taken by another endpoint. Choose another, or leave it empty to have one generated."
+        )
         raise InvalidFieldsError([FieldError(field="slug", message=message)]) from error
     raise error

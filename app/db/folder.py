@@ -95,7 +95,7 @@ def set_aside(folder: Path) -> Path:
     path = folder / FILE_NAME
     files = [file for file in (path, *companions(path)) if file.exists()]
     if not files:
-        raise DataFolderError(f"There is no database in {folder} to set aside.", folder)
+        raise DataFolderError(f"There is no database in {folder} to move aside.", folder)
     number = 1
     while any(file.exists() for file in _aside(path, number)):
         number += 1
@@ -106,7 +106,7 @@ def set_aside(folder: Path) -> Path:
             file.rename(target.with_name(target.name + file.name.removeprefix(FILE_NAME)))
     except OSError as error:
         raise DataFolderError(
-            f"{path} cannot be set aside: {error.strerror}. Check its permissions.", folder
+            f"{path} cannot be moved aside: {error.strerror}. Check its permissions.", folder
         ) from error
     return target
 

@@ -62,7 +62,7 @@ def note_id(database: SqliteDatabase, capture_id: str, note: str | None) -> Mark
     )
     row = next(iter(query.tuples().execute(database)), None)
     if row is None:
-        raise NotFoundError("That request is not stored any more.")
+        raise NotFoundError("This request is no longer stored.")
     seq, endpoint_id, before = row
     if note == before:
         return Marked(ids={})

@@ -96,7 +96,7 @@ def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | N
         )
         found = next(iter(row.tuples().execute(database)), None)
         if found is None:
-            raise NotFoundError("That request is not stored any more.")
+            raise NotFoundError("This request is no longer stored.")
         seq, size = found
         end = size if length is None else min(size, offset + length)
         if end <= offset:

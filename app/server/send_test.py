@@ -75,7 +75,7 @@ class SendTest:
             expected = await arrival.status(ARRIVAL_S)
         if expected is None:
             text = f"{base} responded to the test request with {status}, but it did not arrive here."
-            advice = f"Check that the tunnel is running and leads to {local}."
+            advice = f"Check that the tunnel is running and points to {local}."
             raise HooklineError(f"{text} {advice} {await self._local_state(local)}")
         if expected != status:
             text = f"The test request arrived through {base}, which responded with {status} instead of Hookline's"
@@ -87,7 +87,7 @@ class SendTest:
 
         address = self._listening()
         if address is None:
-            return "Hookline itself is not listening now."
+            return "Hookline itself is not listening."
         host = self._local_base().partition("://")[2].rpartition(":")[0].strip("[]")
         if await accepts(host, address[1]):
             return f"Hookline itself responds at {local}."

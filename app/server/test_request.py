@@ -86,7 +86,7 @@ def proxy_for(url: str) -> str | None:
     except ValueError:  # of the host or the port
         named = False
     if not named:
-        raise HooklineError("The proxy that the environment or the system names has no valid host or port.")
+        raise HooklineError("The proxy set in the environment or the system has no valid host or port.")
     return proxy
 
 

@@ -79,7 +79,7 @@ class About:
         """
         sections = [
             ("System", await asyncio.to_thread(system_facts)),
-            ("Program", [("Runs", self.runs), *self.versions()]),
+            ("Program", [("Installation", self.runs), *self.versions()]),
             ("Window", window),
             ("Data", await self._data()),
             ("Settings", self._settings()),
@@ -98,7 +98,7 @@ class About:
             ("Plan", self._account.plan.value),
             ("Endpoints", f"{len(endpoints)} ({active} active, {forwarded} forwarded)"),
             ("Requests", f"{requests} ({unread} unread)"),
-            ("Refused", f"{self._refused.total} since the start"),
+            ("Refused", f"{self._refused.total} since start"),
             ("Retention", "running" if problem is None else problem.reason),
             ("Storage problem", self._storage_trouble() or "none"),
             ("Running for", duration_text(self._uptime_s())),
@@ -166,4 +166,4 @@ def _reach(host: str) -> str:
     """Who can reach the capture port; the address itself may be public."""
     if host in EVERY_ADDRESS:
         return "every address of this machine"
-    return "this machine alone" if host == "localhost" or ip_address(host).is_loopback else "one address"
+    return "this machine only" if host == "localhost" or ip_address(host).is_loopback else "one address"

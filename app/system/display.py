@@ -48,7 +48,7 @@ def _why_not(name: str, environment: Mapping[str, str]) -> str | None:
         return f"The display {display} does not respond."
     # A server restarts when its last client has left, and accepts no one meanwhile.
     time.sleep(PAUSE_S)
-    return None if _x_server_admits(display) else f"The display {display} does not let this user in."
+    return None if _x_server_admits(display) else f"The display {display} denied access to this user."
 
 
 def _why_no_wayland(environment: Mapping[str, str]) -> str | None:

@@ -167,7 +167,7 @@ async def test_an_update_changes_everything_but_the_slug(store: Store, events: l
     )
     assert store.endpoints.by_slug(made.slug) == changed
     assert events[-1] == EndpointSaved(endpoint=changed, created=False)
-    with pytest.raises(InvalidFieldsError, match="Slug is fixed"):
+    with pytest.raises(InvalidFieldsError, match="Slug cannot be changed"):
         await store.endpoints.update(made.id, msgspec.structs.replace(made.draft(), slug="another"))
 
 

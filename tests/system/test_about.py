@@ -49,9 +49,9 @@ class TestDiagnostics:
         assert said["Endpoints"] == "2 (1 active, 1 forwarded)"
         assert said["Requests"] == "1 (1 unread)"
         assert said["Plan"] == "free"
-        assert said["Refused"] == "0 since the start"
+        assert said["Refused"] == "0 since start"
         assert said["Python"] == ".".join(map(str, sys.version_info[:3]))
-        assert said["Runs"].startswith("from source, ")
+        assert said["Installation"].startswith("from source, ")
         text = "\n".join(lines)
         assert "Public base URL  set\n" in text
         assert "Platform plugin  offscreen\n" in text
@@ -91,9 +91,9 @@ class TestDiagnostics:
     @pytest.mark.parametrize(
         ("host", "reach"),
         [
-            ("127.0.0.1", "this machine alone"),
-            ("localhost", "this machine alone"),
-            ("::1", "this machine alone"),
+            ("127.0.0.1", "this machine only"),
+            ("localhost", "this machine only"),
+            ("::1", "this machine only"),
             ("0.0.0.0", "every address of this machine"),
             ("203.0.113.9", "one address"),
         ],

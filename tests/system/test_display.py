@@ -46,7 +46,7 @@ def test_wayland_is_there_when_its_socket_answers(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("xvfb-run") is None, reason="xvfb is not installed")
 def test_an_x_server_that_does_not_know_the_user_is_named() -> None:
     ask = "from app.system.display import why_no_display; print(why_no_display())"
-    for authority, found in (("", "None"), ("XAUTHORITY=/dev/null ", "not let this user in")):
+    for authority, found in (("", "None"), ("XAUTHORITY=/dev/null ", "denied access to this user")):
         command = ["xvfb-run", "-a", "sh", "-c", f"{authority}{sys.executable} -c '{ask}'"]
         env = {key: value for key, value in os.environ.items() if key not in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY")}
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)

@@ -53,7 +53,7 @@ def _path(text: Text) -> tuple[str | None, ...]:
             if end >= 0 and (text.characters[end] not in ".[" or text.quoted[end]):
                 raise QueryError("Write a dot between the steps of a path.", text.places[end], text.end)
         if len(steps) > MAX_STEPS:
-            raise QueryError(f"A path can have {MAX_STEPS} steps.", text.start, text.end)
+            raise QueryError(f"A path can have at most {MAX_STEPS} steps.", text.start, text.end)
         if end < 0:
             return tuple(steps)
         begin = end + 1

@@ -34,7 +34,9 @@ def _range(value: Text, number: Callable[[str], int | None], wrong: str) -> Rang
         first, last = (number(low) if low else 0), (number(high) if high else LARGEST)
         if first is not None and last is not None and low + high:
             if first > last:
-                raise QueryError(f"{value.characters} is empty: it ends before it begins.", value.start, value.end)
+                raise QueryError(
+                    f"{value.characters} is an empty range: it ends before it starts.", value.start, value.end
+                )
             return Range(low=first if low else None, high=last if high else None)
     else:
         compared = _COMPARED.fullmatch(value.characters)

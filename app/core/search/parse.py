@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z_]*")
 def parse(text: str) -> Query:
     """An empty text matches everything. Raises only QueryError, for an invalid text."""
     if len(text) > MAX_TEXT:
-        raise QueryError(f"A search can have {MAX_TEXT:,} characters.", MAX_TEXT, len(text))
+        raise QueryError(f"A search can have at most {MAX_TEXT:,} characters.", MAX_TEXT, len(text))
     reader = _Reader(text)
     terms = reader.terms(0)
     return Query(text=text, terms=terms)
@@ -59,7 +59,9 @@ class _Reader:
         if token.kind == "OR":
             raise QueryError(_STRAY_OR, token.start, token.end)
         if depth > MAX_DEPTH:
-            raise QueryError(f"Brackets and minus signs can be nested {MAX_DEPTH} deep.", token.start, token.end)
+            raise QueryError(
+                f"Brackets and minus signs can be nested at most {MAX_DEPTH} levels deep.", token.start, token.end
+            )
         if token.kind == "-":
             return self._not(token, depth)
         if token.kind == "(":

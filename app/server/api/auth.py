@@ -24,7 +24,7 @@ def guard(token: str) -> Middleware:
     @web.middleware
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
         if not _is_loopback(request.headers.get("Host", "")):
-            raise Problem(403, "forbidden-host", "Call this API by a loopback name, such as 127.0.0.1 or localhost.")
+            raise Problem(403, "forbidden-host", "Call this API at a loopback address, such as 127.0.0.1 or localhost.")
         if "Origin" in request.headers:
             raise Problem(403, "forbidden-origin", "This API is for programs; requests from web pages are refused.")
         if not hmac.compare_digest(_bearer(request), expected):
@@ -47,9 +47,7 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     except web.HTTPException as error:
         return router_problem(request, error).response()
     except web.RequestPayloadError:
-        return Problem(
-            400, "bad-request", "Malformed HTTP: the request's body is not framed as HTTP has it."
-        ).response()
+        return Problem(400, "bad-request", "Malformed HTTP: the framing of the request's body is invalid.").response()
     except ConnectionError:  # the caller disconnected; nobody reads this
         return Problem(400, "bad-request", "The connection ended before the request was complete.").response()
     except Exception:

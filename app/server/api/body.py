@@ -53,7 +53,7 @@ async def stored_parts(captures: CaptureRepository, capture: Capture) -> AsyncIt
     for offset in range(0, capture.size, PART_SIZE):
         part = await captures.body(capture.id, offset, PART_SIZE)
         if not part:
-            raise NotFoundError("The request was deleted meanwhile.")
+            raise NotFoundError("The request was deleted in the meantime.")
         yield part
 
 
@@ -83,7 +83,7 @@ async def _measured(parts: AsyncIterator[bytes]) -> int:
     async for part in parts:
         size += len(part)
         if size > DECODED_MAX:
-            raise DecodeError(f"Decoded, the body has more than {DECODED_MAX // 1024**2} MiB.")
+            raise DecodeError(f"The decoded body is larger than {DECODED_MAX // 1024**2} MiB.")
     return size
 
 

@@ -31,7 +31,7 @@ class DeliveryCalls:
             return await self._latest(request)
         for other in ("endpoint", "state"):
             if other in request.query:
-                raise parameter_problem(other, f"request and {other} do not go together. Leave one of them out.")
+                raise parameter_problem(other, f"request and {other} cannot be combined.")
         return await self._of_request(request, of_request)
 
     async def _of_request(self, request: web.Request, capture_id: str) -> web.Response:

@@ -26,8 +26,8 @@ def check_names(request: web.Request, known: Collection[str]) -> None:
     """A Problem when the query holds a parameter that is not `known`, or one twice."""
     for name in request.query:
         if name not in known:
-            takes = f"This call takes {', '.join(known)}." if known else "This call takes none."
-            raise parameter_problem(name, f"There is no query parameter {name!r}. {takes}")
+            takes = f"This call accepts {', '.join(known)}." if known else "This call accepts none."
+            raise parameter_problem(name, f"Unknown query parameter {name!r}. {takes}")
         if len(request.query.getall(name)) > 1:
             raise parameter_problem(name, f"The query parameter {name} may be given only once.")
 
@@ -67,7 +67,7 @@ def beginning_of(request: web.Request) -> str | None:
         return None
     beginning = id_beginning(text)
     if beginning is None:
-        message = f"id must be the beginning of a request's id, {BEGINNING_MIN} or more digits, not {text!r}."
+        message = f"id must be the start of a request's ID, {BEGINNING_MIN} or more digits, not {text!r}."
         raise parameter_problem("id", message)
     return beginning
 
@@ -102,4 +102,4 @@ def cursor_text(key: object) -> str:
 
 def wrong_cursor() -> Problem:
     """The problem of a cursor that leads nowhere."""
-    return parameter_problem("cursor", "cursor is not one that this API gave; begin again without it.")
+    return parameter_problem("cursor", "cursor is invalid; start again without it.")

@@ -30,7 +30,7 @@ _TITLES = {
     "bad-request": "Bad request",
     "body-too-large": "The request body is too large",
     "cannot-decode": "The body cannot be decoded",
-    "forbidden-host": "The Host is not a loopback name",
+    "forbidden-host": "The Host is not a loopback address",
     "forbidden-origin": "Browsers may not call this API",
     "internal": "Internal error",
     "invalid-fields": "Some fields are invalid",
@@ -41,7 +41,7 @@ _TITLES = {
     "not-found": "Not found",
     "plan-limit": "The plan does not allow this",
     "port-in-use": "The port is already in use",
-    "storage-unavailable": "Requests cannot be stored now",
+    "storage-unavailable": "Requests cannot be stored right now",
     "unauthorized": "The token is missing or wrong",
 }
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
@@ -110,12 +110,12 @@ def router_problem(request: web.BaseRequest, error: web.HTTPException) -> Proble
     """What aiohttp itself refuses: unknown paths, methods, bodies that are too large."""
     if isinstance(error, web.HTTPMethodNotAllowed):
         allowed = ", ".join(sorted(error.allowed_methods))
-        detail = f"{request.method} is not possible at {request.path}; {allowed} is."
+        detail = f"{request.method} is not allowed at {request.path}; use {allowed}."
         return Problem(405, "method-not-allowed", detail, headers={"Allow": allowed})
     if isinstance(error, web.HTTPNotFound):
-        return Problem(404, "not-found", f"There is nothing at {request.path}.")
+        return Problem(404, "not-found", f"Nothing exists at {request.path}.")
     if isinstance(error, web.HTTPRequestEntityTooLarge):
-        return Problem(413, "body-too-large", "The body of a call can have at most 2 MiB.")
+        return Problem(413, "body-too-large", "The request body can have at most 2 MiB.")
     return Problem(error.status, "bad-request", f"{error.reason}.")
 
 
@@ -148,7 +148,7 @@ def _field_error(text: str) -> FieldError:
     place = _AT.search(text)
     path = place["path"].removeprefix(".") if place else ""
     text = _AT.sub("", text)
-    for pattern, sentence in ((_UNKNOWN, "There is no field {}."), (_MISSING, "{} is required.")):
+    for pattern, sentence in ((_UNKNOWN, "Unknown field {}."), (_MISSING, "{} is required.")):
         found = pattern.search(text)
         if found:
             field = f"{path}.{found['name']}" if path else found["name"]

@@ -53,7 +53,7 @@ class RequestCalls:
         if query is None:
             rows = await services.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=beginning)
         elif beginning is not None:
-            raise parameter_problem("id", "id and q do not go together. Leave one of them out.")
+            raise parameter_problem("id", "id and q cannot be combined.")
         else:
             async with aclosing(
                 services.captures.search(query, endpoint_id, before=before, limit=limit + 1)

@@ -70,7 +70,7 @@ def endpoint_named(endpoints: EndpointRepository, slug: str) -> Endpoint:
     """The endpoint of that slug, or a 404 problem."""
     endpoint = endpoints.by_slug(slug)
     if endpoint is None:
-        raise Problem(404, "not-found", f"There is no endpoint {slug!r}.")
+        raise Problem(404, "not-found", f"No endpoint has the slug {slug!r}.")
     return endpoint
 
 
@@ -79,5 +79,5 @@ async def stored_request(services: ApiServices, capture_id: str) -> tuple[Captur
     capture = await services.captures.get(capture_id)
     endpoint = services.endpoints.by_id(capture.endpoint_id) if capture is not None else None
     if capture is None or endpoint is None:
-        raise Problem(404, "not-found", f"There is no request {capture_id!r}.")
+        raise Problem(404, "not-found", f"No request has the ID {capture_id!r}.")
     return capture, endpoint.slug

@@ -107,5 +107,5 @@ class StateCalls:
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
         data = self._services.refused.raw(number)
         if data is None:
-            raise Problem(404, "not-found", f"There is no refused request {text!r}.")
+            raise Problem(404, "not-found", f"No refused request has the ID {text!r}.")
         return web.Response(body=data, headers=attachment_headers(f"refused-{number}.bin"))

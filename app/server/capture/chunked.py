@@ -93,7 +93,7 @@ class ChunkedBody:
                 raise MalformedError(_NO_SIZE)
         self._left = int(found[1], 16)
         if self._left > _SIZE_MAX:
-            raise MalformedError("a chunk's size is beyond all bounds")
+            raise MalformedError("the size of a chunk is too large")
         self._in_trailers = not self._left
         return at
 

@@ -106,7 +106,7 @@ class Handler:
 
     def slow(self, connection: Connection, head: bytes) -> None:
         """Reject a sender that did not finish its request's head in time."""
-        rejected = Rejection(_TIMEOUT, "The request's head was not complete in time.")
+        rejected = Rejection(_TIMEOUT, "The request's head did not arrive in time.")
         self.reject(connection, rejected, head)
 
     def reject(

@@ -120,13 +120,15 @@ def _check_framing(version: bytes, framing: list[Field]) -> None:
     if len(hosts) > 1:
         raise MalformedError("there are several Host headers with different values")
     if lengths and codings:
-        raise MalformedError("Content-Length and Transfer-Encoding stand together, so the body's end is in doubt")
+        raise MalformedError(
+            "both Content-Length and Transfer-Encoding are present, so the end of the body is ambiguous"
+        )
     if len(lengths) > 1:
-        raise MalformedError("Content-Length is there more than once")
+        raise MalformedError("Content-Length appears more than once")
     if lengths and not (lengths[0].isdigit() and int(lengths[0][:4_000]) < 2**64):
         raise MalformedError("Content-Length is not a number of bytes")
     if len(codings) > 1:
-        raise MalformedError("Transfer-Encoding is there more than once")
+        raise MalformedError("Transfer-Encoding appears more than once")
 
 
 def parser_words(error: Exception) -> str:
@@ -137,7 +139,7 @@ def parser_words(error: Exception) -> str:
         return "a line is too long"
     reason, drawing, _ = str(getattr(error, "message", "")).partition(":\n\n")
     if not drawing and not _OWN_WORDS.fullmatch(reason):
-        return "the head is not what HTTP allows"
+        return "the head is not valid HTTP"
     words = reason.rpartition("\n")[2].strip().rstrip(".").replace("`", "")
     return words[:1].lower() + words[1:]
 
@@ -146,8 +148,8 @@ def _stray_words(stray: bytes) -> str:
     if stray == b"\n":
         return "a line of the head ends with LF alone instead of CR LF"
     if stray == b"\r":
-        return "the head holds a CR without LF"
-    return f"the head holds the control character 0x{stray[0]:02x}"
+        return "the head contains a CR without LF"
+    return f"the head contains the control character 0x{stray[0]:02x}"
 
 
 def _line_words(line: bytes) -> str:
@@ -155,4 +157,4 @@ def _line_words(line: bytes) -> str:
         return "a header is folded over several lines"
     if b":" not in line:
         return "a header line has no colon"
-    return "a header's name is empty or holds a character that is not allowed"
+    return "a header's name is empty or contains a character that is not allowed"

@@ -15,11 +15,11 @@ from app.core.model import Headers
 class Break(Enum):
     """Why a body ended before its end."""
 
-    GONE = "the sender broke off"
+    GONE = "the sender disconnected"
     MALFORMED = "the body's framing is malformed"
     IDLE = "the sender sent nothing for too long"
     SLOW = "the sender was too slow"
-    CROWDED = "too slow a sender made room for another"
+    CROWDED = "a slow sender made room for another"
     STOPPED = "Hookline was stopped"
 
 

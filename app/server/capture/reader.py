@@ -98,7 +98,7 @@ class RequestReader:
             request.length = int(length if len(length) < 20 else length.lstrip("0") or 0)
             if request.length > _LENGTH_MAX:  # the parser takes some of these for no body at all
                 self.head = data
-                raise MalformedError("Content-Length is beyond all bounds")
+                raise MalformedError("Content-Length is too large")
         if not fed:
             self._left = request.length
             return data[end:] if request.payload.is_eof() else self.read_body(request, data[end:])
@@ -203,7 +203,7 @@ def _check_rarities(message: RawRequestMessage, head: bytes) -> None:
         # An empty Transfer-Encoding is none to the parser, even beside Content-Length.
         raise MalformedError("Transfer-Encoding is not one that ends in chunked, with no Content-Length beside it")
     if message.chunked and message.version < HttpVersion11:
-        raise MalformedError("HTTP/1.0 has no chunked bodies, so the body's end is in doubt")
+        raise MalformedError("HTTP/1.0 has no chunked bodies, so the end of the body is ambiguous")
     if message.version < HttpVersion10:  # whose first line may end with LF alone
         HeadScan().read(head)
 

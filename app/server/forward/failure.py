@@ -41,7 +41,7 @@ def _broken_exchange(error: BaseException, chain: list[BaseException], place: st
     if isinstance(error, HooklineError):
         return str(error)
     if isinstance(error, httpx.LocalProtocolError):
-        return f"This request cannot be written as HTTP/1.1: {_short(error)}."
+        return f"This request cannot be sent as HTTP/1.1: {_short(error)}."
     if isinstance(error, httpx.RemoteProtocolError):
         if "without sending a response" in str(error):
             return f"{place} closed the connection without a response."
@@ -49,7 +49,7 @@ def _broken_exchange(error: BaseException, chain: list[BaseException], place: st
     if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
         return f"The forward URL cannot be used: {_short(error)}."
     if isinstance(error, httpx.ReadError | httpx.WriteError | httpx.CloseError):
-        return f"{place} broke the connection off."
+        return f"{place} closed the connection."
     if isinstance(error, httpx.TransportError | OSError):
         reason = next((cause.strerror for cause in chain if isinstance(cause, OSError) and cause.strerror), "")
         return f"{place} could not be reached: {reason or _short(error)}."

@@ -35,7 +35,7 @@ def concluded(delivery: Delivery, response: TargetResponse, error: str | None, s
     if error is None and response.status is not None:
         error = status_text(response.status, response.headers, bytes(response.body))
     elif error is not None and response.status is not None:
-        error = f"The response began ({response.status}) but did not end. {error}"
+        error = f"The response started ({response.status}) but did not finish. {error}"
     return msgspec.structs.replace(
         delivery,
         state=MirrorState.FAILED if error else MirrorState.DELIVERED,

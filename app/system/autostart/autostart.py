@@ -76,9 +76,7 @@ def autostart_for(folder: Path | None, environment: Mapping[str, str] = os.envir
     try:
         return _entry(Start(window_command(installation.command()), folder), environment)
     except RuntimeError:  # from Path.home()
-        return Unavailable(
-            "What starts at sign-in is noted in your home folder, and that is not known: HOME is not set."
-        )
+        return Unavailable("Start at sign-in is set up in your home folder, which is unknown: HOME is not set.")
 
 
 def _entry(start: Start, environment: Mapping[str, str]) -> Autostart:

@@ -33,7 +33,7 @@ class LaunchAgent:
     def unavailable(self) -> str | None:
         """A program run straight from a download lies at a place that does not exist at the next start."""
         if "/AppTranslocation/" in self._start.program[0]:
-            return "macOS runs Hookline from a temporary place. Move it to Applications, and open it from there."
+            return "macOS runs Hookline from a temporary folder. Move it to Applications and open it from there."
         return None
 
     def set(self, on: bool) -> None:

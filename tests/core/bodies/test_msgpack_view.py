@@ -91,7 +91,7 @@ def test_long_bytes_are_cut_and_long_texts_folded() -> None:
 
 def test_what_breaks_off_is_shown_as_far_as_it_comes_if_its_type_says_what_it_is() -> None:
     data = encode({"a": 1, "b": "hello"})
-    assert lines(data[:-2])[-1] == "⋯ The body ends here, within a value."
+    assert lines(data[:-2])[-1] == "⋯ The body ends in the middle of a value."
     assert lines(data[:-2])[:2] == ["{", '  "a": 1,']
     assert error(data[:-2]) is None
     assert error(data[:-2], "") is not None
@@ -99,7 +99,7 @@ def test_what_breaks_off_is_shown_as_far_as_it_comes_if_its_type_says_what_it_is
 
 
 def test_what_is_wrong_is_said_with_its_place() -> None:
-    assert error(b"\x81\xa1a\xc1") == "Not valid MessagePack at byte 4: there is no type 0xc1."
+    assert error(b"\x81\xa1a\xc1") == "Not valid MessagePack at byte 4: type 0xc1 does not exist."
     assert "deeper than" in (error(b"\x91" * 300_000) or "")
 
 
@@ -113,7 +113,7 @@ def test_deep_nesting_and_lying_lengths_are_borne() -> None:
         b"\xc6\xff\xff\xff\xffx",
         b"\xdb\xff\xff\xff\xffx",
     ):
-        assert lines(liar)[-1] == "⋯ The body ends here, within a value."
+        assert lines(liar)[-1] == "⋯ The body ends in the middle of a value."
 
 
 def test_it_competes_by_type_or_by_what_it_plainly_is() -> None:

@@ -103,16 +103,16 @@ def test_parts_with_their_headers_and_contents() -> None:
 @pytest.mark.parametrize(
     ("content_type", "body", "note", "line"),
     [
-        (TYPE, b"--b\r\n\r\nhi", "boundary that ends the body is missing", "  hi"),
+        (TYPE, b"--b\r\n\r\nhi", "closing boundary is missing", "  hi"),
         (TYPE, b"--b\n\nhi\n--b--", "instead of CR LF", "  hi"),
         ("multipart/form-data; boundary=other", b"--b\r\n\r\nhi\r\n--b--", "other does not occur", "  hi"),
         ("multipart/form-data", b"--b\r\n\r\nhi\r\n--b--", "No boundary is declared", "  hi"),
-        (TYPE, b"--b\r\nA: 1\r\nnonsense\r\n\r\nhi\r\n--b--", "lines among its headers that are not headers", "  hi"),
+        (TYPE, b"--b\r\nA: 1\r\nnonsense\r\n\r\nhi\r\n--b--", "malformed header lines", "  hi"),
         (TYPE, b"preamble\r\n--b\r\n\r\nhi\r\n--b--\r\nafter", "", "preamble"),
         (TYPE, b"preamble\r\n--b\r\n\r\nhi\r\n--b--\r\nafter", "", "after"),
         (TYPE, b"--b\r\nContent-Transfer-Encoding: base64\r\n\r\n?!\r\n--b--", "", "  ?!"),
         (TYPE, b"--b\r\n\r\n--bx\r\n--b-\r\n--b--", "", "  --b-"),
-        (TYPE, b"no boundary at all", "No part was found", "no boundary at all"),
+        (TYPE, b"no boundary at all", "No parts found", "no boundary at all"),
     ],
 )
 def test_what_lies_or_lacks_is_told_and_shown(content_type: str, body: bytes, note: str, line: str) -> None:

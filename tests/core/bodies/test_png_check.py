@@ -39,7 +39,7 @@ def test_interlaced_rows_are_counted_pass_by_pass() -> None:
     # 2 by 2 pixels of one byte: passes 1 (1x1), 6 (1x1) and 7 (2x1).
     rows = b"\0a" + b"\1b" + b"\4cd"
     assert damage(built(rows, header=(2, 2, 8, 0, 0, 0, 1)), MANY) is None
-    assert damage(built(b"\0a" + b"\1b" + b"\5cd", header=(2, 2, 8, 0, 0, 0, 1)), MANY) == "its pixels are not valid"
+    assert damage(built(b"\0a" + b"\1b" + b"\5cd", header=(2, 2, 8, 0, 0, 0, 1)), MANY) == "its image data is not valid"
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_interlaced_rows_are_counted_pass_by_pass() -> None:
         (built(b"\0ab\0c"), "it ends too early"),
         (built(b"\0ab\0cd", end=False), "it ends too early"),
         (made()[:60], "it ends too early"),
-        (built(b"\0ab\7cd"), "its pixels are not valid"),
-        (built(b"\0ab\0cd", chunk(b"IDAT", b"no zlib")), "its pixels cannot be unpacked"),
+        (built(b"\0ab\7cd"), "its image data is not valid"),
+        (built(b"\0ab\0cd", chunk(b"IDAT", b"no zlib")), "its image data cannot be decompressed"),
         (built(b"\0ab\0cd", chunk(b"ABCD", b"")), "it has an unknown critical chunk"),
         (built(b"\0ab\0cd", chunk(b"abcd", b"")), "it has an unknown critical chunk"),
-        (built(b"\0ab\0cd", chunk(b"IDAT", b"x"), chunk(b"teXt", b"")), "its pixels are not in one place"),
+        (built(b"\0ab\0cd", chunk(b"IDAT", b"x"), chunk(b"teXt", b"")), "its image data is not contiguous"),
         (built(b"", header=(2_000_000, 2, 8, 0, 0, 0, 0)), "its size cannot be read"),
         (built(b"\0ab\0cd", header=(2, 2, 8, 3, 0, 0, 0)), "its palette is missing"),
         (built(b"\0ab\0cd", chunk(b"PLTE", b"ab"), header=(2, 2, 8, 3, 0, 0, 0)), "its palette is not valid"),

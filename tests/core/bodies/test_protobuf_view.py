@@ -80,19 +80,19 @@ def test_grpc_comes_in_frames(piece: int) -> None:
     message = [f"message, {len(MESSAGE)} bytes", *("  " + line for line in SAID)]
     said = [*message, "compressed message, 3 bytes: 61 62 63", *message, "trailers, 15 bytes", "  grpc-status:0"]
     assert lines(data, "application/grpc", piece=piece) == said
-    assert lines(frame[:-1], "application/grpc-web+proto")[-1] == "⋯ The body ends here, within a value."
-    assert "beyond its message" in (error(b"\0\0\0\0\1\x08\x01", "application/grpc") or "")
+    assert lines(frame[:-1], "application/grpc-web+proto")[-1] == "⋯ The body ends in the middle of a value."
+    assert "past the end of its message" in (error(b"\0\0\0\0\1\x08\x01", "application/grpc") or "")
 
 
 def test_what_is_wrong_is_said_with_its_place() -> None:
-    assert error(b"\x08\x01\x0f") == "Not valid protobuf at byte 3: there is no wire type 7."
-    assert "no field 0" in (error(b"\x00\x01") or "")
+    assert error(b"\x08\x01\x0f") == "Not valid protobuf at byte 3: wire type 7 does not exist."
+    assert "field 0 does not exist" in (error(b"\x00\x01") or "")
     assert "64 bits" in (error(b"\x08" + b"\xff" * 9 + b"\x02") or "")
     assert "ten bytes" in (error(b"\x08" + b"\xff" * 11) or "")
-    assert "ends without a beginning" in (error(field(3, 4)) or "")
+    assert "ends but never begins" in (error(field(3, 4)) or "")
     assert "not closed" in (error(field(3, 3)) or "")
     assert "too deep" in (error(field(3, 3) * 10_000) or "")
-    assert lines(MESSAGE[:-9])[-1] == "⋯ The body ends here, within a value."
+    assert lines(MESSAGE[:-9])[-1] == "⋯ The body ends in the middle of a value."
 
 
 def test_deep_and_long_things_are_borne() -> None:
@@ -105,7 +105,7 @@ def test_deep_and_long_things_are_borne() -> None:
     assert said[0].startswith("1: 262,145 bytes ")
     assert said[0].endswith(" …")
     assert said[1:] == ["2: varint 1"]
-    assert lines(field(1, 2)[:1] + varint(2**63) + b"x")[-1] == "⋯ The body ends here, within a value."
+    assert lines(field(1, 2)[:1] + varint(2**63) + b"x")[-1] == "⋯ The body ends in the middle of a value."
 
 
 def test_it_competes_by_type_and_else_comes_before_bytes_alone() -> None:

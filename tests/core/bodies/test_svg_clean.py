@@ -111,7 +111,7 @@ def laughs(levels: int) -> str:
     ("data", "why"),
     [
         (b"<svg", "damaged"),
-        (b"<html/>", "not a drawing"),
+        (b"<html/>", "not an SVG"),
         (svg("<g>" * 40 + "</g>" * 40), "nested"),
         (svg("<rect/>" * (SHAPES_MAX + 1)), "shapes"),
         (svg(laughs(9)), "shapes"),

@@ -172,7 +172,7 @@ def test_how_long_ago_counts_from_the_search() -> None:
         ("status:abc", "abc", None, "not a status"),
         ("status:2000", "2000", None, "not a status"),
         ("size:>", ">", None, "not a size"),
-        ("size:9..3", "9..3", None, "ends before it begins"),
+        ("size:9..3", "9..3", None, "ends before it starts"),
         ("from:example.com", "example.com", None, "not an address"),
         ("since:2026-13-01", "2026-13-01", None, "not a time"),
         ("since:soon", "soon", None, "not a time"),

@@ -102,14 +102,14 @@ async def test_decoded_without_what_follows_the_end(desk: Desk, pack: Callable[[
         (b"not Zstandard", "zstd", "not Zstandard data"),
         (brotli.compress(os.urandom(500))[:-9], "br", "is incomplete"),
         (packed_zstd(os.urandom(500))[:-9], "zstd", "is incomplete"),
-        (packed_zstd(bytes(DECODED_MAX + 1)), "zstd", "more than 64 MiB"),
+        (packed_zstd(bytes(DECODED_MAX + 1)), "zstd", "larger than 64 MiB"),
         (b"not gzip", "gzip", "not gzip data"),
         (gzip.compress(os.urandom(500))[:-9], "gzip", "is incomplete"),
         (gzip.compress(b"x" * 500, mtime=0)[:-8] + bytes(8), "gzip", "gzip data is damaged"),
         (b"\xff not deflate", "deflate", "not deflate data"),
         (zlib.compress(os.urandom(500))[:-9], "deflate", "is incomplete"),
         (raw_deflate(os.urandom(500))[:-9], "deflate", "is incomplete"),
-        (gzip.compress(bytes(DECODED_MAX + 1)), "gzip", "more than 64 MiB"),
+        (gzip.compress(bytes(DECODED_MAX + 1)), "gzip", "larger than 64 MiB"),
     ],
 )
 async def test_why_a_body_cannot_be_decoded(desk: Desk, body: bytes, coding: str, why: str) -> None:

@@ -82,7 +82,7 @@ async def test_what_came_while_the_store_was_slow_is_kept(rig: Rig) -> None:
         (b"zz\r\nab\r\n", "a chunk does not begin with a line that gives its size"),
         (b"2\r\nabXX", "a chunk is not followed by CR LF, so its size is wrong"),
         (b"-1\r\n", "a chunk does not begin with a line that gives its size"),
-        (b"ffffffffffffffffff\r\n", "a chunk's size is beyond all bounds"),
+        (b"ffffffffffffffffff\r\n", "the size of a chunk is too large"),
     ],
 )
 async def test_a_malformed_chunk_ends_the_body(rig: Rig, junk: bytes, fault: str) -> None:

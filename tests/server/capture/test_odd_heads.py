@@ -88,14 +88,14 @@ async def test_connection_close_counts_in_an_odd_head(rig: Rig) -> None:
 
 
 CHUNKED = "Transfer-Encoding: chunked"
-BOTH = "Content-Length and Transfer-Encoding stand together, so the body's end is in doubt"
+BOTH = "both Content-Length and Transfer-Encoding are present, so the end of the body is ambiguous"
 ODD = "ETag: 1\r\nETag: 2"
 """Refused by the parser, and then looked at by us: framing must be refused there as well."""
 REFUSED = {
     f"{LINE}\r\nHost: x\r\nHost: y\r\n{LENGTH}": "there are several Host headers with different values",
     f"{LINE}\r\nHost: x\r\nHost: X\r\n{LENGTH}": "there are several Host headers with different values",
     f"{LINE}\r\n{LENGTH}": "the header Host is missing",
-    f"{LINE}\r\nHost: x\r\n{LENGTH}\r\n{LENGTH}": "Content-Length is there more than once",
+    f"{LINE}\r\nHost: x\r\n{LENGTH}\r\n{LENGTH}": "Content-Length appears more than once",
     f"{LINE}\r\nHost: x\r\nContent-Length: 3, 3": "Content-Length is not a number of bytes",
     f"{LINE}\r\nHost: x\r\nContent-Length: +3": "Content-Length is not a number of bytes",
     f"{LINE}\r\nHost: x\r\nContent-Length: \xb3": "Content-Length is not a number of bytes",
@@ -103,16 +103,16 @@ REFUSED = {
     f"{LINE}\r\nHost: x\r\nContent-Length: {2**64}": "Content-Length is not a number of bytes",
     f"{LINE}\r\nHost: x\r\n{LENGTH}\r\nTransfer-Encoding: chunked": BOTH,
     f"{LINE}\r\nHost: x\r\nTransfer-Encoding: chunked\r\ncontent-length: 3": BOTH,
-    f"{LINE}\r\nHost: x\r\n{CHUNKED}\r\n{CHUNKED}": "Transfer-Encoding is there more than once",
+    f"{LINE}\r\nHost: x\r\n{CHUNKED}\r\n{CHUNKED}": "Transfer-Encoding appears more than once",
     f"{LINE}\r\nHost: x\r\nTransfer-Encoding: identity": "request has invalid Transfer-Encoding",
     f"{LINE}\r\nHost: x\r\nTransfer-Encoding: chunked, gzip": "invalid Transfer-Encoding header value",
     f"{LINE}\r\nHost: x\r\nX: a\n{LENGTH}": "a line of the head ends with LF alone instead of CR LF",
-    f"{LINE}\r\nHost: x\r\nX: a\rb\r\n{LENGTH}": "the head holds a CR without LF",
-    f"{LINE}\r\nHost: x\r\nX: a\0b\r\n{LENGTH}": "the head holds the control character 0x00",
+    f"{LINE}\r\nHost: x\r\nX: a\rb\r\n{LENGTH}": "the head contains a CR without LF",
+    f"{LINE}\r\nHost: x\r\nX: a\0b\r\n{LENGTH}": "the head contains the control character 0x00",
     f"{LINE}\r\nHost: x\r\nX: a\r\n b\r\n{LENGTH}": "a header is folded over several lines",
     f"{LINE}\r\nHost: x\r\nnothing\r\n{LENGTH}": "a header line has no colon",
-    f"{LINE}\r\nHost: x\r\nX : 1\r\n{LENGTH}": "a header's name is empty or holds a character that is not allowed",
-    f"{LINE}\r\nHost: x\r\n: 1\r\n{LENGTH}": "a header's name is empty or holds a character that is not allowed",
+    f"{LINE}\r\nHost: x\r\nX : 1\r\n{LENGTH}": "a header's name is empty or contains a character that is not allowed",
+    f"{LINE}\r\nHost: x\r\n: 1\r\n{LENGTH}": "a header's name is empty or contains a character that is not allowed",
     f"POST /catch/orders HTTP/1.2\r\nHost: x\r\n{LENGTH}": "invalid HTTP version",
     f"POST http://[::1/catch/orders HTTP/1.1\r\nHost: x\r\n{LENGTH}": "the request target is not a valid URL",
     f"hello\r\nHost: x\r\n{LENGTH}": "the first line is not a request line such as GET /path HTTP/1.1",

@@ -32,10 +32,10 @@ def caused(error: Exception, cause: BaseException) -> Exception:
             caused(httpx.ConnectError("no"), OSError(113, "No route to host")),
             "hooks.invalid:443 could not be reached: No route to host.",
         ),
-        (httpx.ReadError(""), "hooks.invalid:443 broke the connection off."),
+        (httpx.ReadError(""), "hooks.invalid:443 closed the connection."),
         (
             httpx.LocalProtocolError("Illegal header value"),
-            "This request cannot be written as HTTP/1.1: Illegal header value.",
+            "This request cannot be sent as HTTP/1.1: Illegal header value.",
         ),
         (ZeroDivisionError(), None),
     ],

@@ -163,7 +163,7 @@ async def test_the_time_bounds_the_whole_answer(stage: Stage) -> None:
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint)
     assert (delivery.state, delivery.status) == (MirrorState.FAILED, 200)
-    assert delivery.error == "The response began (200) but did not end. No response within 0.3 s."
+    assert delivery.error == "The response started (200) but did not finish. No response within 0.3 s."
     assert 0 < delivery.response_size < 1000
 
 
@@ -177,7 +177,7 @@ async def test_the_time_bounds_the_whole_answer(stage: Stage) -> None:
             None,
             "The response from 127.0.0.1:{port} was not valid HTTP, or ended early: illegal status line: '220",
         ),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", 200, "The response began (200) but did not end."),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", 200, "The response started (200) but did not finish."),
         (
             b'HTTP/1.1 508 x\r\nContent-Length: 23\r\n\r\n{"error":"mirror_loop"}',
             508,

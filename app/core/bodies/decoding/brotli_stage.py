@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import brotli
 
-NO_BROTLI = "The body is not what its Content-Encoding says: it is not Brotli data."
+NO_BROTLI = "The body does not match its Content-Encoding: it is not Brotli data."
 
 
 class UnBrotli:

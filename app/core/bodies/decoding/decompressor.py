@@ -64,7 +64,7 @@ def refusal(names: tuple[str, ...]) -> str | None:
     if unknown is not None:
         return f"The body is compressed with {unknown[:40]!r}, which Hookline cannot decode."
     if len(names) > MAX_CODINGS:
-        return f"The body is compressed {len(names)} times over; Hookline decodes at most {MAX_CODINGS}."
+        return f"The body is compressed {len(names)} times; Hookline decodes at most {MAX_CODINGS}."
     return None
 
 

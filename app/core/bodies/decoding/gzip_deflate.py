@@ -91,7 +91,7 @@ class Inflate:
         name = "gzip" if self._is_gzip else "deflate"
         if self._recognised:
             return f"The body's {name} data is damaged."
-        return f"The body is not what its Content-Encoding says: it is not {name} data."
+        return f"The body does not match its Content-Encoding: it is not {name} data."
 
 
 def has_zlib_wrapper(start: bytes) -> bool:

@@ -62,7 +62,7 @@ class UnZstd:
         try:
             taken: bytes = self._engine.decompress(data, limit)
         except zstd.ZstdError as error:
-            self.error = f"The body is not what its Content-Encoding says: {_reason(error)}."
+            self.error = f"The body does not match its Content-Encoding: {_reason(error)}."
             return b""
         self._at += len(data)
         if self._engine.eof:
@@ -85,5 +85,5 @@ class UnZstd:
 def _reason(error: Exception) -> str:
     text = str(error)
     if "memory" in text.lower() or "window" in text.lower():
-        return "its Zstandard data asks for more than the 8 MiB of memory that senders may ask for"
+        return "its Zstandard data needs more than the allowed 8 MiB of memory"
     return "it is not Zstandard data"

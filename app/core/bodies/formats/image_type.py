@@ -22,7 +22,7 @@ def name(kind: str) -> str:
 
 def title(kind: str) -> str:
     """How people call it: `PNG picture`."""
-    return f"{name(kind)} picture"
+    return f"{name(kind)} image"
 
 
 def belongs(kind: str, media_type: str) -> bool:

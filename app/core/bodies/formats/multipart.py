@@ -104,10 +104,10 @@ class MultipartFormatter:
         if not self._lines.empty:
             self._lines.end_line()
         if not self._count and not splitter.closed:
-            self.error = "No part was found: the boundary does not occur."
+            self.error = "No parts found: the boundary does not occur in the body."
             return
         if not splitter.closed:
-            self.notes.append("The boundary that ends the body is missing.")
+            self.notes.append("The closing boundary is missing.")
         if splitter.bare:
             self.notes.append("Lines end in LF instead of CR LF.")
 
@@ -116,7 +116,7 @@ class MultipartFormatter:
         if not text.strip("\r\n") or self._outside >= SHOWN_MAX:
             return
         if not self._outside:
-            self._title(f"{'After the last part' if after else 'Before the first part'} (belongs to none)")
+            self._title(f"{'After the last part' if after else 'Before the first part'} (not in any part)")
         self._outside += len(text)
         for line in text[:SHOWN_MAX].strip("\r\n").split("\n"):
             self._lines.add("text", as_text(line.removesuffix("\r")))
@@ -139,7 +139,7 @@ class MultipartFormatter:
         self._head(part, size_text(self._size) if complete else f"more than {size_text(SHOWN_MAX)}")
         content, coded = decode(part.encoding, data, complete)
         if coded is False:
-            self._add_note_line(f"Not {part.encoding}, as its headers say; shown as sent.")
+            self._add_note_line(f"Its headers say {part.encoding}, but it is not; shown as sent.")
         if content:
             self._lines.end_line()
             self._content(part, content, complete)
@@ -170,7 +170,7 @@ class MultipartFormatter:
             add("text", as_text(value))
             self._lines.end_line()
         if part.odd:
-            self.notes.append(f"Part {self._count} has lines among its headers that are not headers.")
+            self.notes.append(f"Part {self._count} has malformed header lines.")
         for line in part.odd:
             add("control", as_text(line))
             self._lines.end_line()

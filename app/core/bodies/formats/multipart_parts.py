@@ -63,7 +63,7 @@ def boundary_of(content_type: str, text: str) -> tuple[str, str | None]:
     if declared:
         return (
             first,
-            f"The declared boundary {as_text(declared)[:80]} does not occur; the first line is used.",
+            f"The declared boundary {as_text(declared)[:80]} does not occur in the body; the first line is used.",
         )
     return first, "No boundary is declared; the first line is used."
 

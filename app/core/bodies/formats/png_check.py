@@ -55,7 +55,7 @@ def _check(data: bytes, pixels_max: int) -> None:
             palette = True
         elif name == b"IDAT":
             if packed and last != b"IDAT":
-                raise _DamageError("its pixels are not in one place")
+                raise _DamageError("its image data is not contiguous")
             if header.colour == 3 and not palette:
                 raise _DamageError("its palette is missing")
             if too_large:
@@ -123,7 +123,7 @@ def _check_rows(packed: list[bytes], rows: list[tuple[int, int]]) -> None:
                 raise _DamageError("it ends too early")
             within = piece[:left]
             if any(within[at::size].translate(None, b"\x00\x01\x02\x03\x04")):
-                raise _DamageError("its pixels are not valid")
+                raise _DamageError("its image data is not valid")
             at = (at - len(within)) % size
             left -= len(within)
             piece = piece[len(within) :] or next(unpacked, b"")
@@ -139,7 +139,7 @@ def _unpacked(packed: list[bytes]) -> Iterator[bytes]:
             try:
                 piece = engine.decompress(rest, _STEP)
             except zlib.error:
-                raise _DamageError("its pixels cannot be unpacked") from None
+                raise _DamageError("its image data cannot be decompressed") from None
             if piece:
                 yield piece
             rest = engine.unconsumed_tail

@@ -70,7 +70,7 @@ def head(data: bytes, at: int) -> tuple[int, int, int, int]:
     key, at = varint(data, at)
     number, wire = key >> 3, key & 7
     if not 0 < number <= _MAX_NUMBER:
-        raise WireError(f"there is no field {number}")
+        raise WireError(f"field {number} does not exist")
     if wire in (VARINT, START, END):
         return number, wire, at, 0
     if wire == LENGTH:
@@ -78,7 +78,7 @@ def head(data: bytes, at: int) -> tuple[int, int, int, int]:
         return number, wire, at, size
     if wire in (FIXED64, FIXED32):
         return number, wire, at, 8 if wire == FIXED64 else 4
-    raise WireError(f"there is no wire type {wire}")
+    raise WireError(f"wire type {wire} does not exist")
 
 
 def field(data: bytes, at: int) -> tuple[WireField, int]:
@@ -198,7 +198,7 @@ class Protobuf:
                 break
             number, wire, size = yield from self._head(end)
             if end is not None and wire != VARINT and self._stream.offset + size > end:
-                raise WrongError("a field goes beyond its message")
+                raise WrongError("a field extends past the end of its message")
             if wire == LENGTH and size > FIELD_MAX:
                 self._name(number, sized(size), depth + len(groups))
                 yield from self._hex(size)
@@ -221,7 +221,7 @@ class Protobuf:
                 return number, wire, _varint_in(known, at)
             except ShortError:
                 if end is not None and self._stream.offset >= end:
-                    raise WrongError("a field goes beyond its message") from None
+                    raise WrongError("a field extends past the end of its message") from None
                 known += yield from self._stream.read(1)
             except WireError as error:
                 raise WrongError(str(error)) from None
@@ -235,7 +235,7 @@ class Protobuf:
                 raise WrongError("its groups are nested too deeply")
         elif found.wire == END:
             if not groups or groups.pop() != found.number:
-                raise WrongError(f"group {found.number} ends without a beginning")
+                raise WrongError(f"group {found.number} ends but never begins")
             self._lines.add("text", " " * indent(depth + len(groups)))
             self._lines.add("punctuation", "}")
             self._lines.end_line()

@@ -92,7 +92,7 @@ def fit(media_type: str, head: bytes) -> float:
 def sanitize(data: bytes) -> Drawing:
     """Raises DrawingError for data that is not a drawing, or too large a one."""
     if len(data) > BYTES_MAX:
-        raise DrawingError(f"This drawing is larger than {BYTES_MAX // 1024 // 1024} MiB, too large for a preview.")
+        raise DrawingError(f"This SVG is larger than {BYTES_MAX // 1024 // 1024} MiB, too large for a preview.")
     return _SvgSanitizer().run(data)
 
 
@@ -119,15 +119,15 @@ class _SvgSanitizer:
         try:
             parser.Parse(data, True)
         except (expat.ExpatError, ValueError, LookupError) as error:
-            raise DrawingError(f"This drawing is damaged: {error}.") from None
+            raise DrawingError(f"This SVG is damaged: {error}.") from None
         if not self._parts:
-            raise DrawingError("This is not a drawing.")
+            raise DrawingError("This is not an SVG.")
         width, height = self._size
         return Drawing("".join(self._parts), width, height, self._drawn(), tuple(self._left_out))
 
     def _entity(self, *declaration: object) -> None:
         """Entities can expand a small drawing without limit, or read a file."""
-        raise DrawingError("This drawing declares entities, which are not read.")
+        raise DrawingError("This SVG declares entities, which previews do not support.")
 
     def _start(self, qualified: str, attributes: dict[str, str]) -> None:
         space, _, name = qualified.rpartition(" ")
@@ -144,9 +144,9 @@ class _SvgSanitizer:
             self._skipping += 1
             return
         if not self._names and name != "svg":
-            raise DrawingError("This is not a drawing.")
+            raise DrawingError("This is not an SVG.")
         if len(self._names) >= DEEPEST:
-            raise DrawingError(f"This drawing is nested deeper than {DEEPEST} levels, too deep for a preview.")
+            raise DrawingError(f"This SVG is nested deeper than {DEEPEST} levels, too deep for a preview.")
         if len(self._nodes) > SHAPES_MAX:
             raise _too_many()
         self._note(name, attributes)
@@ -241,7 +241,7 @@ class _SvgSanitizer:
                 if todo:
                     under_way[todo[-1][0]] += sizes[node]
             elif part in under_way:
-                raise DrawingError("This drawing repeats itself endlessly.")
+                raise DrawingError("This SVG refers to itself endlessly.")
             elif part in sizes:
                 under_way[node] += sizes[part]
             else:
@@ -258,7 +258,7 @@ class _SvgSanitizer:
 
 
 def _too_many() -> DrawingError:
-    return DrawingError(f"This drawing has more than {count_of(SHAPES_MAX, 'shape')}, too many for a preview.")
+    return DrawingError(f"This SVG has more than {count_of(SHAPES_MAX, 'shape')}, too many for a preview.")
 
 
 def _harmless(value: str) -> bool:
