@@ -21,7 +21,7 @@ from docs.book import SIZES, SMALL, Book
 async def draw(book: Book, stripe: Endpoint, shopify: Endpoint) -> None:
     """All of it, on the requests of `stripe`; those of `shopify` have failed mirrors."""
     book.page.filter.bar.saved.filters.save("Failed payments", "provider:stripe event:charge.failed since:7d")
-    book.page.filter.bar.saved.filters.save("Slow answers", "time:>1s")
+    book.page.filter.bar.saved.filters.save("Slow responses", "time:>1s")
     await book.show(stripe)
     await book.open("POST")
     await _filter(book)
@@ -70,7 +70,7 @@ def _offer(book: Book) -> None:
     """A window that changes its size leaves the list where it was."""
     line = book.page.filter.bar.line
     line.suggestions.hide()
-    line.asked.emit()
+    line.suggestions_requested.emit()
     line.suggestions.move_by(1)
 
 

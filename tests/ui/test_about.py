@@ -70,8 +70,8 @@ class TestAbout:
                 text = QGuiApplication.clipboard().text()
                 assert text.startswith("Hookline 1.2.3\n")
                 assert "  Platform plugin  offscreen\n" in text
-                assert dialog.status.text() == "Copied. The diagnostics contain no secrets."
-                assert dialog.copy_button.accessibleDescription() == "Copied. The diagnostics contain no secrets."
+                assert dialog.status.text() == "Copied the diagnostics. They contain no secrets."
+                assert dialog.copy_button.accessibleDescription() == "Copied the diagnostics. They contain no secrets."
                 assert dialog.focusWidget() is dialog.copy_button
                 dialog.reject()
 
@@ -300,7 +300,7 @@ class TestStartAtSignIn:
                 start = dialog.window_section.start
                 await until(start.switch.isEnabled)
                 assert not start.switch.isChecked()
-                assert start.text.text().startswith("Now /home/ann/Downloads/")
+                assert start.text.text().startswith("At sign-in, /home/ann/Downloads/")
                 assert other in start.text.toolTip().replace("\n", "")
                 start.switch.click()
                 await until(lambda: not desk.tasks.running())

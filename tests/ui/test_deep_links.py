@@ -69,12 +69,12 @@ def test_what_is_gone_is_told_until_a_link_leads_somewhere(run: Scene, tmp_path:
             gone = await desk.capture(endpoint)
             await desk.store.captures.delete([gone.id])
             wishes.fulfil(RequestLink(id=gone.id))
-            await until(lambda: "request that the link names is not here any more" in told(window))
-            assert "retention time is over, or someone deleted it" in told(window)
+            await until(lambda: "request of this link is no longer stored" in told(window))
+            assert "It was deleted: by retention, by a storage limit, or by hand." in told(window)
             assert str(tmp_path) in told(window)
             slug = new_slug()
             wishes.fulfil(EndpointLink(slug=slug))
-            assert f"There is no endpoint “{slug}” here any more." in told(window)
+            assert f"The endpoint “{slug}” no longer exists." in told(window)
             assert len(desk.messages.waiting()) == 1
             wishes.fulfil(EndpointLink(slug=endpoint.slug))
             assert window.requests.endpoint_id == endpoint.id
@@ -89,7 +89,7 @@ def test_a_request_of_a_deleted_endpoint_is_gone_too(run: Scene, tmp_path: Path)
             capture = await desk.capture(desk.store.endpoints.all()[0])
             await desk.store.endpoints.delete(capture.endpoint_id)
             wishes.fulfil(RequestLink(id=capture.id))
-            await until(lambda: "not here any more" in told(window))
+            await until(lambda: "no longer stored" in told(window))
 
     run(scene())
 
@@ -98,7 +98,7 @@ def test_what_a_link_gives_is_seen_before_older_messages(run: Scene, tmp_path: P
     async def scene() -> None:
         async with wishing(tmp_path) as (_, window, wishes):
             wishes.hear(LaunchRequest("9.0", EndpointLink(slug=new_slug())))
-            assert "There is no endpoint" in told(window)
+            assert "The endpoint" in told(window)
             window.error_bar.dismiss()
             assert "Hookline 9.0 was started" in told(window)
 
@@ -224,7 +224,7 @@ def test_what_the_system_hands_on_is_opened_or_told_to_be_no_link(run: Scene, tm
             await until(lambda: window.requests.detail.capture == capture)
             assert told(window) == ""
             wishes.open_text(link_to_request(uuid7(5)))
-            await until(lambda: "not here any more" in told(window))
+            await until(lambda: "no longer stored" in told(window))
 
     run(scene())
 

@@ -29,7 +29,7 @@ def refuse(desk: Desk, raw: bytes = b"") -> None:
             source_address="::1",
             source_port=1,
             status=400,
-            reason="Malformed HTTP: the head holds the control character 0x1b.",
+            reason="Malformed HTTP: the head contains the control character 0x1b.",
             method="GET",
             target="/<b>x</b>",
         ),

@@ -29,7 +29,7 @@ from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
 
 Scene = Callable[..., Any]
-SAID = "Copied a ready curl command for an endpoint with a fairly long name."
+SAID = "Copied a sample curl command for an endpoint with a fairly long name."
 
 
 def seen(widget: QWidget) -> QRect:

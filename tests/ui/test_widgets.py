@@ -276,7 +276,7 @@ class TestPainted:
         meter = Meter("Endpoints", theme)
         qtbot.addWidget(meter)
         meter.set_use(7, 10)
-        assert meter.accessibleName() == "Endpoints: 70 % used"
+        assert meter.accessibleName() == "Endpoints: 70% used"
         meter.set_use(200, 0)
         assert "no limit" in meter.accessibleName()
 

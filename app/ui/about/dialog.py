@@ -82,7 +82,7 @@ class AboutDialog(Dialog):
         LicencesDialog(self._services.about, self.theme, self._tasks, self).open()
 
     async def _copy_diagnostics(self) -> None:
-        status, kind = "Copied. The diagnostics contain no secrets.", "success"
+        status, kind = "Copied the diagnostics. They contain no secrets.", "success"
         try:
             text = await self._services.about.diagnostics(window_facts())
             QGuiApplication.clipboard().setText(text)
@@ -152,7 +152,7 @@ class AboutDialog(Dialog):
             (
                 ("Data folder", self.folder),
                 ("Capture URLs", self.base_url),
-                ("Runs", self.runs),
+                ("Installation", self.runs),
                 ("Built on", self.built_on),
             )
         ):

@@ -61,12 +61,12 @@ class ShortcutsDialog(Dialog):
     def __init__(self, registry: CommandRegistry, theme: Theme, parent: QWidget | None) -> None:
         super().__init__("Keyboard shortcuts", theme, parent)
         self.search = SearchField(self)
-        self.search.setPlaceholderText("Search commands and keys")
-        self.search.setAccessibleName("Search commands and keys")
+        self.search.setPlaceholderText("Search shortcuts")
+        self.search.setAccessibleName("Search shortcuts")
         self.search.setClearButtonEnabled(True)
         name_clear_button(self.search)
         self.blocks = [GroupBlock(group, rows, theme, self) for group, rows in shortcut_rows(registry).items()]
-        self.none = label("No shortcut is called that.", "faint", self)
+        self.none = label("No matches.", "faint", self)
         self.none.hide()
         self.close_button = Button("Close", theme, self)
         self.close_button.setAutoDefault(False)  # Enter after a search is not meant to close

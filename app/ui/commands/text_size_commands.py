@@ -55,10 +55,10 @@ class BodyTextCommands(QObject):
         )
 
     def _largest(self) -> str | None:
-        return "The text is as large as it gets." if self._text.size >= LARGEST else None
+        return "The text is already at its largest size." if self._text.size >= LARGEST else None
 
     def _smallest(self) -> str | None:
-        return "The text is as small as it gets." if self._text.size <= SMALLEST else None
+        return "The text is already at its smallest size." if self._text.size <= SMALLEST else None
 
     def _usual(self) -> str | None:
-        return "The text has its usual size." if self._text.size == BASE else None
+        return "The text is already at its normal size." if self._text.size == BASE else None

@@ -34,9 +34,9 @@ NO_TRAY = "There is no system tray, so closing the window quits Hookline."
 STAYS = Notice(
     key="closed to the tray",
     title="Hookline keeps running",
-    text="It keeps capturing in the tray. To quit, use the tray menu.",
+    text="It keeps capturing in the tray. Use the tray menu to quit.",
 )
-TRYING = Notice(key="trial", title="Hookline", text="This is what a notification looks like.")
+TRYING = Notice(key="trial", title="Hookline", text="This is a test notification.")
 
 
 class Desktop(QObject):

@@ -26,7 +26,7 @@ class When(StrEnum):
     """Also while one is active, unless it shows the endpoint's list."""
 
 
-TEXTS = {When.OFF: "Off", When.BEHIND: "While Hookline is in the background", When.ON: "On"}
+TEXTS = {When.OFF: "Off", When.BEHIND: "While Hookline is in the background", When.ON: "Always"}
 
 
 class NotifyChoices(QObject):

@@ -147,7 +147,7 @@ class MirrorSection(Section):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Mirror", parent)
         self.timeout = NumberField("Mirror timeout", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self, unit="ms", step=500)
-        text = f"How long one delivery may take, {self.timeout.range_text()}; used while a forward URL is set."
+        text = f"The longest a delivery may take, {self.timeout.range_text()}. Only used with a forward URL."
         self.fields = {"forward.timeout_ms": LabeledField("Timeout", self.timeout, self, help_text=text)}
         self.column.addWidget(self.fields["forward.timeout_ms"])
         self.load(Forward())
@@ -227,7 +227,7 @@ class SlugSection(Section):
         super().__init__("URL", parent)
         self.slug = QLineEdit(self)
         self.slug.setFont(mono_font())
-        self.slug.setPlaceholderText("generated, impossible to guess")
+        self.slug.setPlaceholderText("generated, hard to guess")
         text = f"{SLUG_MIN} to {SLUG_MAX} characters: a-z, 0-9 and hyphens."
         text += " It is part of the URL and cannot be changed later."
         self.fields = {"slug": LabeledField("Slug", self.slug, self, help_text=text)}

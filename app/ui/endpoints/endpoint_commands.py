@@ -34,7 +34,7 @@ class EndpointCommands(QObject):
         self.open = self._command("Open", "all", actions.open, name="Open endpoint")
         self.edit = self._command("Edit…", "edit", actions.edit, name="Edit endpoint…")
         self.copy_url = self._command("Copy URL", "copy", actions.copy_url, name="Copy endpoint URL")
-        self.copy_curl = self._command("Copy a ready curl command", "code", actions.copy_curl)
+        self.copy_curl = self._command("Copy sample curl command", "code", actions.copy_curl)
         self.copy_link = self._command("Copy link", "link", actions.copy_link, name="Copy link to endpoint")
         self.send_test = self._command("Send test request", "send", actions.send_test)
         self.switch = self._command("Switch off", "pause", actions.toggle, name="Switch endpoint off")
@@ -92,16 +92,16 @@ class EndpointCommands(QObject):
         self._actions.order.move_by(endpoint.id, by)
 
     def _none_unread(self, endpoint: Endpoint) -> str | None:
-        return None if self._services.captures.counts(endpoint.id).unread else "Every request is marked as read."
+        return None if self._services.captures.counts(endpoint.id).unread else "All requests are already read."
 
     def _is_empty(self, endpoint: Endpoint) -> str | None:
         return None if self._services.captures.counts(endpoint.id).total else "The endpoint has no requests."
 
     def _is_first(self, endpoint: Endpoint) -> str | None:
-        return None if self._actions.order.can_move(endpoint.id, -1) else "It is the first endpoint."
+        return None if self._actions.order.can_move(endpoint.id, -1) else "This endpoint is already first."
 
     def _is_last(self, endpoint: Endpoint) -> str | None:
-        return None if self._actions.order.can_move(endpoint.id, 1) else "It is the last endpoint."
+        return None if self._actions.order.can_move(endpoint.id, 1) else "This endpoint is already last."
 
 
 class EndpointMenus(QObject):

@@ -96,7 +96,7 @@ class RefusedCommands(QObject):
         return Command(text, self._theme, self, run=run, icon=icon, keys=keys, unavailable=reason, say=self.said.emit)
 
     def _no_curl(self, refusal: Refusal) -> str | None:
-        return None if self._curl_of(refusal) is not None else "It cannot be sent again as it was received."
+        return None if self._curl_of(refusal) is not None else "This request cannot be sent again as received."
 
     def _no_endpoint(self, refusal: Refusal) -> str | None:
         return None if self.endpoint_of(refusal) is not None else "No endpoint has this slug."
@@ -152,4 +152,4 @@ class RefusedCommands(QObject):
 
 
 def _no_target(refusal: Refusal) -> str | None:
-    return None if refusal.target else "It has no target."
+    return None if refusal.target else "This request has no target."

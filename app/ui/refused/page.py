@@ -76,9 +76,9 @@ class RefusedPage(QWidget):
         self.table = self._make_table(theme)
         text = (
             "Requests that Hookline did not capture are listed here with the reason: an unknown URL, an endpoint that"
-            " is switched off, a wrong password, a body too large, malformed HTTP."
+            " is switched off, wrong credentials, a body too large, malformed HTTP."
         )
-        self.empty = EmptyState("check-circle", "Nothing was refused", text, theme, self)
+        self.empty = EmptyState("check-circle", "No refused requests", text, theme, self)
         self.clear_button = Button("Clear list", theme, self)
         self.clear_button.clicked.connect(self.clear)
         self.raw = RawPane(theme, tasks, self)
@@ -205,7 +205,7 @@ class RefusedPage(QWidget):
         words.addWidget(label("Refused", "display", self))
         words.addWidget(
             ElidedLabel(
-                "Reached the capture port and was not kept. The newest 1,000, until Hookline quits.", "muted", self
+                "Reached the capture port but were not captured. The newest 1,000, until Hookline quits.", "muted", self
             )
         )
         header_row = QHBoxLayout()

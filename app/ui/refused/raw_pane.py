@@ -26,7 +26,7 @@ class RawPane(Card):
         super().__init__(parent, padding=1)
         self.reason = label("", "strong", self, wrap=True)
         self.caption = ElidedLabel("", "muted", self)
-        self.bytes = BodyPane(theme, tasks, self, "No bytes are kept of this request")
+        self.bytes = BodyPane(theme, tasks, self, "No bytes of this request were kept")
         top = QVBoxLayout()
         top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, 0)
         top.setSpacing(2)
@@ -48,7 +48,7 @@ class RawPane(Card):
         elif refusal.raw_size:
             text = f"The {size} received were dropped to make room for newer requests"
         else:
-            text = "Nothing was received"
+            text = "No bytes were received"
         self.reason.setText(refusal.reason)
         source = f"from {refusal.source_address} port {refusal.source_port}"
         self.caption.setText(" · ".join(filter(None, (text, source, f"for “{endpoint}”" if endpoint else ""))))

@@ -10,15 +10,15 @@ from app.ui.settings.section import SettingsRow
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 
-TEXT = "“Notify” in an endpoint's menu chooses when its requests are notified."
+TEXT = "Choose when to be notified with “Notify” in an endpoint's menu."
 
 
 class NotificationsRow(SettingsRow):
     """Asks the system anew each time it is made."""
 
     def __init__(self, theme: Theme, desktop: Desktop, parent: QWidget) -> None:
-        self.button = Button("Show one", theme, parent)
-        self.button.setAccessibleName("Show a notification")
+        self.button = Button("Show test", theme, parent)
+        self.button.setAccessibleName("Show a test notification")
         super().__init__("Notifications", TEXT, self.button, parent, width=0)
         self._desktop = desktop
         self.button.clicked.connect(desktop.try_notification)

@@ -89,4 +89,4 @@ class StartRow(SettingsRow):
 def _instead(command: str) -> str:
     half = COMMAND_SHOWN // 2
     shown = command if len(command) <= COMMAND_SHOWN else f"{command[:half]}…{command[-half:]}"
-    return f"Now {shown} starts in its place. Switch this on to start this Hookline instead."
+    return f"At sign-in, {shown} starts instead. Switch this on to start this copy of Hookline."

@@ -81,8 +81,8 @@ class DeepLinks(QObject):
         if self._latest.superseded:
             return
         if capture is None:
-            advice = "Its retention time is over, or someone deleted it or its endpoint."
-            self._tell("The request that the link names is not here any more.", advice)
+            advice = "It was deleted: by retention, by a storage limit, or by hand."
+            self._tell("The request of this link is no longer stored.", advice)
             return
         self._messages.withdraw(LEADS_NOWHERE)
         self._window.enter_endpoint(capture.endpoint_id)
@@ -91,11 +91,11 @@ class DeepLinks(QObject):
     def _open_endpoint(self, slug: str) -> None:
         endpoint = self._services.endpoints.by_slug(slug)
         if endpoint is None:
-            self._tell(f"There is no endpoint “{slug}” here any more.", "Someone deleted it, with its requests.")
+            self._tell(f"The endpoint “{slug}” no longer exists.", "It was deleted with its requests.")
             return
         self._messages.withdraw(LEADS_NOWHERE)
         self._window.enter_endpoint(endpoint.id)
 
     def _tell(self, text: str, advice: str) -> None:
-        advice = f"{advice} Or the link was made in another data folder; this one is {self._services.data_folder}."
+        advice = f"{advice} Or the link belongs to another data folder; this one is {self._services.data_folder}."
         self._messages.post(Message(text=text, advice=advice, tone="warning", key=LEADS_NOWHERE, answers=True))

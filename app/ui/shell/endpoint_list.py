@@ -16,7 +16,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
 
-NOBODY = "None yet."
+NOBODY = "No endpoints yet"
 _EDGE = 28
 """Pixels at the top and bottom in which dragging scrolls the list."""
 _SCROLL_MS, _SCROLL_STEP = 16, 8

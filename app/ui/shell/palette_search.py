@@ -69,8 +69,8 @@ class PaletteSources(QObject):
         if self._latest.superseded:
             return
         if capture is None:
-            advice = "Its retention time is over, or someone deleted it or its endpoint."
-            text = f"The request {capture_id} is not here."
+            advice = "It was deleted: by retention, by a storage limit, or by hand."
+            text = f"Request {capture_id} is not stored here."
             self._messages.post(Message(text=text, advice=advice, tone="warning", key=NOT_FOUND))
             return
         self._messages.withdraw(NOT_FOUND)

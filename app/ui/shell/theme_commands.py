@@ -23,7 +23,7 @@ class ThemeCommands(QObject):
         self.all = (
             self._command("Theme: light", "light", "light"),
             self._command("Theme: dark", "theme", "dark"),
-            self._command("Theme: as the system", "system", "system"),
+            self._command("Theme: match system", "system", "system"),
         )
 
     def _command(self, text: str, icon: str, choice: Choice) -> Command:
@@ -31,7 +31,7 @@ class ThemeCommands(QObject):
         return Command(text, self._theme, self, run=run, icon=icon, unavailable=unavailable)
 
     def _is_chosen(self, choice: Choice) -> str | None:
-        return "This theme is in use." if choice == self._theme.choice else None
+        return "This theme is already in use." if choice == self._theme.choice else None
 
     def _choose(self, choice: Choice) -> None:
         self._theme.set_choice(choice)

@@ -155,7 +155,7 @@ class WindowCommands(QObject):
             self.endpoint_wanted.emit(endpoints[index].id)
 
     def _is_shown(self, page: str) -> str | None:
-        return "This page is shown." if page == self._page else None
+        return "This page is already open." if page == self._page else None
 
     def _no_endpoints(self) -> str | None:
         return None if self._services.endpoints.all() else "There are no endpoints."

@@ -206,7 +206,7 @@ class WaitingEndpoint(WaitingDelete):
         """If a script enabled the endpoint again, it may have captured more requests: then it is kept."""
         current = services.endpoints.by_id(self.endpoint.id)
         if current is not None and current.active:
-            raise HooklineError(f"“{current.name}” was enabled again meanwhile, so it was not deleted.")
+            raise HooklineError(f"“{current.name}” was switched on again, so it was not deleted.")
         with contextlib.suppress(NotFoundError):  # A script deleted it first.
             await services.endpoints.delete(self.endpoint.id)
 

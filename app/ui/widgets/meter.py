@@ -24,7 +24,7 @@ class Meter(QWidget):
     def set_use(self, used: int, limit: int) -> None:
         """A `limit` of 0 means no limit."""
         self._used, self._limit = used, limit
-        share = f"{used * 100 // limit} % used" if limit else "no limit"
+        share = f"{used * 100 // limit}% used" if limit else "no limit"
         self.setAccessibleName(f"{self._name}: {share}")
         self.update()
 

@@ -167,7 +167,7 @@ class TestUnnamed:
                 window.requests.detail.take_focus()
                 inside = window.focusWidget()
                 assert window.requests.detail.isAncestorOf(inside)
-                (back,) = of_list.pop("Back to the list, then show all")
+                (back,) = of_list.pop("Back to the list, then clear its filter")
                 QTest.keySequence(inside, QKeySequence(back))
                 assert rows.hasFocus()
                 window.requests.filter.bar.set_text("orders")

@@ -243,7 +243,7 @@ class TestChoices:
                 header = shown.window.requests.header.notify
                 assert header is not None
                 header.aboutToShow.emit()
-                assert [action.text() for action in _shown(header) if action.isChecked()] == ["On"]
+                assert [action.text() for action in _shown(header) if action.isChecked()] == ["Always"]
                 assert "Notifications are not available" in _shown(header)[-1].text()
                 assert not _shown(header)[-1].isEnabled()
 

@@ -101,14 +101,14 @@ def test_a_place_is_counted_in_the_text_not_in_what_is_shown_of_it() -> None:
         (
             "application/json",
             '{"a": "ü"}'.encode("utf-16"),
-            ("UTF-16-LE · auto", "UTF-16-LE, by its byte order mark"),
+            ("UTF-16-LE · auto", "UTF-16-LE, from its byte order mark"),
         ),
         ("text/plain", b"Gr\xfc\xdfe", ("Latin-1 · auto", "Latin-1, guessed")),
         ("text/plain; charset=utf-8", b"a", ("Text · 1 B · auto", "UTF-8, declared")),
         (
             "application/xml",
             b'<?xml version="1.0" encoding="koi8-r"?><a/>',
-            ("koi8-r · auto", "koi8-r, by what the text says"),
+            ("koi8-r · auto", "koi8-r, named in the text"),
         ),
     ],
 )

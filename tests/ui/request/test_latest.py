@@ -16,7 +16,7 @@ from tests.ui.waiting import until
 
 @pytest.mark.parametrize(
     ("error", "told"),
-    [(NotFoundError("That request is not stored any more."), 0), (StorageUnavailableError("The disk is gone."), 1)],
+    [(NotFoundError("This request is no longer stored."), 0), (StorageUnavailableError("The disk is gone."), 1)],
 )
 def test_what_was_deleted_while_it_was_read_is_no_error(
     run: Callable[..., Any], qapp: object, error: Exception, told: int

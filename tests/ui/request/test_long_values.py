@@ -57,7 +57,7 @@ def test_a_long_value_is_marked_and_opens_in_place(run: Run, tmp_path: Path) -> 
             low = table.rowHeight(1)
             assert low < 220
             described = table.pairs.index(1, 1).data(Qt.ItemDataRole.AccessibleDescriptionRole)
-            assert described == "60,000 characters. Enter shows all of them."
+            assert described == "60,000 characters. Press Enter to show all."
             assert not table.grab().isNull()
             QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=link_of(table, 1))
             field = field_of(table, 1)

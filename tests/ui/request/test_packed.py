@@ -46,13 +46,13 @@ def test_a_bomb_is_shown_up_to_a_bound_that_is_named(run: Run, tmp_path: Path, c
         async with open_page(tmp_path) as shown:
             body = await open_packed(shown, b"0" * (10 * 1024 * 1024), coding, content_type)
             told = [body.rest.text.text()]
-            assert told[0].startswith("Showing the first 256 KiB, unpacked from ")
+            assert told[0].startswith("Showing the first 256 KiB, decompressed from ")
             while not body.rest.more.isHidden():
                 await load_more(body)
                 told.append(body.rest.text.text())
             assert len(set(told)) == len(told) > 20
-            assert all(" KiB, unpacked from " in text or " MiB, unpacked from " in text for text in told[:-1])
-            assert told[-1].startswith("Unpacking stops at 8.")
+            assert all(" KiB, decompressed from " in text or " MiB, decompressed from " in text for text in told[:-1])
+            assert told[-1].startswith("Decompression stopped at 8.")
             assert SHOWN_MAX <= body.code.length() < SHOWN_MAX + 300_000
 
     run(check())
@@ -65,7 +65,7 @@ def test_an_honest_body_can_be_read_to_its_end(run: Run, tmp_path: Path, coding:
             data = b"".join(b"line %d of a log\n" % number for number in range(50_000)) + b"the end"
             body = await open_packed(shown, data, coding, "text/plain")
             told = [body.rest.text.text()]
-            assert re.match(r"Showing 5,000 lines of the first \d{3} KiB, unpacked from \d", told[0])
+            assert re.match(r"Showing 5,000 lines of the first \d{3} KiB, decompressed from \d", told[0])
             while not body.rest.isHidden():
                 await load_more(body)
                 told.append(body.rest.text.text())

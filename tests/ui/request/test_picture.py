@@ -118,7 +118,7 @@ def test_a_picture_that_breaks_off_says_so() -> None:
     assert decoded(whole).words == "JPEG \u00b7 200 \u00d7 200 pixels"
     cut = decoded(whole[: len(whole) // 2])
     assert cut.image is not None
-    assert "ends too early" in cut.words
+    assert "cut off" in cut.words
     assert "ends too early" not in decoded(GIF + b"\0").words
 
 
@@ -222,8 +222,8 @@ def test_a_picture_shows_a_ring_when_a_key_leads_to_it(run: Run, tmp_path: Path)
         ("image/png", ""),
         ("", ""),
         ("application/octet-stream", ""),
-        ("application/json; charset=utf-8", "Sent as application/json, though these are the bytes of a PNG picture."),
-        ("image/jpeg", "Sent as image/jpeg, though these are the bytes of a PNG picture."),
+        ("application/json; charset=utf-8", "Sent as application/json, but this is a PNG image."),
+        ("image/jpeg", "Sent as image/jpeg, but this is a PNG image."),
     ],
 )
 def test_a_picture_is_named_as_what_it_is(run: Run, tmp_path: Path, content_type: str, note: str) -> None:
@@ -232,7 +232,7 @@ def test_a_picture_is_named_as_what_it_is(run: Run, tmp_path: Path, content_type
             await open_body(shown, picture("PNG"), content_type)
             body = shown.detail.body
             assert body.stack.currentWidget() is body.image
-            assert body.kind.text().startswith("PNG picture \u00b7 ")
+            assert body.kind.text().startswith("PNG image \u00b7 ")
             assert (body.notes.text.text(), body.notes.isVisible()) == (note, bool(note))
 
     run(check())

@@ -142,7 +142,7 @@ def test_what_takes_too_long_is_ended() -> None:
 def test_a_process_that_fails_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     for code in ("import sys; sys.exit(3)", "print('no picture at all')", "import os; os.abort()"):
         monkeypatch.setattr(render_process, "_command", lambda code=code: [sys.executable, "-c", code])
-        assert "Could not draw" in drawn(wanted("svg"), b"<svg/>").words
+        assert "The preview failed" in drawn(wanted("svg"), b"<svg/>").words
 
 
 @not_on_stock_qasync("leaves its executor's threads until the loop closes")
@@ -216,7 +216,7 @@ def test_drawings_and_pages_are_previewed(run: Run, tmp_path: Path, monkeypatch:
             page = body.whole.page("page")
             assert isinstance(page, PageView)
             await until(lambda: NOT_LOADED in page.words.text())
-            assert "Left out: script" in page.words.text()
+            assert "Not shown: script" in page.words.text()
             assert page.page.pixmap().width() >= 300
             assert not body.grab().isNull()
             await open_body(shown, b"{}", "application/json")

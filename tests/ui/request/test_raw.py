@@ -95,7 +95,7 @@ def test_it_is_copied_with_its_line_ends(run: Run, tmp_path: Path) -> None:
             expected = b"POST /catch/x HTTP/1.1\r\nHost: h\r\nX-A: 1\r\n\r\n" + body
             await until(lambda: clipboard.text() == expected.decode())
             assert bytes(clipboard.mimeData().data("application/http").data()) == expected
-            await until(lambda: shown.detail.raw.view._toast._text.text() == "Request copied.")
+            await until(lambda: shown.detail.raw.view._toast._text.text() == "Copied the request.")
 
     run(check())
 

@@ -97,18 +97,18 @@ async def copy_text(source: BodySource, what: str = "body", mime_type: str | Non
     if mime_type is not None:
         copied.setData(mime_type, QByteArray(data))
     QGuiApplication.clipboard().setMimeData(copied)
-    return f"{what.capitalize()} copied." if whole else f"Copied the first 8 MiB: the {what} is larger once unpacked."
+    return f"Copied the {what}." if whole else f"Copied the first 8 MiB: the {what} is larger when decompressed."
 
 
 async def copy_picture(source: BodySource) -> str:
     """Copy the body to the clipboard as a picture; returns a message for the user."""
     data = await read_plain(source, BYTES_MAX)
     if data is None or len(data) > BYTES_MAX:
-        return "This picture is too large for the clipboard: save it instead."
+        return "This image is too large for the clipboard: save it instead."
     picture = await asyncio.get_running_loop().run_in_executor(None, decoded, data)
     if picture.image is None or picture.size is None:
         return picture.words
     QGuiApplication.clipboard().setImage(picture.image)
     smaller = picture.image.width() * picture.image.height() < picture.size.width() * picture.size.height()
     size = f"{picture.image.width():,} \u00d7 {picture.image.height():,} pixels"
-    return f"Picture copied, made smaller: {size}." if smaller else "Picture copied."
+    return f"Copied the image, scaled down to {size}." if smaller else "Copied the image."

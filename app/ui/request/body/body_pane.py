@@ -270,7 +270,7 @@ def _named(reader: BodyReader, content_type: str) -> str:
     if reader.picture is not None and group in ("preview", "hex"):
         return image_type.title(reader.picture)
     titled = reader.view is not None and group in ("pretty", "table", "preview")
-    return reader.view.title if reader.view and titled else type_hint(content_type) or "No type"
+    return reader.view.title if reader.view and titled else type_hint(content_type) or "No content type"
 
 
 def _not_as_sent(reader: BodyReader, content_type: str) -> list[str]:
@@ -278,4 +278,4 @@ def _not_as_sent(reader: BodyReader, content_type: str) -> list[str]:
     sent, picture = media_type(content_type), reader.picture
     if picture is None or image_type.belongs(picture, sent):
         return []
-    return [f"Sent as {escape(sent[:100])}, though these are the bytes of a {image_type.title(picture)}."]
+    return [f"Sent as {escape(sent[:100])}, but this is a {image_type.title(picture)}."]

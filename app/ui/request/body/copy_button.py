@@ -84,7 +84,7 @@ class BodyCopy(QObject):
             return
         data = await source.read(0, COPY_MAX)
         QGuiApplication.clipboard().setText(await asyncio.get_running_loop().run_in_executor(None, form, data))
-        self._toast.say(f"{self._what.capitalize()} copied{text.removeprefix('Copy')}.")
+        self._toast.say(f"Copied the {self._what}{text.removeprefix('Copy')}.")
 
 
 def _base64(data: bytes) -> str:

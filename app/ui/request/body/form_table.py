@@ -241,9 +241,9 @@ def _value(field: FormField) -> Value:
 def _read(content_type: str, data: bytes) -> FormTree | str:
     """The fields, or the reason why they cannot be shown as a table."""
     if len(data) > BYTES_MAX:
-        return f"This form is larger than {size_text(BYTES_MAX)}, too large for a table. Pretty shows it."
+        return f"This form is larger than {size_text(BYTES_MAX)}, too large for a table. Use Pretty instead."
     charset = detect(content_type, data, True)
     found = fields(charset.decoder().decode(data[charset.skip :], True), content_type)
     if len(found) > FIELDS_MAX:
-        return f"This form has more than {FIELDS_MAX:,} fields, too many for a table. Pretty shows them."
+        return f"This form has more than {FIELDS_MAX:,} fields, too many for a table. Use Pretty instead."
     return FormTree(found)

@@ -38,10 +38,10 @@ def decoded(data: bytes) -> DecodedImage:
         return DecodedImage("Hookline cannot preview this image format.")
     title = TITLES[kind]
     if kind.encode() not in [bytes(found.data()) for found in QImageReader.supportedImageFormats()]:
-        return DecodedImage(f"{title} pictures cannot be shown here. Save it to view it.")
+        return DecodedImage(f"{title} images cannot be previewed. Save it to view it.")
     wrong = _damage(kind, data)
     if wrong is not None:
-        return DecodedImage(f"This {title} picture is damaged: {wrong}. Save it to view it.")
+        return DecodedImage(f"This {title} image is damaged: {wrong}. Save it to view it.")
     # Defects of a picture concern its sender and the user, not the program's log.
     QLoggingCategory.setFilterRules("qt.gui.imageio*=false")
     kept = QByteArray(data)
@@ -53,7 +53,7 @@ def decoded(data: bytes) -> DecodedImage:
     reader.setAutoTransform(True)
     size = reader.size()
     if not size.isValid():
-        return DecodedImage(f"This {title} picture is damaged: its size cannot be read.")
+        return DecodedImage(f"This {title} image is damaged: its size cannot be read.")
     dimensions = f"{size.width():,} \u00d7 {size.height():,} pixels"
     if size.width() * size.height() > PIXELS_MAX:
         return DecodedImage(
@@ -66,19 +66,17 @@ def decoded(data: bytes) -> DecodedImage:
     image = reader.read()
     if image.isNull():
         return DecodedImage(
-            f"This {title} picture ({dimensions}) is damaged or needs too much memory. Save it to view it."
+            f"This {title} image ({dimensions}) is damaged or needs too much memory. Save it to view it."
         )
     animated = reader.supportsAnimation() and reader.canRead()
-    more = " · animated, its first frame is shown" if animated else ""
-    cut = " · it ends too early, so that a part is missing" if _is_cut(kind, data) else ""
+    more = " · animated, first frame shown" if animated else ""
+    cut = " · cut off, the rest is missing" if _is_cut(kind, data) else ""
     return DecodedImage(f"{title} · {dimensions}{more}{cut}", image, size)
 
 
 def too_long(size: int) -> DecodedImage:
     """The result for a picture of which more than `BYTES_MAX` would have to be read."""
-    return DecodedImage(
-        f"Too large to preview: more than {size_text(BYTES_MAX)} of {size_text(size)} as sent would be read."
-    )
+    return DecodedImage(f"Too large to preview: more than {size_text(BYTES_MAX)} ({size_text(size)} as sent).")
 
 
 def _damage(kind: str, data: bytes) -> str | None:

@@ -41,7 +41,7 @@ class ImageView(QWidget):
         self._theme = theme
         self._ringed = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Body as a picture")
+        self.setAccessibleName("Body as an image")
         column = QVBoxLayout(self)
         column.setContentsMargins(metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_3)
         column.setSpacing(metrics.SPACE_2)
@@ -91,7 +91,7 @@ class ImageView(QWidget):
         if len(data) > BYTES_MAX:
             return too_long(source.size)
         if svg_sanitizer.begins(data[:HEAD]):
-            self._say(DecodedImage("Drawing…"))  # Another process draws it, which takes a moment.
+            self._say(DecodedImage("Loading…"))  # Another process draws it, which takes a moment.
             return await draw_apart(DrawRequest(kind="svg", content_type="", width=0, ratio=1.0), data)
         return await asyncio.get_running_loop().run_in_executor(None, decoded, data)
 

@@ -39,7 +39,7 @@ class RestBar(QFrame):
     def say_first(self, read: int, size: int, *, full: bool) -> None:
         """`read` of the `size` bytes of a request are shown; `full`: no more can be shown."""
         if full:
-            text = f"The first part of {size_text(size)} is shown. Hex and Save as… have all of it."
+            text = f"Only the first part of {size_text(size)} is shown. Hex and Save as… have all of it."
         elif read < size:
             text = f"Showing the first {size_text(read)} of {size_text(size)}"
         else:
@@ -55,11 +55,11 @@ class RestBar(QFrame):
         """
         begin, end = size_text(reader.begins_at), size_text(reader.unpacked)
         if reader.codings and full and not reader.begins_at:
-            text = f"Unpacking stops at {end}: it may be a decompression bomb. Hex shows it as sent."
+            text = f"Decompression stopped at {end}: this may be a decompression bomb. Hex shows it as sent."
         else:
             beginning = "the first" if lines is None else f"{lines:,} lines of the first"
             part = f"{begin} to {end}" if reader.begins_at else f"{beginning} {end}"
-            of = f", unpacked from {size_text(size)}" if reader.codings else f" of {size_text(size)}"
+            of = f", decompressed from {size_text(size)}" if reader.codings else f" of {size_text(size)}"
             text = f"Showing {part}{of}"
         self.text.setText(text)
         left = size - reader.unpacked

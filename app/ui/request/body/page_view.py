@@ -52,7 +52,7 @@ class PageView(QWidget):
     def show_source(self, source: BodySource) -> None:
         """Show this body."""
         self.clear()
-        self.words.setText("Drawing…")
+        self.words.setText("Loading…")
         self._latest.run(partial(self._load, source))
 
     def clear(self) -> None:

@@ -26,7 +26,7 @@ ARGUMENT = "--draw"
 SECONDS = 5.0
 """Seconds for a drawing, including the start of the process."""
 MEMORY = 2 * 1024**3
-FAILED = "Could not draw this. Save it to view it."
+FAILED = "The preview failed. Save it to view it."
 _LENGTH = struct.Struct("<I")
 
 
@@ -101,7 +101,7 @@ def drawn(request: DrawRequest, data: bytes, seconds: float = SECONDS, *, ending
                 raise
         return _picture(output)
     except subprocess.TimeoutExpired:
-        return DecodedImage("Drawing takes too long. Save it to view it.")
+        return DecodedImage("The preview took too long. Save it to view it.")
     except OSError:
         log.exception("the process that draws previews could not be started or read")
         return DecodedImage(FAILED)

@@ -53,7 +53,7 @@ def _drawing(data: bytes) -> Drawn:
     reader.setScaledSize(painted_size(drawing))
     image = reader.read()
     if image.isNull():
-        return Drawn("Cannot show this drawing. Save it to view it.")
+        return Drawn("Cannot preview this SVG. Save it to view it.")
     size = f"{drawing.width:,.0f} \u00d7 {drawing.height:,.0f} pixels"
     return Drawn(_words(f"SVG · {size} · {NOT_LOADED}", drawing.left_out), image)
 
@@ -88,10 +88,10 @@ def _page(data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
     painter.setClipRect(QRectF(QPointF(0, 0), QSize(width, height)))
     document.drawContents(painter, QRectF(0, 0, width, height))
     painter.end()
-    more = " · only the beginning is shown" if whole > PAGE_HEIGHT else ""
+    more = " · only the beginning shown" if whole > PAGE_HEIGHT else ""
     return Drawn(_words(f"{NOT_LOADED}{more}", page.left_out), image)
 
 
 def _words(words: str, left_out: tuple[str, ...]) -> str:
     names = ", ".join(left_out[:8]) + (", …" if len(left_out) > 8 else "")
-    return f"{words}\nLeft out: {names}" if names else words
+    return f"{words}\nNot shown: {names}" if names else words

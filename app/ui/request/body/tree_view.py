@@ -211,7 +211,7 @@ def _decoded(text: str) -> tuple[Embedded, JsonTree] | None:
 def _built(content_type: str, data: bytes) -> JsonTree | str:
     """The tree, or why there is none."""
     if len(data) > TEXT_MAX:
-        return f"This body is larger than {size_text(TEXT_MAX)}, which is too large to show as a tree. Choose Pretty."
+        return f"This body is larger than {size_text(TEXT_MAX)}, too large to show as a tree. Use Pretty instead."
     charset = detect(content_type, data, True)
     try:
         return JsonTree(charset.decoder().decode(data[charset.skip :], True))

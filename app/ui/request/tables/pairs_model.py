@@ -48,7 +48,7 @@ class PairsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return escape(text[:SHOWN_MAX]) + ("…" if len(text) > SHOWN_MAX else "")
         if role == Qt.ItemDataRole.AccessibleDescriptionRole and index.column() in self.cut.get(index.row(), ()):
-            return f"{len(text):,} characters. Enter shows all of them."
+            return f"{len(text):,} characters. Press Enter to show all."
         return text if role == RAW else None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

@@ -42,7 +42,7 @@ def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str,
         ("Body", "1 byte" if capture.size == 1 else f"{capture.size:,} bytes"),
         ("SHA-256", capture.sha256),
         ("Complete", whole),
-        ("Id", capture.id),
+        ("ID", capture.id),
     ]
 
 

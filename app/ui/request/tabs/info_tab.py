@@ -21,7 +21,7 @@ class InfoTab(PairsView):
     """`show_capture` fills it; the charset of a text is known only once the body was `read`."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(("Fact", "Value"), theme, parent)
+        super().__init__(("Property", "Value"), theme, parent)
         self.horizontalHeader().hide()
         self.setAccessibleName("Info")
         self._id = ""

@@ -106,7 +106,7 @@ class ActivityStrip(QFrame):
         if times is not None:
             text = stretch_text(*times, now_us())
             self.chip.setText(text)
-            self.chip.setAccessibleName(f"Showing only {text}. Show all times")
+            self.chip.setAccessibleName(f"Showing {text} only. Show all times")
             self.chip.setToolTip("Show all times")
         self.chip.setVisible(times is not None)
         self._sum_up()

@@ -57,7 +57,7 @@ class SavedFilters:
 
 
 class SavedButton(IconButton):
-    """Opens the menu: the saved filters, Save this filter…, and Delete. `filter_selected` carries a filter's text."""
+    """Opens the menu: the saved filters, Save filter…, and Delete. `filter_selected` carries a filter's text."""
 
     filter_selected = Signal(str)
     save_requested = Signal()
@@ -67,7 +67,7 @@ class SavedButton(IconButton):
         super().__init__("saved", "Saved filters", theme, parent)
         self.filters = saved
         self.in_force = ""
-        """The current filter, which Save this filter… would save; empty if there is none."""
+        """The current filter, which Save filter… would save; empty if there is none."""
         self.clicked.connect(self.open_menu)
 
     def menu_now(self) -> QMenu:
@@ -83,7 +83,7 @@ class SavedButton(IconButton):
             action.triggered.connect(self._choose)
         if filters:
             menu.addSeparator()
-        keep = menu.addAction("Save this filter…")
+        keep = menu.addAction("Save filter…")
         keep.setEnabled(bool(self.in_force) and len(filters) < SAVED_MAX)
         keep.triggered.connect(self.save_requested)
         if filters:
@@ -122,7 +122,7 @@ class NameDialog(Dialog):
     """Asks for the name of a filter."""
 
     def __init__(self, text: str, taken: set[str], theme: Theme, parent: QWidget) -> None:
-        super().__init__("Save this filter", theme, parent)
+        super().__init__("Save filter", theme, parent)
         self._taken = taken
         self.given: str | None = None
         self.name = QLineEdit(self)

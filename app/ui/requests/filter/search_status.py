@@ -45,7 +45,7 @@ class SearchStatus:
         """The text of the footer."""
         search = self._feed.search
         found = 0 if search.stale.isActive() else self._feed.model.rowCount()
-        then, known = ("", total) if search.time_range is None else (" in this time", None)
+        then, known = ("", total) if search.time_range is None else (" in this range", None)
         if self.stopped:
             where = search.progress.where(known)
             if search.progress.searched:
@@ -63,9 +63,9 @@ class SearchStatus:
             state.button.setText("Continue search" if self.stopped else "Clear filter")
         if self.stopped:
             known = total if self._feed.search.time_range is None else None
-            state.text.setText(f"Stopped: nothing matches among {self._feed.search.progress.where(known)}.")
+            state.text.setText(f"The search stopped after {self._feed.search.progress.where(known)}.")
         elif self._feed.search.time_range is not None:
-            text = "No request in the time chosen in the chart above matches. Clear the filter, or choose another time."
+            text = "No request in the selected time range matches. Clear the filter, or select another time range."
             state.text.setText(text)
         else:
             every = "The only request here does not" if total == 1 else f"None of the {total:,} requests here"

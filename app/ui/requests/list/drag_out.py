@@ -86,7 +86,7 @@ class DragFiles:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             folder.mkdir(mode=0o700)
         except OSError as error:
-            raise SaveError(f"Files to drag could not be written in {folder}: {error.strerror or error}.") from error
+            raise SaveError(f"Files to drag could not be written to {folder}: {error.strerror or error}.") from error
         return folder
 
     async def _sweep(self) -> None:

@@ -8,7 +8,7 @@ from app.ui.requests.list.feed import RequestFeed
 
 
 def listed(feed: RequestFeed, activity: ActivityStrip, total: int) -> str | None:
-    """`3 of 303 requests in this time`; None while `feed` lists those of all times, `total` of them."""
+    """`3 of 303 requests in this range`; None while `feed` lists those of all times, `total` of them."""
     if feed.pager.time_range is None:
         return None
     model = feed.model
@@ -17,4 +17,4 @@ def listed(feed: RequestFeed, activity: ActivityStrip, total: int) -> str | None
         number = f"{model.rowCount():,}"
     else:
         number = f"{counted.total:,}" if counted else f"{model.rowCount():,}+"
-    return f"{number} of {count_of(total, 'request')} in this time"
+    return f"{number} of {count_of(total, 'request')} in this range"

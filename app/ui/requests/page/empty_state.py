@@ -71,12 +71,12 @@ class EmptyList(QWidget):
         """Tell how to make the first request to `url`; None while all endpoints are listed."""
         own = url is not None
         if not own:
-            title, text = "No requests yet", "Requests to any of your endpoints appear here the moment they arrive."
+            title, text = "No requests yet", "Requests to any of your endpoints appear here as they arrive."
         elif active:
             title = "Waiting for the first request"
             text = "Give this URL to a provider, or run this in a terminal. The request appears here by itself."
         else:
-            title, text = "Switched off", "Nothing is captured while this endpoint is off: senders get 503."
+            title, text = "Switched off", "While this endpoint is off, nothing is captured and senders get 503."
         self._state.title.setText(title)
         self._state.text.setText(text)
         command = ready_curl(url) if url is not None else ""
@@ -92,8 +92,8 @@ class NoneThen(EmptyState):
     """No request was received in the selected time range; `action` shows all times."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        text = "There are none in the time range selected in the chart above."
-        super().__init__("queued", "No requests then", text, theme, parent, action="Show all times")
+        text = "Select another time range in the chart above, or show all times."
+        super().__init__("queued", "No requests in this time range", text, theme, parent, action="Show all times")
         self.set_text_width(300)
         self.setProperty("part", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

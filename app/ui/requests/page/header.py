@@ -81,7 +81,7 @@ class EndpointHeader(QFrame):
         self.target.setText(target)
         self.facts.setVisible(own)
         self.target.setVisible(bool(target))
-        text = endpoint.description if endpoint else "What every endpoint received, newest on top."
+        text = endpoint.description if endpoint else "Requests to all endpoints, newest first."
         self.description.setText(escape(text.replace("\n", " ")))
         self.description.setVisible(bool(text))
         self.url.set_text(url)

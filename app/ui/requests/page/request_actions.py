@@ -79,7 +79,7 @@ class RequestActions:
         """Put the curl command that sends this request again on the clipboard."""
         capture = await self._services.captures.get(summary.id)
         if capture is None:
-            self._toast.say("That request is not stored any more.")
+            self._toast.say("This request is no longer stored.")
             return
         command, has_body = await self.curl_of(capture)
         QGuiApplication.clipboard().setText(command)

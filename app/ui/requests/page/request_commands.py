@@ -36,7 +36,7 @@ class RequestCommands(QObject):
         self._requests, self._actions, self._tasks, self._theme = requests, actions, tasks, theme
         self._refreshing: SelectedRequests | None = None
         own, keys = self._own_window, ("Shift+Enter", "Shift+Return")
-        self.own_window = self._command("Open in own window", "own-window", own, _not_one, *keys)
+        self.own_window = self._command("Open in new window", "own-window", own, _not_one, *keys)
         self.curl = self._command("Copy as curl", "code", self._copy_curl, _not_one, "C")
         self.link = self._command("Copy link", "link", self._copy_link, _not_one, "L")
         self.note = self._command("Add note…", "note", self.note_asked.emit, _not_one, "N")

@@ -312,7 +312,7 @@ class EndpointPage(QWidget):
         unread = sum(self._services.captures.counts(number).unread for number in ids)
         what = listed(self.feed, self.activity, total) or count_of(total, "request")
         note = f" · {unread:,} unread" if unread and self.feed.pager.time_range is None else ""
-        state = "keeps capturing" if self._pause.on else "newest on top"
+        state = "keeps capturing" if self._pause.on else "newest first"
         self.footer.setText(f"{what}{note} · {state}" if total else "No requests yet")
         self._stack.setCurrentWidget(self._page_for(total))
         self.first.waiting |= self._stack.currentWidget() is self.empty

@@ -83,7 +83,7 @@ def test_a_filter_and_a_chosen_time_leave_what_meets_both(
                 await until(lambda: listed(shown) == paid)
                 choose(shown, bar + 2, bar + 4)
             await until(lambda: listed(shown) == paid[4:10] and shown.feed.search.done)
-            assert shown.page.footer.text() == "6 of 40 match in this time"
+            assert shown.page.footer.text() == "6 of 40 match in this range"
             # New ones: only what matches and came then is listed.
             edge = shown.page.activity.source.axis.edges[bar + 5]
             await shown.add(b'{"state":"paid"}', target="/catch/x/later-paid", received_at=edge)
@@ -129,7 +129,7 @@ def test_what_is_empty_says_why(run: Run, tmp_path: Path) -> None:
             await until(nothing.isVisible)
             assert "None of the 40 requests here match" in nothing.text.text()
             choose(shown, bar, bar)
-            await until(lambda: nothing.isVisible() and "chosen" in nothing.text.text())
+            await until(lambda: nothing.isVisible() and "selected" in nothing.text.text())
             assert nothing.button is not None
             QTest.mouseClick(nothing.button, Qt.MouseButton.LeftButton)
             await until(lambda: page.list.isVisible() and listed(shown) == names[:4])
@@ -218,11 +218,11 @@ def test_the_footer_counts_what_is_in_the_chosen_time(run: Run, tmp_path: Path) 
             def everything() -> str:
                 # The first request of an empty endpoint may be open, and so be read.
                 unread = shown.desk.store.captures.counts(shown.endpoint.id).unread
-                return f"40 requests · {unread} unread · newest on top"
+                return f"40 requests · {unread} unread · newest first"
 
             await until(lambda: footer.text() == everything())
             choose(shown, bar + 2, bar + 4)
-            await until(lambda: footer.text() == "12 of 40 requests in this time · newest on top")
+            await until(lambda: footer.text() == "12 of 40 requests in this range · newest first")
             shown.page.activity.clear()
             await until(lambda: footer.text() == everything())
 
@@ -234,7 +234,7 @@ def test_the_footer_counts_what_is_not_loaded_too(run: Run, tmp_path: Path) -> N
         async with open_page(tmp_path) as shown:
             bar, _ = await an_hour(shown, each=70)
             choose(shown, bar, bar + 4)
-            await until(lambda: shown.page.footer.text() == "350 of 700 requests in this time · newest on top")
+            await until(lambda: shown.page.footer.text() == "350 of 700 requests in this range · newest first")
             assert shown.model.rowCount() < 350
 
     run(check())

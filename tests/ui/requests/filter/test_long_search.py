@@ -99,7 +99,7 @@ def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(
             assert shown.page.footer.text().startswith("Stopped: none in the newest ")
             searched = shown.feed.search.progress.searched
             assert nothing.title.text() == "No matches so far"
-            assert nothing.text.text() == f"Stopped: nothing matches among the newest {searched:,} requests."
+            assert nothing.text.text() == f"The search stopped after the newest {searched:,} requests."
             assert not shown.model.rowCount()
             assert nothing.button is not None
             monkeypatch.undo()
@@ -138,10 +138,10 @@ def test_in_a_chosen_time_it_does_not_say_of_how_many(run: Run, tmp_path: Path) 
             await shown.reload()
             shown.feed.narrow(TimeRange(start=now_us() - HOUR, end=now_us() + HOUR))
             await begin(shown, "needle", reload=False)
-            assert " found so far in this time · " in shown.page.footer.text()
+            assert " found so far in this range · " in shown.page.footer.text()
             assert shown.page.footer.text().endswith(" searched · Esc stops")
             assert " of " not in shown.page.footer.text()
             QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
-            assert " in this time · " in shown.page.footer.text()
+            assert " in this range · " in shown.page.footer.text()
 
     run(check())

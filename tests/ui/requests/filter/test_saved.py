@@ -27,7 +27,7 @@ def entries(menu: QMenu) -> dict[str, QAction]:
 
 async def save_as(shown: PageDesk, name: str, confirm: str = "Save") -> None:
     """Keep the filter in force under a name, by the menu and the dialog."""
-    entries(shown.page.filter.bar.saved.menu_now())["Save this filter…"].trigger()
+    entries(shown.page.filter.bar.saved.menu_now())["Save filter…"].trigger()
     await until(lambda: shown.page.findChildren(NameDialog))
     (dialog,) = shown.page.findChildren(NameDialog)
     assert not dialog.confirm.isEnabled()
@@ -44,7 +44,7 @@ def test_save_choose_replace_and_delete(run: Run, tmp_path: Path) -> None:
             await shown.add(b"paid")
             await shown.reload()
             bar = shown.page.filter.bar
-            assert not entries(bar.saved.menu_now())["Save this filter…"].isEnabled()
+            assert not entries(bar.saved.menu_now())["Save filter…"].isEnabled()
             bar.set_text("paid method:PUT")
             await save_as(shown, " R&D <b>puts</b> ")
             bar.set_text("paid")
@@ -57,7 +57,7 @@ def test_save_choose_replace_and_delete(run: Run, tmp_path: Path) -> None:
             await shown.reload()
             bar = shown.page.filter.bar
             menu = entries(bar.saved.menu_now())
-            assert list(menu) == ["All paid", "R&&D <b>puts</b>", "Save this filter…", "Delete"]
+            assert list(menu) == ["All paid", "R&&D <b>puts</b>", "Save filter…", "Delete"]
             menu["R&&D <b>puts</b>"].trigger()
             assert bar.line.text() == "paid method:PUT"
             await until(lambda: shown.model.rowCount() == 1)
