@@ -42,8 +42,8 @@ class Settings(Record, frozen=True):
             16 * MIB,
             TIB,
             "Disk reserve",
-            "Requests are answered 503 while less than this is free, so that deleting always works."
-            " At most 5 % of a disk smaller than 5 GiB.",
+            "Senders get 503 while less than this is free on the disk, so that deleting always works."
+            " At most 5% of a disk smaller than 5 GiB.",
         ),
     ] = 256 * MIB
     storage_limit: Annotated[

@@ -55,7 +55,7 @@ def portable_note(folder: Path) -> str:
         return ""
     return (
         f"Hookline is in portable mode because of the file {mark}: it keeps its data beside the program. Without that"
-        " file it keeps them in your account."
+        " file it uses your account's data folder."
     )
 
 

@@ -201,7 +201,7 @@ def _check_rarities(message: RawRequestMessage, head: bytes) -> None:
     """What the parser lets pass and two programs may read in two ways."""
     if (CONTENT_LENGTH if message.chunked else TRANSFER_ENCODING) in message.headers:
         # An empty Transfer-Encoding is none to the parser, even beside Content-Length.
-        raise MalformedError("Transfer-Encoding is not one that ends in chunked, with no Content-Length beside it")
+        raise MalformedError("Transfer-Encoding does not end in chunked, or Content-Length is present too")
     if message.chunked and message.version < HttpVersion11:
         raise MalformedError("HTTP/1.0 has no chunked bodies, so the end of the body is ambiguous")
     if message.version < HttpVersion10:  # whose first line may end with LF alone

@@ -64,7 +64,7 @@ class Portable(Unavailable):
 
     def __init__(self, mark: Path) -> None:
         super().__init__(
-            f"Hookline is in portable mode ({mark.name} lies beside the program) and changes nothing on this computer"
+            f"Hookline is in portable mode ({mark.name} is beside the program) and changes nothing on this computer"
             " outside its own folder. An installed Hookline can start at sign-in."
         )
 

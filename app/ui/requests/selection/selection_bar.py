@@ -19,7 +19,7 @@ from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import ElidedLabel, plain_tooltip
 
-OFFERED = "Also those that are not loaded, as they are stored now"
+OFFERED = "Include requests that are not loaded yet"
 WORDS_FROM = 640
 """Wider than this the buttons have words beside their icons."""
 
