@@ -243,7 +243,7 @@ class TestChoosing:
         (tmp_path / installation.PORTABLE_MARK).touch()
         chosen = autostart_for(None, {"XDG_CONFIG_HOME": str(tmp_path)})
         assert isinstance(chosen, autostart.Portable)
-        assert "portable mode (hookline.portable lies beside the program)" in chosen.unavailable()
+        assert "portable mode (hookline.portable is beside the program)" in chosen.unavailable()
         assert not chosen.enabled()
         with pytest.raises(HooklineError, match="portable"):
             chosen.set(True)
