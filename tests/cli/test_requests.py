@@ -50,7 +50,7 @@ def test_what_was_captured_is_there_after_the_program_has_ended(serve: Callable[
 def test_a_wrong_search_ends_with_2_and_one_line(run: Run) -> None:
     done = run("requests", "-q", "paid metod:POST")
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("hookline: There is no filter metod:. Did you mean method:?")
+    assert done.err.startswith("hookline: Unknown filter metod:. Did you mean method:?")
     assert len(done.err.splitlines()) == 1
 
 

@@ -109,7 +109,7 @@ def _filter(name: str, value: Text, token: Token, written: str, colon: int) -> F
         near = nearest(name, FILTERS)
         meant = f"Did you mean {near}:? " if near else ""
         raise QueryError(
-            f"There is no filter {name}:. {meant}To search for the text itself, put it in quotes.",
+            f"Unknown filter {name}:. {meant}To search for the text itself, put it in quotes.",
             token.start,
             colon + 1,
             f"{near}:" if near else None,

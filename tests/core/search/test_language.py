@@ -165,7 +165,7 @@ def test_how_long_ago_counts_from_the_search() -> None:
     ("text", "wrong", "suggestion", "says"),
     [
         ("metod:POST", "metod:", "method:", "Did you mean method:?"),
-        ("a xyzzy:1", "xyzzy:", None, "There is no filter xyzzy:."),
+        ("a xyzzy:1", "xyzzy:", None, "Unknown filter xyzzy:."),
         ("a method:PSOT b", "PSOT", "POST", "method:PSOT is unknown"),
         ("method:", "", None, "needs a value, as in method:POST"),
         ("is:unred", "unred", "unread", "Use unread, read, starred, noted, incomplete"),

@@ -83,7 +83,7 @@ def test_a_wrong_filter_is_marked_and_the_last_result_stays(run: Run, tmp_path: 
             bar.line.selectAll()
             QTest.keyClicks(bar.line, "mehtod:GET ")
             await until(bar.error.isVisible)
-            assert "There is no filter mehtod:" in bar.error.text()
+            assert "Unknown filter mehtod:" in bar.error.text()
             assert bar.line.accessibleDescription() == bar.error.text()
             assert targets(shown) == ["put"]
             assert [chip.accessibleName() for chip in bar.chips.chips] == ["Remove method:PUT"]
