@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.core.model import Plan, Refusal
-from app.ui.refused.model import ENDPOINT, SOURCE, TARGET, TITLES
+from app.ui.refused.model import ENDPOINT, METHOD, SOURCE, STATUS, TARGET, TIME, TITLES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import REFUSED
 from tests.ui.desk import Desk, shown
@@ -84,6 +84,30 @@ class TestColumns:
                 assert widths[TARGET] >= 180
                 assert width == 960 or max(widths) == widths[TARGET]
                 assert table.isColumnHidden(SOURCE) == (width == 960)
+
+        run(scene())
+
+    def test_the_badges_stand_level_with_the_text(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                for _ in range(2):
+                    refuse(desk, "/x")
+                window.resize(1280, 720)
+                await open_at(desk, window, 0)
+                await settle(10)
+                image = window.refused.table.viewport().grab().toImage()
+                table, model = window.refused.table, window.refused.model
+                middles = []
+                for column in (TIME, STATUS, METHOD):
+                    rect = table.visualRect(model.index(1, column)).adjusted(8, 0, 0, -1)
+                    empty = image.pixel(rect.topLeft())
+                    ink = [
+                        y
+                        for y in range(rect.top(), rect.bottom() + 1)
+                        if any(image.pixel(x, y) != empty for x in range(rect.left(), rect.right() + 1))
+                    ]
+                    middles.append((ink[0] + ink[-1]) / 2)
+                assert max(middles) - min(middles) <= 1
 
         run(scene())
 

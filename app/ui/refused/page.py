@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRectF, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -51,6 +51,9 @@ _WIDTHS = {TIME: 114, STATUS: 66, METHOD: 82, ENDPOINT: 116, REASON: 202, SOURCE
 """The target takes what they leave."""
 _NEEDED = {SOURCE: 860, ENDPOINT: 720}
 """Narrower pages hide a column: the pane below shows it for the selected request."""
+_STATUS_SIZE = QSize(40, 18)
+_TEXT_MARGIN = 3
+"""Pixels that Qt leaves beside a cell's text."""
 
 
 class RefusedPage(QWidget):
@@ -252,14 +255,17 @@ class RefusedDelegate(QStyledItemDelegate):
             return
         ground = QStyleOptionViewItem(option)
         self.initStyleOption(ground, index)
+        style = QApplication.style()
+        place = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, ground, ground.widget)
         ground.text = ""
-        QApplication.style().drawControl(QStyle.ControlElement.CE_ItemViewItem, ground, painter, ground.widget)
-        rect = QRectF(option.rect)
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, ground, painter, ground.widget)
         tokens = self._theme.tokens
-        middle = rect.center().y()
+        size = METHOD_SIZE if index.column() == METHOD else _STATUS_SIZE
+        # The style's text rectangle leaves out the line below the row.
+        top = place.top() + (place.height() - size.height()) // 2
+        badge = QRectF(place.left() + _TEXT_MARGIN, top, size.width(), size.height())
         if index.column() == METHOD:
-            size = METHOD_SIZE
-            paint_method(painter, QRectF(rect.left() + 11, middle - 10, size.width(), size.height()), text, tokens)
+            paint_method(painter, badge, text, tokens)
         else:
             tone: Tone = "danger" if text.startswith("5") else "warning"
-            paint_pill(painter, QRectF(rect.left() + 11, middle - 9, 40, 18), text, tokens, tone)
+            paint_pill(painter, badge, text, tokens, tone)
