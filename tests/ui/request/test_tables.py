@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QItemSelectionModel, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QItemSelectionModel, QRect, Qt
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QAbstractItemModelTester, QTest
+from PySide6.QtWidgets import QTableView, QTreeView
 
 from app.ui.request.body.csv_table import CsvTable
 from app.ui.request.body.form_table import FormTable
@@ -93,6 +94,38 @@ def test_a_form_is_a_table_with_groups(run: Run, tmp_path: Path) -> None:
             panel.close_button.click()
             await until(view.hasFocus)
             assert not table.grab().isNull()
+
+    run(check())
+
+
+def first_ink(image: QImage, rect: QRect) -> int:
+    """The leftmost column of pixels in `rect` that is not empty."""
+    empty = image.pixel(rect.topLeft())
+    return next(
+        x
+        for x in range(rect.left(), rect.right() + 1)
+        if any(image.pixel(x, y) != empty for y in range(rect.top(), rect.bottom() + 1))
+    )
+
+
+@pytest.mark.parametrize("kind", ["form", "csv"])
+def test_the_titles_stand_above_the_text_of_their_columns(run: Run, tmp_path: Path, kind: str) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            if kind == "form":
+                view: QTreeView | QTableView = (await open_form(shown, b"N=V&M=W")).view
+                header = view.header()
+            else:
+                view = (await open_csv(shown, b"N,V\nN,V\nN,V\n")).view
+                header = view.horizontalHeader()
+            view.clearFocus()
+            await settle()
+            names, cells = header.viewport().grab().toImage(), view.viewport().grab().toImage()
+            for column in (0, 1):
+                left, width = header.sectionViewportPosition(column), header.sectionSize(column)
+                title = first_ink(names, QRect(left + 2, 4, width - 4, header.height() - 8))
+                cell = view.visualRect(view.model().index(0, column)).adjusted(2, 2, -2, -2)
+                assert abs(title - first_ink(cells, cell)) <= 1
 
     run(check())
 

@@ -105,6 +105,7 @@ class _FormView(QTreeView):
         self.setFont(mono_font(SMALL))
         self.setUniformRowHeights(True)
         self.setProperty("frameless", True)
+        self.setProperty("part", "form")
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
