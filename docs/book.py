@@ -128,7 +128,7 @@ class Book:
         await self.until(f"{part!r} to be read", partial(self._is_read, wanted.id))
 
     def _mirror_told(self) -> bool:
-        return self.detail.tabs.tabText(MIRROR)[-1:].isdigit()
+        return self.detail.tabs.tabText(MIRROR)[-1:] in set("123456789")
 
     def _is_read(self, wanted: str) -> bool:
         model = self.page.feed.model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,27 @@ def test_no_tab_moves_from_request_to_request(run: Run, tmp_path: Path) -> None:
             assert places() == first
             assert not tabs.grab().isNull()
             await until(lambda: tabs.isTabVisible(TOKENS) and tabs.tabRect(TOKENS).left() > first[-1].right())
+
+    run(check())
+
+
+def test_the_distances_between_the_tabs_are_equal(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            tabs = shown.detail.tabs
+            fields = tuple((f"X-{number}", "a") for number in range(10))
+            await open_body(shown, b"{}", headers=fields, target="/catch/x")
+            await settle()
+            image, row = tabs.grab().toImage(), tabs.tabRect(BODY)
+            empty = image.pixel(row.right(), 5)
+            ink = [
+                x
+                for x in range(tabs.tabRect(RAW).right())
+                if any(image.pixel(x, y) != empty for y in range(row.top() + 8, row.bottom() - 8))
+            ]
+            gaps = [after - before for before, after in pairwise(ink) if after - before > 10]
+            assert len(gaps) == 4
+            assert max(gaps) - min(gaps) <= 4
 
     run(check())
 

@@ -16,7 +16,7 @@ BODY, HEADERS, QUERY, MIRROR, RAW, INFO, TOKENS = range(7)
 
 NO_QUERY = "This request has no query"
 
-ROOM = {HEADERS: "00", QUERY: "00", MIRROR: "0", TOKENS: "0"}
+ROOM = {HEADERS: "00", QUERY: "0", MIRROR: "0", TOKENS: "0"}
 """Digits that a count has space for."""
 COUNT_MAX = 99
 COUNT_SIZE, COUNT_GAP = 11, 5
@@ -58,10 +58,9 @@ class DetailTabs(QTabBar):
         theme.changed.connect(self._repaint)
 
     def set_count(self, tab: int, count: int) -> None:
-        """Set the number of items in the tab; 0 is not shown."""
+        """Set the number of items in the tab. 0 is shown too: without it there would be a gap to the next tab."""
         self._counts[tab] = count
-        title = _title(tab)
-        self.setTabText(tab, f"{title} {count}" if count else title)
+        self.setTabText(tab, f"{_title(tab)} {count}")
 
     def show_request(self, wanted: int, *, query: bool) -> None:
         """Select `wanted` directly, without another tab in between; the query tab is enabled only with a `query`."""
@@ -110,22 +109,20 @@ class DetailTabs(QTabBar):
     def _used(self, tab: int) -> QRect:
         """The tab without the space that its count does not use."""
         place = self.tabRect(tab)
-        count = self._counts.get(tab, 0)
-        if tab in ROOM:
+        if tab in self._counts:
             fm = QFontMetrics(self._count_font)
-            room = fm.horizontalAdvance(ROOM[tab])
-            spare = room - fm.horizontalAdvance(_count_text(count)) if count else COUNT_GAP + room
+            spare = fm.horizontalAdvance(ROOM[tab]) - fm.horizontalAdvance(_count_text(self._counts[tab]))
             place.setWidth(place.width() - max(0, spare))
         return place
 
     def _paint_count(self, painter: QStylePainter, tab: int, room: QRect, colour: str) -> None:
-        count = self._counts.get(tab, 0)
-        if not count:
+        if tab not in self._counts:
             return
         painter.setFont(self._count_font)
         painter.setPen(QColor(colour))
         left = QFontMetrics(self._font).horizontalAdvance(_title(tab)) + COUNT_GAP
-        painter.drawText(room.adjusted(left, 1, 0, 0), _MIDDLE, _count_text(count))
+        flags = _MIDDLE | int(Qt.TextFlag.TextDontClip)  # A long count uses the distance to the next title.
+        painter.drawText(room.adjusted(left, 1, 0, 0), flags, _count_text(self._counts[tab]))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The arrow keys select like a click."""
