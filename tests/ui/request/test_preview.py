@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QTextDocument
 from PySide6.QtWidgets import QApplication, QTextBrowser
 
@@ -190,6 +191,13 @@ def test_the_packaged_program_draws_by_itself(monkeypatch: pytest.MonkeyPatch) -
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="blue"/></svg>'
 
 
+def test_a_drawing_has_its_own_size_on_any_screen() -> None:
+    for ratio in (1.0, 1.5, 2.0):
+        image = drawn(DrawRequest(kind="svg", content_type="", width=0, ratio=ratio), SVG, 60).image
+        assert image is not None
+        assert image.size() == QSize(round(40 * ratio), round(20 * ratio))
+
+
 @contextmanager
 def in_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """However busy the machine is."""
@@ -207,6 +215,7 @@ def test_drawings_and_pages_are_previewed(run: Run, tmp_path: Path, monkeypatch:
             await until(lambda: body.image.caption.text().startswith("SVG · 40 × 20 pixels"))
             assert NOT_LOADED in body.image.caption.text()
             assert body.stack.currentWidget() is body.image
+            assert body.image.canvas.picture_rect().size() == QSize(40, 20)
             # What is copied is the drawing's text.
             body.copy.click()
             await until(lambda: QGuiApplication.clipboard().text() == SVG.decode())

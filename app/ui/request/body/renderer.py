@@ -14,8 +14,8 @@ from PySide6.QtGui import QColor, QImage, QImageReader, QPainter, QTextDocument
 from app.core.bodies.decoding.charset import detect
 from app.core.bodies.formats import html_sanitizer, svg_sanitizer
 
-SMALLEST, LARGEST = 512, 2_048
-"""Limits of a drawing's longer side in pixels: icons are enlarged."""
+LARGEST = 2_048
+"""Maximum pixels of a drawing's longer side."""
 PAINTED_MAX = 1_000_000_000
 """Maximum pixels painted, assuming each shape covers the picture. More shapes mean a smaller picture."""
 PAGE_HEIGHT = 8_000
@@ -34,23 +34,23 @@ class Drawn(NamedTuple):
 
 
 def draw(kind: str, data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
-    """`width` and `ratio` (device pixels per pixel) are for `html`; `svg` has a size of its own."""
+    """`ratio` is in device pixels per pixel. `width` is for `html`; `svg` has a size of its own."""
     QLoggingCategory.setFilterRules(QUIET)
     QImageReader.setAllocationLimit(ALLOCATION_MIB)
     try:
-        return _page(data, content_type, width, ratio) if kind == "html" else _drawing(data)
+        return _page(data, content_type, width, ratio) if kind == "html" else _drawing(data, ratio)
     except (svg_sanitizer.DrawingError, html_sanitizer.PageError) as error:
         return Drawn(f"{error} Save it to view it.")
 
 
-def _drawing(data: bytes) -> Drawn:
+def _drawing(data: bytes, ratio: float) -> Drawn:
     drawing = svg_sanitizer.sanitize(data)
     buffer_data = QByteArray(drawing.text.encode())
     buffer = QBuffer(buffer_data)
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
     reader = QImageReader(buffer, QByteArray(b"svg"))
     reader.setAutoDetectImageFormat(False)
-    reader.setScaledSize(painted_size(drawing))
+    reader.setScaledSize(painted_size(drawing, ratio))
     image = reader.read()
     if image.isNull():
         return Drawn("Cannot preview this SVG. Save it to view it.")
@@ -58,10 +58,9 @@ def _drawing(data: bytes) -> Drawn:
     return Drawn(_words(f"SVG · {size} · {NOT_LOADED}", drawing.left_out), image)
 
 
-def painted_size(drawing: svg_sanitizer.Drawing) -> QSize:
-    """The size in pixels, with the drawing's proportions."""
-    longer = max(drawing.width, drawing.height)
-    scale = min(max(longer, SMALLEST), LARGEST) / longer
+def painted_size(drawing: svg_sanitizer.Drawing, ratio: float) -> QSize:
+    """The size in device pixels: the drawing's own, or smaller with its proportions."""
+    scale = min(ratio, LARGEST / max(drawing.width, drawing.height))
     scale = min(scale, math.sqrt(PAINTED_MAX / drawing.shapes / (drawing.width * drawing.height)))
     return QSize(max(1, round(drawing.width * scale)), max(1, round(drawing.height * scale)))
 
