@@ -90,8 +90,8 @@ def until(at_us: int, now_us: int) -> str:
 
 def exact_time(at_us: int) -> str:
     """The local date and time to the millisecond, with the offset from UTC."""
-    moment = datetime.fromtimestamp(at_us / 1_000_000, UTC).astimezone()
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{at_us // 1000 % 1000:03d} {moment:%z}"
+    moment = _local(at_us)
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{at_us // 1000 % 1000:03d} {_offset(moment)}"
 
 
 def clock_time(at_us: int) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.core.text import ago_text, day_text, day_time, full_time, to_midnight_ms
+from app.core.text import ago_text, day_text, day_time, exact_time, full_time, time_text, to_midnight_ms
 
 
 def us(*parts: int) -> int:
@@ -47,6 +47,13 @@ def test_the_full_time_has_microseconds_zone_and_utc() -> None:
     offset = f"{moment.astimezone():%z}"
     assert local.startswith(f"2026-11-22 02:04:32.505123 {offset[:3]}:{offset[3:]}")
     assert utc == f"{moment:%Y-%m-%d %H:%M:%S}.505123 UTC"
+
+
+def test_all_times_spell_the_offset_alike() -> None:
+    at = us(2026, 11, 22, 2, 4, 32) + 505_123
+    local = time_text(at, None)
+    assert exact_time(at) == local.replace("505123", "505")
+    assert full_time(at).startswith(local)
 
 
 def test_midnight_comes_when_the_day_ends() -> None:
