@@ -99,7 +99,6 @@ def _paint_name(painter: QPainter, facts: Facts, url: UrlLine, room: QRect, toke
 def _paint_mirror(painter: QPainter, facts: Facts, room: QRect, theme: Theme) -> None:
     tokens, target = theme.tokens, facts.endpoint.forward_url
     if not target:
-        _text(painter, room, "—", tokens.text_faint, ui_font())
         return
     icon, colour, _ = OUTCOMES[facts.outcome]
     theme.icon(icon, colour).paint(painter, QRect(room.left(), HEIGHT // 2 - 8, 16, 16))
