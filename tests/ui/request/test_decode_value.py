@@ -14,6 +14,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QHelpEvent, QTextC
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 
+from app.core.bodies.formats.jwt import NOT_VERIFIED
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.value_panel import ValuePanel
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
@@ -98,6 +99,29 @@ def test_a_value_is_decoded_below_the_body_by_keyboard(run: Run, tmp_path: Path)
             await decoded(shown, body.code, INNER[:20])
             await open_body(shown, b'{"other":1}', "application/json")
             assert not panel.isVisible()
+
+    run(check())
+
+
+def test_a_note_on_what_was_decoded_is_not_cut_off(run: Run, tmp_path: Path) -> None:
+    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(
+                shown, json.dumps({"id_token": token, "data": b64({"deep": 1})}).encode(), "application/json"
+            )
+            shown.page.activateWindow()
+            panel = await decoded(shown, shown.detail.body.code, token[:20])
+            await settle()
+            note = panel.note
+            assert note.text() == NOT_VERIFIED
+            room = note.contentsRect()
+            words = note.fontMetrics().boundingRect(room, int(Qt.TextFlag.TextWordWrap), note.text())
+            assert note.wordWrap()
+            assert room.contains(words)
+            await decoded(shown, shown.detail.body.code, b64({"deep": 1})[:20])
+            await until(lambda: not note.isVisible())
 
     run(check())
 

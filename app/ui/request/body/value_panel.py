@@ -22,7 +22,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.labels import ElidedLabel, label
 
 HEIGHT = 220
 """Initial height in pixels."""
@@ -54,7 +54,8 @@ class ValuePanel(QFrame):
         self._latest = Latest(tasks, "value: decode")
         self._levels: list[Shown] = []
         self.title = ElidedLabel("", "strong", self)
-        self.note = ElidedLabel("", "small", self)
+        self.note = label("", "small", self, wrap=True)
+        self.note.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_3, metrics.SPACE_1)
         self.back = Button("Back", theme, self, kind="link")
         self.copy = IconButton("copy", "Copy this value", theme, self)
         self.close_button = IconButton("close", "Close (Esc)", theme, self)
@@ -65,14 +66,14 @@ class ValuePanel(QFrame):
         row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
         row.setSpacing(metrics.SPACE_2)
         row.addWidget(self.back)
-        row.addWidget(self.title)
-        row.addWidget(self.note, 1)
+        row.addWidget(self.title, 1)
         row.addWidget(self.copy)
         row.addWidget(self.close_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(row)
+        column.addWidget(self.note)
         column.addWidget(self.code, 1)
         self.back.clicked.connect(self._go_back)
         self.copy.clicked.connect(self._copy)
@@ -134,6 +135,7 @@ class ValuePanel(QFrame):
         shown = self._levels[-1]
         self.title.setText(shown.title)
         self.note.setText(shown.note)
+        self.note.setVisible(bool(shown.note))
         self.back.setVisible(len(self._levels) > 1)
         self.code.set_lines(shown.lines)
         self.setAccessibleName(shown.title)
