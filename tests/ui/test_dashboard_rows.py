@@ -26,9 +26,7 @@ async def mirror_is_empty(window: MainWindow, endpoint: Endpoint) -> bool:
     room = Columns.of(row.width(), HEIGHT).mirror.adjusted(0, 4, 0, -4)
     ground = image.pixel(room.topLeft())
     return all(
-        image.pixel(x, y) == ground
-        for x in range(room.left(), room.right())
-        for y in range(room.top(), room.bottom())
+        image.pixel(x, y) == ground for x in range(room.left(), room.right()) for y in range(room.top(), room.bottom())
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,28 @@ def test_load_more_adds_what_it_names_and_keeps_the_place(
     run(check())
 
 
+def test_the_end_of_a_large_body_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.ui.request.body.more_bar.SHOWN_MAX", 900_000)
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, b"".join(b"line %07d\n" % n for n in range(1, 100_001)), "text/plain")
+            body = shown.detail.body
+            body.rest.more.click()
+            await until(lambda: body.rest.more.text() == "Show next part")
+            await loaded(body)
+            body.rest.more.click()
+            await until(body.rest.earlier.isVisible)
+            await loaded(body)
+            body.rest.more.click()
+            await until(body.rest.more.isHidden)
+            reader = body.loader.reader
+            assert reader is not None
+            assert body.rest.text.text() == f"Showing the last {size_text(1_300_000 - reader.begins_at)} of 1.2 MiB"
+
+    run(check())
+
+
 def test_parts_before_and_after_are_reached_and_the_top_line_stays(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,7 +91,9 @@ def test_parts_before_and_after_are_reached_and_the_top_line_stays(
             assert body.code.length() < 800_000
             body.rest.more.click()
             await until(body.rest.earlier.isVisible)
-            assert body.rest.text.text().startswith("Showing 6")
+            assert re.fullmatch(
+                r"Showing [\d.,]+ (KiB|lines) after the first [56]\d\d KiB of 1\.2 MiB", body.rest.text.text()
+            )
             top = body.code.top_line()
             assert top is not None
             assert body.code.firstVisibleBlock().text() == f"line {top:07d}"

@@ -53,14 +53,12 @@ class RestBar(QFrame):
         """The part of a body of `size` bytes that is shown; `lines` if that is less than what was read. `full`: the
         view can show no more.
         """
-        begin, end = size_text(reader.begins_at), size_text(reader.unpacked)
+        end = size_text(reader.unpacked)
         if reader.codings and full and not reader.begins_at:
             text = f"Decompression stopped at {end}: this may be a decompression bomb. Hex shows it as sent."
         else:
-            beginning = "the first" if lines is None else f"{lines:,} lines of the first"
-            part = f"{begin} to {end}" if reader.begins_at else f"{beginning} {end}"
             of = f", decompressed from {size_text(size)}" if reader.codings else f" of {size_text(size)}"
-            text = f"Showing {part}{of}"
+            text = f"Showing {_part(reader, lines)}{of}"
         self.text.setText(text)
         left = size - reader.unpacked
         if full:
@@ -72,6 +70,17 @@ class RestBar(QFrame):
         self.earlier.setVisible(reader.begins_at > 0)
         self.more.setVisible(not reader.done and not (full and reader.codings))
         self.show()
+
+
+def _part(reader: BodyReader, lines: int | None) -> str:
+    """Not from one size to another: far into a body both are rounded to the same."""
+    begin, end = reader.begins_at, reader.unpacked
+    if not begin:
+        return f"the first {size_text(end)}" if lines is None else f"{lines:,} lines of the first {size_text(end)}"
+    if not reader.done:
+        part = size_text(end - begin) if lines is None else f"{lines:,} lines"
+        return f"{part} after the first {size_text(begin)}"
+    return f"the last {size_text(end - begin)}" + (f" of {size_text(end)}" if reader.codings else "")
 
 
 class RestOfBody(QObject):
