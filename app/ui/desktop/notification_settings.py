@@ -26,6 +26,7 @@ class When(StrEnum):
     """Also while one is active, unless it shows the endpoint's list."""
 
 
+MENU = "Notify"
 TEXTS = {When.OFF: "Off", When.BEHIND: "While Hookline is in the background", When.ON: "Always"}
 
 
@@ -78,7 +79,7 @@ class NotifyMenu(QMenu):
     """The endpoint's notification setting as a menu, which says so if the system shows no notifications."""
 
     def __init__(self, choices: NotifyChoices, parent: QMenu, slug: str = "") -> None:
-        super().__init__("Notify", parent)
+        super().__init__(MENU, parent)
         self.slug = slug
         self._choices = choices
         group = QActionGroup(self)

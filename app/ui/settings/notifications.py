@@ -6,11 +6,12 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from app.ui.desktop.desktop_integration import Desktop
+from app.ui.desktop.notification_settings import MENU
 from app.ui.settings.section import SettingsRow
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 
-TEXT = "Choose when to be notified with “Notify” in an endpoint's menu."
+TEXT = f"Choose when to be notified with “{MENU}” in an endpoint’s menu."
 
 
 class NotificationsRow(SettingsRow):
