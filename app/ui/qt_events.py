@@ -35,7 +35,7 @@ from app.ui.session_stats import SessionStats
 from app.ui.throttle import Throttle
 
 MERGE_MS = 250
-FILE_ADVICE = "Check the data folder's permissions and free disk space. Requests are still captured."
+FILE_ADVICE = "Check the data folder’s permissions and free disk space. Requests are still captured."
 DAMAGE_ADVICE = (
     "Other requests may be damaged too: compare their SHA-256. Close Hookline and copy the data folder; then put an"
     " older copy of hookline.db in its place, or move it away to start with an empty database."

@@ -58,7 +58,7 @@ def _from(value: Text) -> Condition:
 FILTERS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind(name="method", help="the request's method", example="method:POST", values=METHODS),
+        Kind(name="method", help="the request’s method", example="method:POST", values=METHODS),
         Kind(name="path", help="text in the path", example="path:/orders", read=_path),
         Kind(name="header", help="a header, its value (=) or part of it (~)", example="header:x-id=7", read=_header),
         Kind(
@@ -74,8 +74,8 @@ FILTERS: dict[str, Kind] = {
             example="mirror:failed",
             values=tuple(state.value for state in MirrorState),
         ),
-        Kind(name="size", help="the body's size", example="size:>10k", values=("0", ">10k", ">1M"), read=read_size),
-        Kind(name="from", help="the sender's address or network", example="from:203.0.113.7", read=_from),
+        Kind(name="size", help="the body’s size", example="size:>10k", values=("0", ">10k", ">1M"), read=read_size),
+        Kind(name="from", help="the sender’s address or network", example="from:203.0.113.7", read=_from),
         Kind(name="provider", help="the provider that sent it", example="provider:stripe", read=_named),
         Kind(name="event", help="its event type", example="event:invoice.paid", read=_named),
         Kind(name="json", help="a value in a JSON body", example="json:data.amount>1000", read=read_json),

@@ -23,7 +23,7 @@ EXTRA_SHORTCUTS = (
     ExtraShortcut(group=CommandGroup.REQUEST, text="Decode the value at the cursor", keys=("Ctrl+E",)),
     ExtraShortcut(group=CommandGroup.GO_TO, text="Endpoint 1 to 9", keys=("Ctrl+1", "Ctrl+9"), span=True),
     ExtraShortcut(group=CommandGroup.ENDPOINT, text="Move the endpoint in the sidebar", keys=("Alt+Up", "Alt+Down")),
-    ExtraShortcut(group=CommandGroup.ENDPOINT, text="Go to the endpoint's switch in the sidebar", keys=("Left",)),
+    ExtraShortcut(group=CommandGroup.ENDPOINT, text="Go to the endpoint’s switch in the sidebar", keys=("Left",)),
     ExtraShortcut(group=CommandGroup.ENDPOINT, text="Edit the endpoint in the sidebar", keys=("F2",)),
 )
 """The list's keys are handled in `ui/requests/list/view.py` and `ui/requests/page/requests_page.py`, the numbers in

@@ -73,7 +73,7 @@ class ReplySection(Section):
         self.status = NumberField("Reply status", STATUS_MIN, STATUS_MAX, self)
         self.delay = NumberField("Reply delay", 0, DELAY_MAX_MS, self, unit="ms", step=100)
         self.headers = mono_edit(self, 64, "X-Served-By: hookline")
-        self.default_body = QCheckBox("Default body with the request's ID", self)
+        self.default_body = QCheckBox("Default body with the request’s ID", self)
         self.body = mono_edit(self, 88)
         body_area = QWidget(self)
         area = QVBoxLayout(body_area)

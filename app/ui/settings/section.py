@@ -70,7 +70,8 @@ class SettingsSection(QWidget):
     def add_declared(self, key: str, control: QWidget, extra: str = "") -> SettingsRow:
         """A row worded by the declaration of setting `key`."""
         declared = meta(key)
-        text = " ".join(filter(None, (declared.description, extra)))
+        # The API has these words too, with the apostrophes of plain text.
+        text = " ".join(filter(None, (declared.description, extra))).replace("'", "’")
         row = SettingsRow(declared.title or key, text, control, self)
         self.column.addWidget(row)
         self.rows[key] = row

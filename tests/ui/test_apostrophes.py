@@ -1,0 +1,51 @@
+"""The window's texts have typographic apostrophes and quotes; those of the CLI and the API have plain ones."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtWidgets import QLabel
+
+from app.ui.settings.dialog import SettingsDialog
+from tests.ui.desk import shown
+from tests.ui.waiting import until
+
+ROOT = Path(__file__).parents[2] / "app"
+STRAIGHT = re.compile(r"\w'\w|s' ")
+
+
+def texts(path: Path) -> Iterator[str]:
+    """The strings of a file, without docstrings and what is raised."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    unseen: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            unseen.add(id(node.value))
+        elif isinstance(node, ast.Raise):
+            unseen.update(id(part) for part in ast.walk(node))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in unseen:
+            yield node.value
+
+
+def test_no_text_of_the_window_has_a_straight_apostrophe() -> None:
+    paths = [*ROOT.glob("ui/**/*.py"), ROOT / "core" / "search" / "filters.py"]
+    assert len(paths) > 100
+    found = {path.name: [text for text in texts(path) if STRAIGHT.search(text)] for path in paths}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_nor_has_a_setting_whose_words_the_api_shares(run: Callable[..., Any], tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path) as (_, window):
+            window.open_settings()
+            await until(lambda: window.findChildren(SettingsDialog))
+            dialog = window.findChildren(SettingsDialog)[-1]
+            assert [one.text() for one in dialog.findChildren(QLabel) if STRAIGHT.search(one.text())] == []
+            dialog.reject()
+
+    run(scene())
