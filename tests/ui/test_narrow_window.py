@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QLabel, QScrollArea
 from app.core.model import Plan
 from app.ui.requests.page.header import WORDED
 from app.ui.shell.sidebar import DASHBOARD
+from app.ui.widgets.scrolling import Scrolling
 from tests import factories
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
@@ -32,6 +33,30 @@ def test_captions_of_the_figures_are_whole(run: Scene, tmp_path: Path, plan: Pla
             cut = [one.text() for one in labels if one.fontMetrics().horizontalAdvance(one.text()) > one.width()]
             assert cut == []
             assert [area for area in window.findChildren(QScrollArea) if area.horizontalScrollBar().isVisible()] == []
+
+    run(scene())
+
+
+@pytest.mark.parametrize("size", [SIZE, (960, 494)])
+def test_a_note_is_written_without_scrolling_the_window(run: Scene, tmp_path: Path, size: tuple[int, int]) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            window.resize(*size)
+            capture = factories.capture(b"{}", endpoint_id=desk.store.endpoints.all()[0].id)
+            await desk.store.captures.add(capture, b"{}")
+            window.show_endpoint(capture.endpoint_id)
+            window.requests.go_to(capture)
+            note = window.requests.detail.head.note
+            await until(lambda: window.requests.detail.capture is not None)
+            note.start()
+            note.text.setPlainText("Arrived twice")
+            await settle(10)
+            around = next(area for area in window.findChildren(Scrolling) if area.isAncestorOf(note))
+            assert not around.horizontalScrollBar().isVisible()
+            assert not around.verticalScrollBar().isVisible()
+            assert note.hint.shown_text().startswith("13 of 2,000")
+            assert "…" not in note.hint.shown_text()
+            note.cancel()
 
     run(scene())
 

@@ -14,7 +14,8 @@ from app.core.rules import NOTE_MAX, note_error
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import label, restyle
+from app.ui.widgets.fitting_label import FittingLabel
+from app.ui.widgets.labels import restyle
 
 LINES = 5
 """A longer note scrolls: it must not push the request out of view."""
@@ -47,7 +48,7 @@ class NotePanel(QFrame):
         self.edit = IconButton("edit", "Edit note (N)", theme, self)
         self.edit.clicked.connect(self.start)
         self._footer = QWidget(self)
-        self.hint = label("", "small", self._footer)
+        self.hint = FittingLabel("small", self._footer)
         self.cancel_button = Button("Cancel", theme, self._footer, kind="ghost")
         self.save_button = Button("Save", theme, self._footer, kind="primary")
         for button, act in ((self.cancel_button, self.cancel), (self.save_button, self.save)):
@@ -184,10 +185,11 @@ class NotePanel(QFrame):
         restyle(self.hint)
         self._fit()
         if unsaved:
-            self.hint.setText("Cannot be saved: the request was deleted. Copy the text to keep it.")
+            deleted = "Cannot be saved: the request was deleted. Copy the text to keep it."
+            self.hint.set_wordings((deleted, "Deleted. Copy the text to keep it."))
             return
-        words = f"{left_out:,} more did not fit" if left_out else "Ctrl+Enter saves, Esc cancels"
-        self.hint.setText(f"{length:,} of {NOTE_MAX:,} · {words}")
+        of, more = f"{length:,} of {NOTE_MAX:,}", f"{left_out:,} more did not fit"
+        self.hint.set_wordings((f"{of} · {more}", more) if left_out else (f"{of} · Ctrl+Enter saves, Esc cancels", of))
 
     def _leave(self) -> None:
         if self.writing:

@@ -37,6 +37,9 @@ __all__ = ("BODY", "HEADERS", "INFO", "MIRROR", "QUERY", "RAW", "TABS", "TOKENS"
 STAYS = "You can still read and copy it here."
 """Used after the request was deleted."""
 
+LEAST_HEIGHT = 200
+"""Pixels of a tab. The tallest would need more: on a small screen the window would scroll while a note is written."""
+
 
 class DetailPane(QFrame):
     """`show_request` opens a request and marks it read. The tab is remembered for each content type.
@@ -78,6 +81,7 @@ class DetailPane(QFrame):
         self.tokens = TokensTab(theme, tasks, self)
         self.placeholder = Placeholder(theme, self)
         self._pages = QStackedWidget(self)
+        self._pages.setMinimumHeight(LEAST_HEIGHT)
         self._stack = QStackedWidget(self)
         self._build_layout()
         self.tabs.currentChanged.connect(self._show_tab)
