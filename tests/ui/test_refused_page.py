@@ -87,6 +87,37 @@ class TestColumns:
 
         run(scene())
 
+    def test_the_pane_below_does_not_cover_the_selected_row(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                for _ in range(40):
+                    refuse(desk, "/x")
+                window.resize(960, 540)
+                await open_at(desk, window, 0)
+                window.refused.table.clearSelection()
+                await until(lambda: not window.refused.raw.isVisible())
+                await settle(10)
+                table = window.refused.table
+                row = table.rowAt(table.viewport().height() - 60)
+                table.selectRow(row)
+                await until(window.refused.raw.isVisible)
+                await settle(10)
+                assert table.viewport().rect().contains(table.visualRect(window.refused.model.index(row, TIME)))
+
+        run(scene())
+
+    def test_a_target_has_room_where_columns_are_hidden(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                refuse(desk, LONG)
+                await open_at(desk, window, 0)
+                for width in range(900, 1400, 20):
+                    window.resize(width, 720)
+                    await settle()
+                    assert window.refused.table.columnWidth(TARGET) >= 130, width
+
+        run(scene())
+
     def test_the_badges_stand_level_with_the_text(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, window):

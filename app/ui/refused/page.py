@@ -49,7 +49,7 @@ from app.ui.widgets.labels import ElidedLabel, label
 
 _WIDTHS = {TIME: 114, STATUS: 66, METHOD: 82, ENDPOINT: 116, REASON: 202, SOURCE: 104}
 """The target takes what they leave."""
-_NEEDED = {SOURCE: 860, ENDPOINT: 720}
+_NEEDED = {SOURCE: 920, ENDPOINT: 800}
 """Narrower pages hide a column: the pane below shows it for the selected request."""
 _STATUS_SIZE = QSize(40, 18)
 _TEXT_MARGIN = 3
@@ -181,7 +181,7 @@ class RefusedPage(QWidget):
         table.customContextMenuRequested.connect(self._show_menu)
 
     def _make_table(self, theme: Theme) -> QTableView:
-        table = QTableView(self)
+        table = RefusedTable(self)
         table.setModel(self.model)
         table.setItemDelegate(RefusedDelegate(theme, table))
         table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -232,6 +232,16 @@ class RefusedPage(QWidget):
         column.setSpacing(metrics.SPACE_4)
         column.addLayout(header_row)
         column.addLayout(self._body, 1)
+
+
+class RefusedTable(QTableView):
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A selected row in view stays there: the pane below takes room when it opens."""
+        current = self.currentIndex()
+        seen = current.isValid() and 0 <= self.visualRect(current).top() < event.oldSize().height()
+        super().resizeEvent(event)
+        if seen:
+            self.scrollTo(current)
 
 
 class RefusedDelegate(QStyledItemDelegate):
