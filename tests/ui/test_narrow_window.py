@@ -37,6 +37,24 @@ def test_captions_of_the_figures_are_whole(run: Scene, tmp_path: Path, plan: Pla
     run(scene())
 
 
+def test_the_facts_of_a_body_lose_words_and_not_letters(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            capture = factories.capture(b"{}", endpoint_id=desk.store.endpoints.all()[0].id)
+            await desk.store.captures.add(capture, b"{}")
+            window.resize(1400, 800)
+            window.show_endpoint(capture.endpoint_id)
+            window.requests.go_to(capture)
+            kind = window.requests.detail.body.kind
+            await until(lambda: kind.text() == "JSON · 2 B · auto")
+            for width in range(1400, 900, -20):
+                window.resize(width, 800)
+                await settle()
+                assert kind.shown_text() in ("JSON · 2 B · auto", "JSON · 2 B", "JSON", "")
+
+    run(scene())
+
+
 @pytest.mark.parametrize("size", [SIZE, (960, 494)])
 def test_a_note_is_written_without_scrolling_the_window(run: Scene, tmp_path: Path, size: tuple[int, int]) -> None:
     async def scene() -> None:

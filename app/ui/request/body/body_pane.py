@@ -36,7 +36,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.fitting_label import FittingLabel
 from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.toast import Toast
 
@@ -63,7 +63,7 @@ class BodyPane(QWidget):
         self.views = Segmented(VIEWS, self)
         for rare in RARE:
             self.views.set_shown(rare, False)
-        self.kind = ElidedLabel("", "small", self)
+        self.kind = FittingLabel("small", self)
         self.kind.setMinimumWidth(1)  # of all in its row it is missed least
         self.search = IconButton("search", "Find in body (Ctrl+F)", theme, self)
         self.wrap = WrapButton(theme, self)
@@ -196,7 +196,7 @@ class BodyPane(QWidget):
             self._show_none_of_it(self.unread)
 
     def _show_none_of_it(self, page: EmptyState) -> None:
-        self.kind.setText("")
+        self.kind.set_wordings(("",))
         self.parts.hide()
         self.notes.say([])
         self.rest.hide()
@@ -219,7 +219,7 @@ class BodyPane(QWidget):
         charset = reader.text_charset
         coded = [escape(charset.label)] if charset is not None and charset.name != "utf-8" else []
         facts = [what, size_text(source.size), *coded, *reader.codings, *([] if chosen else ["auto"])]
-        self.kind.setText(" · ".join(facts))
+        self.kind.set_wordings([" · ".join(facts[:count]) for count in range(len(facts), -1, -1)])
         self._clear_whole()
         page: QWidget = self.code
         if reader.view.group in RARE:
