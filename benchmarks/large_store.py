@@ -15,10 +15,10 @@ from app.core.gist.gist import gist
 from app.core.ids import uuid7
 from app.core.model import Capture, EndpointDraft, MirrorState, Plan
 from app.db.connection import FILE_NAME, open_writer
+from app.db.counts import request_bytes
 from app.db.insert import encode_headers, insert
 from app.db.raw_sql import raw
 from app.db.schema import NOBODY
-from app.db.storage_use import request_bytes
 from app.db.store import Store
 
 TOGETHER = 2_000

@@ -20,7 +20,7 @@ from app.core.search.query import Query
 from app.db import queries
 from app.db.bulk_delete import Clearings
 from app.db.cleanup import Cleanup
-from app.db.counts import RequestCounts
+from app.db.counts import LOOSE, RequestCounts, grow, request_bytes
 from app.db.delete_requests import Deleted, delete_ids
 from app.db.identification import Identification
 from app.db.insert import encode_headers
@@ -32,7 +32,6 @@ from app.db.schema import PARTS_PER_BODY, PIECES_FROM, AccountModel, BodyModel, 
 from app.db.search.index.index import Index
 from app.db.search.search import search
 from app.db.storage_limits import StorageLimits
-from app.db.storage_use import LOOSE, grow, request_bytes
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
 

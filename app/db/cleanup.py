@@ -1,4 +1,5 @@
-"""Deletes in the background what is hidden already: removed endpoints' requests and bodies without a request."""
+"""Background cleanup: deletes what is hidden already (requests of removed endpoints, bodies without a request), and
+returns the space of deleted data to the disk."""
 
 from __future__ import annotations
 
@@ -6,15 +7,79 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from peewee import SqliteDatabase
+
 from app.core.errors import StorageUnavailableError
 from app.db.background_worker import BackgroundWorker
+from app.db.counts import Freed
 from app.db.delete_requests import delete_loose_parts, delete_removed_endpoint
-from app.db.reclaim import Reclaim
-from app.db.storage_use import Freed
+from app.db.raw_sql import raw
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
+
+SOON_S = 1.0
+"""What is deleted within that time is given back at once."""
+READER_S, PATIENCE_S = 0.5, 30.0
+"""While somebody reads an older state the files cannot shrink: how often that is tried, and for how long."""
+
+
+class Reclaim:
+    """All public methods are called on the loop's thread."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._pages = AdaptiveBatch(64)
+        self._lock = asyncio.Lock()
+        self._owed = False
+        """Pages were given back, but the files could not shrink yet."""
+        self._worker = BackgroundWorker("hookline-reclaim", self._run_soon)
+        self.wake, self.stop = self._worker.wake, self._worker.stop
+
+    async def run(self) -> int:
+        """Shrink the files; bytes given back. StorageUnavailableError when the store cannot write."""
+        freed = 0
+        async with self._lock:
+            while step := await self._writer.between(vacuum, self._pages, whole=False):
+                freed += step
+            self._owed = self._owed or bool(freed)
+            if self._owed:
+                self._owed = not await self._shrink()
+        return freed
+
+    async def _run_soon(self) -> None:
+        await asyncio.sleep(SOON_S)
+        self._worker.is_woken = False  # what was deleted meanwhile is given back with the rest
+        try:
+            await self.run()
+        except StorageUnavailableError as error:
+            log.debug("giving space back is put off: %s", error)  # the writer has logged why
+        else:
+            if self._owed:
+                self._worker.wake()
+
+    async def _shrink(self) -> bool:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + PATIENCE_S
+        while not (done := await self._writer.checkpoint()) and loop.time() < end:  # noqa: ASYNC110 - no reader tells
+            await asyncio.sleep(READER_S)
+        return done
+
+
+def vacuum(database: SqliteDatabase, pages: int) -> int:
+    """Give at most `pages` free pages back; how many bytes that were."""
+    connection = raw(database)
+
+    def number(pragma: str) -> int:
+        return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+    if not number("freelist_count"):
+        return 0
+    before = number("page_count")
+    # execute() takes one step, which frees one page; executescript() goes on to the end
+    connection.executescript(f"PRAGMA incremental_vacuum({pages})")
+    return (before - number("page_count")) * number("page_size")
 
 
 class Cleanup:

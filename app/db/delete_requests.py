@@ -8,10 +8,9 @@ from typing import cast
 from peewee import SQL, Field, SqliteDatabase, fn
 
 from app.core.model import Record
-from app.db.counts import Removed
+from app.db.counts import LOOSE, SIZE, Freed, Removed, all_uses, grow, use_of
 from app.db.raw_sql import listed, raw
 from app.db.schema import PARTS_PER_BODY, BodyModel, CaptureModel, EndpointModel, LooseBodyModel
-from app.db.storage_use import LOOSE, SIZE, Freed, all_uses, grow, use_of
 
 
 class Deleted(Record, frozen=True):

@@ -18,10 +18,9 @@ from app.core.clock import now_us
 from app.core.events import Captured, Event
 from app.core.ids import uuid7
 from app.core.model import Headers, MirrorState
-from app.db.counts import RequestCounts
+from app.db.counts import LOOSE, RequestCounts, grow
 from app.db.schema import MIRROR_CODE, NOBODY, PARTS_PER_BODY
 from app.db.storage_limits import StorageLimits
-from app.db.storage_use import LOOSE, grow
 from app.db.writer_jobs import Add
 
 _SIZES = (64, 32, 16, 8, 4, 2, 1)

@@ -60,7 +60,7 @@ def add_trailers(database: SqliteDatabase) -> None:
 
 def add_gist(database: SqliteDatabase) -> None:
     """What lists say of a request whose event nobody knows. NULL: stored by an older version and not described yet; the
-    oldest row tells whether there are any, so that no index is needed (`gist_backlog.py`)."""
+    oldest row tells whether there are any, so that no index is needed (`identification.py`)."""
     raw(database).execute("ALTER TABLE capture ADD COLUMN gist TEXT")
 
 
@@ -103,7 +103,7 @@ _STORAGE_USE = (
 
 
 def add_storage_limits(database: SqliteDatabase) -> None:
-    """Limits of endpoints, and what each endpoint's requests take (`storage_use.py`). Only deletions and deliveries are
+    """Limits of endpoints, and what each endpoint's requests take (`counts.py`). Only deletions and deliveries are
     counted by triggers: one on each insert made captures 6 to 9 % slower, a statement per commit does not."""
     for statement in _STORAGE_USE:
         raw(database).execute(statement)

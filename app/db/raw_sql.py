@@ -5,33 +5,32 @@ that the loop needs too. All other reads and writes are queries on the models. T
 
 | file | why |
 |---|---|
-| `activity.py` | the chart's counts name the indexes that alone may be read (`INDEXED BY`) |
 | `bulk_delete.py` | joins in a fixed order (`CROSS JOIN`): from the few marks to their requests |
+| `cleanup.py` | pragmas |
 | `clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
-| `connection.py` | pragmas, and a look at the file before peewee may open it |
+| `connection.py` | pragmas, and a check of the file before peewee may open it |
+| `counts.py` | once in each commit of captures, and around each step of a purge |
 | `delete_requests.py` | purges: a parameter used three times, and `+seq`, which keeps SQLite from the wrong index |
 | `deliveries.py` | one for each delivery: 5 microseconds instead of 145 |
 | `disk_reserve.py` | pragmas |
-| `expiry.py` | purges: joins in a fixed order |
-| `gist_backlog.py` | background steps of 8 ms: `executemany`, which peewee has not |
-| `identification.py` | the same |
+| `identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
 | `insert.py` | the captures themselves: many rows a statement, prepared once |
 | `integrity.py` | a connection and a thread of its own, for `quick_check` |
 | `marks.py` | marks a whole endpoint read in steps between captures, by pairs of columns |
 | `migrations.py` | the statements of released versions, unchanged |
 | `queries.py` | the counts at start, from one index; what is hidden is a function of SQLite |
 | `raw_sql.py` | transactions that begin by taking the lock, and savepoints |
-| `reclaim.py` | pragmas |
 | `response_times.py` | any number of rows in one statement, for each capture |
+| `retention.py` | purges: joins in a fixed order |
 | `schema.py` | indexes with conditions, and triggers |
 | `search/index/entries.py` | background steps that read the search text of requests |
 | `search/index/group.py` | full-text tables, and others for each group of requests: no models |
 | `search/index/index_file.py` | the same, in a file of its own |
 | `search/index/trigrams.py` | full-text tables |
 | `search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |
-| `search/sparse_marks.py` | the same |
+| `search/search.py` | the same |
 | `search/sql_filter.py` | the same |
-| `storage_use.py` | once in each commit of captures, and around each step of a purge |
+| `statistics.py` | the chart's counts name the only indexes that may be read (`INDEXED BY`) |
 | `stored_names.py` | completes command lines, where importing peewee takes too long |
 | `writer.py` | pragmas, on the connection it owns |
 """

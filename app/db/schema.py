@@ -200,7 +200,7 @@ class CaptureModel(StoreModel):
     """NULL for nearly all. No insert names the column, so it costs them nothing."""
     gist = TextField(null=True)
     """NULL: stored by an older version and not described yet; the oldest row tells whether there are any, so that no
-    index is needed (`gist_backlog.py`)."""
+    index is needed (`identification.py`)."""
 
     class Meta:
         table_name = "capture"

@@ -17,11 +17,10 @@ from app.core.model import Counts
 from app.core.providers.catalogue import Identify
 from app.core.settings import Settings
 from app.db.account import Account
-from app.db.activity import Activity
 from app.db.captures import Captures
-from app.db.cleanup import Cleanup
+from app.db.cleanup import Cleanup, Reclaim
 from app.db.connection import FILE_NAME, damaged, is_damage
-from app.db.counts import RequestCounts
+from app.db.counts import RequestCounts, all_uses
 from app.db.deliveries import Deliveries
 from app.db.disk_reserve import DiskReserve
 from app.db.endpoints import Endpoints
@@ -29,16 +28,14 @@ from app.db.eviction import StorageEviction
 from app.db.identification import Identification
 from app.db.insert import Inserts
 from app.db.integrity import IntegrityCheck
-from app.db.provider_stats import ProviderStats
 from app.db.queries import count_all
 from app.db.raw_sql import raw
 from app.db.readers import Readers
-from app.db.reclaim import Reclaim
 from app.db.retention import Retention
 from app.db.search.index.index import Index
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
+from app.db.statistics import Activity, ProviderStats
 from app.db.storage_limits import StorageLimits
-from app.db.storage_use import all_uses
 from app.db.writer import Writer
 from app.db.writer_jobs import Job
 

@@ -12,7 +12,7 @@ import pytest
 
 from app.core.activity.bar import Bar
 from app.core.model import Capture, Delivery, Endpoint, MirrorState
-from app.db.activity import COUNT
+from app.db.statistics import COUNT
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import add, query

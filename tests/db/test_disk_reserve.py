@@ -16,7 +16,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import Event, StorageTrouble
 from app.core.model import PART_SIZE, Endpoint, MirrorState
 from app.core.sizes import GIB, MIB
-from app.db import disk_reserve, reclaim
+from app.db import cleanup, disk_reserve
 from app.db import writer as writer_module
 from app.db.disk_reserve import FILE_NAME, make_room_to_start, reserve_of
 from app.db.store import Store
@@ -50,7 +50,7 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
     monkeypatch.setattr(shutil, "disk_usage", made.usage)
     monkeypatch.setattr(disk_reserve, "LOOK_S", 0.0)
     monkeypatch.setattr(writer_module, "PROBE_S", 0.05)
-    monkeypatch.setattr(reclaim, "SOON_S", 0.05)
+    monkeypatch.setattr(cleanup, "SOON_S", 0.05)
     return made
 
 
@@ -203,7 +203,7 @@ async def test_what_is_deleted_is_given_back_soon(
 async def test_what_is_deleted_while_somebody_reads_is_given_back_afterwards(
     store: Store, endpoint: Endpoint, disk: Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reclaim, "READER_S", 0.05)
+    monkeypatch.setattr(cleanup, "READER_S", 0.05)
     bodies = [await add(store, endpoint.id, bytes(100_000)) for _ in range(30)]
     await store._writer.checkpoint()
     read, go_on = asyncio.Event(), asyncio.Event()

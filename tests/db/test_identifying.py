@@ -11,7 +11,7 @@ import pytest
 from app.core.events import Event, RequestsDescribed, RequestsIdentified
 from app.core.model import PART_SIZE, Endpoint, Headers
 from app.core.providers.catalogue import ProviderMatch
-from app.db import gist_backlog
+from app.db import identification
 from app.db.migrations import add_gist
 from app.db.store import Store
 from tests import factories
@@ -142,7 +142,7 @@ async def older(folder: Path, number: int) -> tuple[Endpoint, list[str]]:
 async def test_an_older_versions_requests_are_described_newest_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gist_backlog, "SPAN", 50)
+    monkeypatch.setattr(identification, "SPAN", 50)
     endpoint, ids = await older(tmp_path, 300)
     # Numbers without requests, as deleting leaves them, are passed at once.
     write(tmp_path, "UPDATE capture_body SET key = key + 1000000 * 4096 WHERE key >= 2 * 4096")
@@ -174,7 +174,7 @@ async def test_what_a_stop_interrupts_goes_on_and_then_nothing_is_gone_through(
     def fail(*_: object) -> None:
         raise AssertionError("all requests have a gist")
 
-    monkeypatch.setattr(gist_backlog, "describe", fail)
+    monkeypatch.setattr(identification, "describe", fail)
     store, _ = await opened(tmp_path, [])
     await eventually(lambda: store._identification._below == 0)
     await store.close()

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core.model import PART_SIZE
-from app.db.search import long_body
-from app.db.search.long_body import ReadPart, contains
+from app.db.search.candidate import WINDOW, ReadPart, contains
 from tests.codings import packed_zstd
 
 
@@ -27,7 +26,7 @@ def never() -> bool:
 
 @settings(max_examples=40, deadline=None)
 @given(
-    at=st.sampled_from([PART_SIZE, 2 * PART_SIZE, PART_SIZE + long_body.WINDOW]) | st.integers(0, 2 * PART_SIZE + 999),
+    at=st.sampled_from([PART_SIZE, 2 * PART_SIZE, PART_SIZE + WINDOW]) | st.integers(0, 2 * PART_SIZE + 999),
     back=st.integers(0, 8),
     word=st.sampled_from(["needle", "Stra\u00dfe", "\u8ba2\u5355", "\U0001f600x"]),
 )
@@ -50,7 +49,7 @@ def test_packed_bodies_are_unpacked_to_their_end(coding: str, pack: Callable[[by
 
 
 def test_a_bomb_is_looked_at_as_far_as_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_body, "UNPACKED_MOST", PART_SIZE)
+    monkeypatch.setattr("app.db.search.candidate.UNPACKED_MOST", PART_SIZE)
     body = gzip.compress(b"early" + b"\0" * (2 * PART_SIZE) + b"late", mtime=0)
     headers = (("Content-Encoding", "gzip"),)
     assert contains("early", headers, "", reading(body), never)

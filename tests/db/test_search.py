@@ -341,11 +341,11 @@ async def test_the_index_loses_nothing(
             before = PageKey(received_at=page[-1].received_at, id=page[-1].id)
         with monkeypatch.context() as patch:
             patch.setattr("app.db.search.scan.FEW", 2)
-            patch.setattr("app.db.search.sparse_marks.FEW", 3)
+            patch.setattr("app.db.search.search.FEW", 3)
             by_many = await search(store, text, endpoint_id, limit=1000)
         with monkeypatch.context() as patch:
             patch.setattr(store._index, "contents", IndexContents())
-            patch.setattr("app.db.search.sparse_marks.MOST", 0)
+            patch.setattr("app.db.search.search.MOST", 0)
             by_scan = await search(store, text, endpoint_id, limit=1000)
         assert [one.id for one in by_scan] == sorted((one.id for one in by_scan), reverse=True), text
         assert by_index == by_many == paged == by_scan, text

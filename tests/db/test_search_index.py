@@ -24,8 +24,8 @@ from app.core.model import Endpoint, Headers, MirrorState
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
 from app.db.search.index import index_file, trigrams
 from app.db.search.index.index_file import GROUP, IndexFile
+from app.db.search.index.planner import to_index_query
 from app.db.search.index.trigrams import INDEXED
-from app.db.search.planner import to_index_query
 from app.db.search.row_filter import meets
 from app.db.store import Store
 from tests.db.helpers import add, candidate, entry, eventually
@@ -341,7 +341,7 @@ async def test_found_with_the_index_and_without_is_the_same(
     monkeypatch.setattr(trigrams, "MOST_ROWS", 12)
     monkeypatch.setattr(trigrams, "SAMPLED", 4)
     monkeypatch.setattr(trigrams, "MOST_SAMPLES", 10)
-    monkeypatch.setattr("app.db.search.sparse_marks.FEW", 2_000 if seed == 1 else 10)
+    monkeypatch.setattr("app.db.search.search.FEW", 2_000 if seed == 1 else 10)
     rnd = random.Random(seed)
     ids = [await add_any(store, endpoint, rnd) for _ in range(150)]
     await eventually(lambda: store._index.contents.upto >= 140)
@@ -352,7 +352,7 @@ async def test_found_with_the_index_and_without_is_the_same(
         by_index = await search(store, text, limit=1000)
         with monkeypatch.context() as patch:
             patch.setattr("app.db.search.search.to_index_query", lambda _: None)  # looked at one by one
-            patch.setattr("app.db.search.sparse_marks.MOST", -1)
+            patch.setattr("app.db.search.search.MOST", -1)
             by_scan = await search(store, text, limit=1000)
         assert by_index == by_scan, text
 

@@ -16,11 +16,11 @@ import pytest
 
 from app.core.model import PART_SIZE, Endpoint, Headers
 from app.core.search.parse import parse
+from app.db.search.candidate import WINDOW
 from app.db.search.index import trigrams
 from app.db.search.index.index_file import IndexFile
+from app.db.search.index.planner import to_index_query
 from app.db.search.index.trigrams import ALWAYS, INDEXED
-from app.db.search.long_body import WINDOW
-from app.db.search.planner import to_index_query
 from app.db.search.row_filter import meets
 from app.db.store import Store
 from tests.db.helpers import add, candidate, entry

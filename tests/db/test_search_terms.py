@@ -15,8 +15,8 @@ from app.core.model import Headers
 from app.core.search.parse import parse
 from app.db.search.index import group
 from app.db.search.index.index_file import GROUP, IndexFile
+from app.db.search.index.planner import to_index_query
 from app.db.search.index.terms import MOST_KEPT, MOST_VISITED, ColumnValues, find_json_leaves, terms_of, text_of
-from app.db.search.planner import to_index_query
 from tests.db.helpers import entry
 
 TEN = range(10)

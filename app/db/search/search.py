@@ -1,22 +1,28 @@
-"""A search as the loop sees it: batches of summaries, newest first, as they are found."""
+"""Runs a search: batches of summaries, newest first, as they are found.
+
+The list is divided into sections. The index and the marks that few requests have say which requests of a section may
+match; `scan.py` reads those, or all of a section.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from threading import Event
+
+from peewee import SqliteDatabase
 
 from app.core.clock import now_us
 from app.core.deletion import Hidden
 from app.core.model import PageKey, Summary
 from app.core.search.query import Query
+from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.search.index.entries import oldest_above
 from app.db.search.index.index import Index
-from app.db.search.planner import to_index_query
-from app.db.search.scan import NEWEST, STEP_S, Scan, Stretch, top
-from app.db.search.sparse_marks import below, narrowed, rows_of
+from app.db.search.index.planner import to_index_query
+from app.db.search.scan import FEW, NEWEST, STEP_S, Scan, Stretch, top
 from app.db.search.sql_filter import SqlFilter, plan
 
 FIRST_ROWS, LEAST_ROWS, MOST_ROWS = 100, 20, 20_000
@@ -153,3 +159,44 @@ class ScanProgress:
         self._count += await self._readers.run(partial(self._scan.passed, place=self._place, bottom=place))
         self._place, self._next = place, time.perf_counter() + EVERY_S
         self._searched(self._count)
+
+
+MOST = 20_000
+"""With more of them than that the list is read: the next one is not far."""
+FIRST = 200
+"""The first part is smaller, since it is often enough."""
+
+Row = tuple[int, str, int]
+"""When a request was received, its id and its number."""
+
+
+def rows_of(database: SqliteDatabase, selects: Sequence[str], place: PageKey) -> list[Row] | None:
+    """The selected requests that are older than `place`, newest first; None when more than `MOST` are selected."""
+    numbers = " UNION ".join(f"SELECT seq FROM ({select} LIMIT {MOST + 1})" for select in selects)
+    query = f"SELECT received_at, id, seq FROM ({numbers}) AS marked CROSS JOIN capture USING (seq)"
+    rows: list[Row] = raw(database).execute(query).fetchall()
+    if len(rows) > MOST:
+        return None
+    return sorted((row for row in rows if row[:2] < (place.received_at, place.id)), reverse=True)
+
+
+def narrowed(stretch: Stretch, rows: Sequence[Row]) -> Iterator[Stretch]:
+    """The stretch in parts that hold at most `FEW` of its requests, each one of `rows`, which begin where it does."""
+    floor, seqs = stretch.floor, stretch.seqs
+    inside = [
+        row
+        for row in rows
+        if (floor is None or row[:2] >= (floor.received_at, floor.id)) and (seqs is None or row[2] in seqs)
+    ]
+    size = min(FIRST, FEW)
+    while len(inside) > size:
+        part, inside, size = inside[:size], inside[size:], FEW
+        last = PageKey(received_at=part[-1][0], id=part[-1][1])
+        yield Stretch(floor=last, seqs=frozenset(seq for _, _, seq in part))
+    yield Stretch(floor=floor, seqs=frozenset(seq for _, _, seq in inside))
+
+
+def below(stretch: Stretch, rows: Sequence[Row]) -> list[Row]:
+    """Those of the rows that follow the stretch."""
+    floor = stretch.floor
+    return [] if floor is None else [row for row in rows if row[:2] < (floor.received_at, floor.id)]

@@ -11,7 +11,6 @@ from itertools import chain
 from typing import Literal
 
 from app.core.model import Record
-from app.db.search.index.exact_terms import one_of_a_kind, single
 from app.db.search.index.index_query import (
     AllOf,
     AnyOf,
@@ -24,7 +23,7 @@ from app.db.search.index.index_query import (
     TermContaining,
     Without,
 )
-from app.db.search.index.terms import BETWEEN, EVERY, FIRST_TERM, ITEM, json_term, term, text_of
+from app.db.search.index.terms import BETWEEN, EVERY, FIRST_TERM, ITEM, is_single, json_term, term, text_of
 from app.db.search.index.trigrams import (
     NOWHERE,
     TRIGRAM_TABLE,
@@ -195,7 +194,7 @@ class IndexGroup:
             written = self._written(part) or []
             if any(map(self._vocabulary.all_have, written)):
                 return True
-            kind = one_of_a_kind(part)
+            kind = _one_of_a_kind(part)
             if kind is not None:
                 alike.setdefault(kind, []).extend(written)
         return any(self._vocabulary.all_have(*written) for written in alike.values())
@@ -219,6 +218,16 @@ def _without_any_of(parts: Iterable[IndexQuery]) -> Iterator[HasTerm | TermConta
             yield from _without_any_of(part.parts)
         elif isinstance(part, HasTerm | TermContaining | JsonPath):
             yield part
+
+
+_SINGLE_KINDS = frozenset(term(kind, "") for kind in "mpe")
+
+
+def _one_of_a_kind(query: HasTerm | TermContaining | JsonPath) -> str | None:
+    """The kind of a term of which no request has two; None for others."""
+    if isinstance(query, JsonPath) and query.value is not None and is_single(query.steps):
+        return BETWEEN.join(step for step in query.steps if step is not None)
+    return query.term[0] if isinstance(query, HasTerm) and query.term[0] in _SINGLE_KINDS else None
 
 
 def _source(query: IndexQuery) -> Source:
@@ -266,7 +275,7 @@ class Vocabulary:
 
     def paths(self, steps: Steps) -> list[str] | None:
         """The paths in JSON bodies that fit these steps; None when there are too many."""
-        if single(steps):
+        if is_single(steps):
             return [BETWEEN.join(step for step in steps if step is not None)]
         start = term("j", "")
         statement = f"SELECT term FROM {self._table} WHERE term >= ? AND term < ? LIMIT {MOST_LISTED}"

@@ -59,7 +59,7 @@ class AnyOf(Record, frozen=True):
 
 
 class Without(Record, frozen=True):
-    """The part must not be met: only conditions of `exact_terms.py` can be negated."""
+    """The part must not be met. Only parts that the index decides exactly can be negated."""
 
     part: IndexQuery
 

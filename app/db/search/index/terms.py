@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from app.core.model import Headers, Record
+from app.db.search.index.index_query import Steps
 from app.db.search.index.trigrams import INDEXED
 from app.db.search.json_values import NAMES, as_number, rounded
 
@@ -32,6 +33,11 @@ def is_indexable(text: str) -> bool:
 def is_shared(value: str) -> bool:
     """Whether it is of the kind that many requests have, so that it has a term of its own."""
     return is_indexable(value) and not _MANY_DIGITS.match(value)
+
+
+def is_single(steps: Steps) -> bool:
+    """Whether there is at most one place for the path in a body, and it is written in one way."""
+    return all(step is not None and step != "*" and not step.isdecimal() and is_indexable(step) for step in steps)
 
 
 MOST_VISITED = 5_000

@@ -1,4 +1,4 @@
-"""Requests over time, counted from indexes alone: all of a bar from the list's, the exceptions from one each."""
+"""Statistics of stored requests: counts over time for the activity chart, and who sent the newest requests."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
-from peewee import SqliteDatabase
+from peewee import SQL, Select, SqliteDatabase, fn
 
 from app.core.activity.bar import Bar
 from app.core.deletion import Hidden
-from app.core.model import MirrorState
-from app.db.queries import shown_sql
+from app.core.model import MirrorState, SenderCount
+from app.db.queries import shown_sql, visible
 from app.db.raw_sql import raw
 from app.db.readers import Readers
-from app.db.schema import MIRROR_STATE
+from app.db.schema import MIRROR_STATE, NOBODY, CaptureModel
 
 BARS_PER_STEP = 16
 """Lists and bodies are read between two steps, so that they never wait for a whole chart of a big store."""
@@ -103,3 +103,34 @@ def _visible(connection: sqlite3.Connection, endpoint_id: int | None) -> list[in
     """The endpoint, or all; without those removed, whose requests may still be stored."""
     rows = connection.execute("SELECT id FROM endpoint WHERE NOT removed AND id = coalesce(?, id)", (endpoint_id,))
     return [number for (number,) in rows]
+
+
+NEWEST, MOST = 10_000, 200
+"""So many of the newest requests are looked at, and so many pairs of provider and event given."""
+
+
+class ProviderStats:
+    """Called on the loop's thread, works on a reader's."""
+
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+
+    async def lately(self, endpoint_id: int | None) -> list[SenderCount]:
+        """The known senders of an endpoint's newest requests, or of all (None), the most frequent first.
+
+        StorageUnavailableError when the file cannot be read.
+        """
+
+        def job(database: SqliteDatabase) -> list[SenderCount]:
+            newest = CaptureModel.select(CaptureModel.provider, CaptureModel.event).where(visible()).limit(NEWEST)
+            if endpoint_id is None:
+                newest = newest.order_by(CaptureModel.seq.desc())
+            else:
+                newest = newest.where(CaptureModel.endpoint == endpoint_id)
+                newest = newest.order_by(CaptureModel.received_at.desc(), CaptureModel.id.desc())
+            provider, event, count = newest.c.provider, newest.c.event, fn.COUNT(SQL("*"))
+            query = Select((newest,), (provider, event, count)).where(provider != NOBODY).group_by(provider, event)
+            rows = query.order_by(count.desc(), provider, event).limit(MOST).tuples().execute(database)
+            return [SenderCount(provider=provider, event=event, count=count) for provider, event, count in rows]
+
+        return await self._readers.run(job)

@@ -1,0 +1,291 @@
+"""Turns a search into a query of the index. Conditions that the index cannot decide are left out, so no match is lost.
+
+Conditions that have a term in the index are decided exactly, and so can be negated.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator
+
+from app.core.search.query import (
+    All,
+    Choice,
+    Contains,
+    Either,
+    Filter,
+    HeaderTest,
+    JsonTest,
+    Network,
+    Not,
+    Operator,
+    Range,
+    Term,
+    Word,
+)
+from app.db.search.index.index_query import (
+    AnyOf,
+    HasTerm,
+    IndexQuery,
+    JsonPath,
+    Number,
+    Substring,
+    TermContaining,
+    Without,
+    all_of,
+    any_of,
+)
+from app.db.search.index.terms import (
+    BETWEEN,
+    MORE,
+    UNKNOWN,
+    folded,
+    header_text,
+    is_indexable,
+    is_shared,
+    is_single,
+    term,
+    word_term,
+)
+from app.db.search.index.trigrams import LITERAL, plain
+from app.db.search.json_values import as_number, rounded
+
+
+def to_index_query(terms: Iterable[Term]) -> IndexQuery | None:
+    """What every request has that meets all `terms`; None when the index cannot decide."""
+    return all_of(map(_having, terms))
+
+
+def _having(node: Term) -> IndexQuery | None:
+    """What every request has that meets the term."""
+    if isinstance(node, Word):
+        return _piece(node.text)
+    if isinstance(node, Not):
+        return _lacking(node.term)
+    if isinstance(node, All):
+        return all_of(map(_having, node.terms))
+    if isinstance(node, Either):
+        return any_of(map(_having, node.terms))
+    return _filter(node)
+
+
+def _lacking(node: Term) -> IndexQuery | None:
+    """What every request has that does not meet the term."""
+    if isinstance(node, Word):
+        return _without(_term_containing("", node.text))
+    if isinstance(node, Not):
+        return _having(node.term)
+    if isinstance(node, All):
+        return any_of(map(_lacking, node.terms))
+    if isinstance(node, Either):
+        return all_of(map(_lacking, node.terms))
+    return _other(node)
+
+
+def _filter(node: Filter) -> IndexQuery | None:
+    condition = node.condition
+    if isinstance(condition, Choice):
+        named = _column_terms(node.name, condition.value)
+        return None if named is None else AnyOf(parts=named)
+    if isinstance(condition, Range):
+        return _status(condition) if node.name == "status" else _size(condition)
+    if isinstance(condition, Network):
+        return _or_more(_source(condition) or _network(condition))
+    if isinstance(condition, Contains):
+        return _piece(condition.text)
+    if isinstance(condition, HeaderTest):
+        return _header(condition)
+    return _json(condition) if isinstance(condition, JsonTest) else None
+
+
+def _other(node: Filter) -> IndexQuery | None:
+    """What all others have."""
+    condition = node.condition
+    if isinstance(condition, Choice):
+        named = _column_terms(node.name, condition.value)
+        return None if named is None else Without(part=named[0])
+    if isinstance(condition, Range):
+        return Without(part=_status(condition)) if node.name == "status" else _other_size(condition)
+    if isinstance(condition, Network):
+        return _without(_source(condition))
+    if isinstance(condition, Contains):
+        return _without(_term_containing("/", condition.text))
+    if isinstance(condition, HeaderTest):
+        return _without(_exact_header(condition))
+    return _other_json(condition) if isinstance(condition, JsonTest) else None
+
+
+def _piece(text: str) -> IndexQuery | None:
+    return Substring(text=plain(text.casefold())) if text else None
+
+
+def _without(found: IndexQuery | None) -> IndexQuery | None:
+    return None if found is None else Without(part=found)
+
+
+def _or_more(found: IndexQuery | None) -> IndexQuery | None:
+    return None if found is None else AnyOf(parts=(found, HasTerm(term=MORE)))
+
+
+def _network(node: Network) -> IndexQuery | None:
+    network = ipaddress.ip_network(node.network)
+    start = _network_start(network, network.prefixlen)
+    return HasTerm(term=term("f", start)) if start else None
+
+
+def _header(test: HeaderTest) -> IndexQuery | None:
+    name = f"\n{test.name}:"
+    exact = _exact_header(test)
+    if exact is not None:
+        return _or_more(exact)
+    if test.operator == "=":
+        return _piece(f"{name} {test.value.strip()}\n")
+    return all_of(map(_piece, (name, test.value.strip())))
+
+
+def _json(test: JsonTest) -> IndexQuery | None:
+    if not all(step is None or is_indexable(step) for step in test.path):
+        return HasTerm(term=MORE)
+    exact = _text_at(test) or _number_at(test)
+    if exact is not None:
+        return _or_more(exact)
+    there = _or_more(JsonPath(steps=test.path))
+    if test.operator == "!=" and is_single(test.path):
+        same = _text_at(JsonTest(path=test.path, operator="=", value=test.value))
+        return all_of([there, _without(same)])
+    return all_of([there, *map(_piece, _texts(test))])
+
+
+def _texts(test: JsonTest) -> list[str]:
+    """What of a text stands in the body as it is; a number can be written in many ways."""
+    if test.operator == "=" or (test.operator == "~" and not re.fullmatch(r"[0-9.e+-]*", test.value.casefold())):
+        return LITERAL.findall(test.value.casefold())
+    return []
+
+
+def _other_json(test: JsonTest) -> IndexQuery | None:
+    if not is_single(test.path):
+        return None
+    if test.operator == "exists":
+        return Without(part=JsonPath(steps=test.path))
+    same = _text_at(test)
+    if same is not None:
+        return Without(part=same)
+    number = _other_number_at(test)
+    path = BETWEEN.join(step for step in test.path if step is not None)
+    return None if number is None else AnyOf(parts=(number, Without(part=HasTerm(term=term("n", path)))))
+
+
+_NO_REQUEST = AnyOf(parts=())
+"""What no request has."""
+_UNKNOWN = {"method": MORE, "provider": UNKNOWN, "event": UNKNOWN}
+
+
+def _column_terms(name: str, value: str) -> tuple[IndexQuery, IndexQuery] | None:
+    """Those of which a column says this, and those where it is unknown; None for other columns."""
+    if (name, value) == ("is", "incomplete"):
+        return HasTerm(term=term("i", value)), _NO_REQUEST
+    if name not in _UNKNOWN:
+        return None
+    # A method is compared as it is, the others as SQLite does without regard to case.
+    written = value if name == "method" else folded(value)
+    return HasTerm(term=term(name[0], written)) if is_indexable(value) else _NO_REQUEST, HasTerm(term=_UNKNOWN[name])
+
+
+def _status(condition: Range) -> IndexQuery:
+    """Those that were answered so."""
+    low = max(condition.low or 0, 100)
+    high = 999 if condition.high is None else min(condition.high, 999)
+    return AnyOf(parts=tuple(HasTerm(term=term("s", text)) for text in _statuses(low, high)))
+
+
+def _statuses(low: int, high: int) -> Iterator[str]:
+    for first in range(low // 100 * 100, high + 1, 100):
+        if low <= first and first + 99 <= high:
+            yield f"{first // 100}xx"
+        else:
+            yield from map(str, range(max(low, first), min(high, first + 99) + 1))
+
+
+def _size(condition: Range) -> IndexQuery:
+    """Those whose bodies are so long."""
+    low, high = (None if end is None else float(end) for end in (condition.low, condition.high))
+    return Number(steps=(), low=low, high=high)
+
+
+def _other_size(condition: Range) -> IndexQuery:
+    """All others."""
+    shorter = Number(steps=(), high=float(condition.low), strictly=True) if condition.low is not None else None
+    longer = Number(steps=(), low=float(condition.high), strictly=True) if condition.high is not None else None
+    return AnyOf(parts=tuple(part for part in (shorter, longer) if part is not None))
+
+
+def _source(condition: Network) -> IndexQuery | None:
+    """Those that came from an address, or from a network whose addresses begin alike."""
+    if "/" not in condition.network:
+        return HasTerm(term=term("a", condition.network))
+    network = ipaddress.ip_network(condition.network)
+    if network.version != 4 or network.prefixlen % 8 or not network.prefixlen:
+        return None
+    return HasTerm(term=term("f", _network_start(network, network.prefixlen)))
+
+
+def _network_start(network: ipaddress.IPv4Network | ipaddress.IPv6Network, bits: int) -> str:
+    """What all addresses begin with that have these first bits with the network, as far as there is a term of it."""
+    if network.version == 6:
+        first = int(network.network_address) >> 112
+        return f"{first:x}:" if bits >= 16 and first else ""
+    octets = str(network.network_address).split(".")
+    return ".".join(octets) if bits == 32 else "".join(f"{octet}." for octet in octets[: bits // 8])
+
+
+def _exact_header(test: HeaderTest) -> IndexQuery | None:
+    """Those that have such a header."""
+    if test.operator == "exists":
+        return HasTerm(term=term("h", test.name.lower())) if is_indexable(test.name) else None
+    whole = header_text(test.name, test.value)
+    return HasTerm(term=term("v", whole)) if test.operator == "=" and is_shared(whole) else None
+
+
+def _text_at(test: JsonTest) -> IndexQuery | None:
+    """Those with such a text at a path of their JSON."""
+    is_term = test.operator == "=" and as_number(test.value) is None and is_shared(test.value)
+    return JsonPath(steps=test.path, value=test.value) if is_term else None
+
+
+def _number_at(test: JsonTest) -> IndexQuery | None:
+    """Those whose number at a path compares so. Where a number is rounded in the index, those too of which it may."""
+    value = as_number(test.value)
+    if value is None or test.operator in ("exists", "!=", "~"):
+        return None
+    number, exact = rounded(value)
+    low = number if test.operator in ("=", ">", ">=") else None
+    high = number if test.operator in ("=", "<", "<=") else None
+    return Number(steps=test.path, low=low, high=high, strictly=exact and test.operator in ("<", ">"))
+
+
+_OTHERS: dict[Operator, tuple[Operator, ...]] = {
+    "=": ("<", ">"),
+    "<": (">=",),
+    "<=": (">",),
+    ">": ("<=",),
+    ">=": ("<",),
+}
+
+
+def _other_number_at(test: JsonTest) -> IndexQuery | None:
+    """Those that have another number at the path."""
+    if as_number(test.value) is None:
+        return None
+    tests = [JsonTest(path=test.path, operator=other, value=test.value) for other in _OTHERS.get(test.operator, ())]
+    return any_of(map(_number_at, tests)) if tests else None
+
+
+def _term_containing(kind: str, text: str) -> IndexQuery | None:
+    """Those that have a term of a kind ("": words) in which the text stands."""
+    written = text.casefold()
+    # Terms of other kinds have no plain letters: what is a sign only is not looked for among words.
+    if not is_indexable(written) or not any(sign.isalnum() for sign in written):
+        return None
+    return TermContaining(kind=kind, text=term(kind, written)[1:] if kind else word_term(written))
