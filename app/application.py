@@ -30,7 +30,7 @@ from app.db import runtime_file, settings_file
 from app.db.folder import FolderHold, hold_folder, require_database
 from app.db.store import Store
 from app.server.api import ApiServer, ApiServices
-from app.server.api.token import load_or_make
+from app.server.api.auth import load_or_make
 from app.server.capture import CaptureServer
 from app.server.forward import Forwarder
 from app.server.refused import RefusedLog

@@ -19,7 +19,7 @@ from app.core.activity.bar import EMPTY
 from app.core.clock import now_us
 from app.core.model import Endpoint
 from app.gui import Ready
-from app.server.capture import incoming
+from app.server.capture import reader
 from app.ui.desktop.notification_settings import NotifyMenu
 from app.ui.request.request_pane import BODY, MIRROR
 from app.ui.theme.theme import Choice
@@ -62,10 +62,10 @@ class Book:
         try:
             for number, request in enumerate(requests):
                 if times:
-                    incoming.now_us = _Stopped(times[number])  # type: ignore[attr-defined]
+                    reader.now_us = _Stopped(times[number])  # type: ignore[attr-defined]
                 await self.send(endpoint, request)
         finally:
-            incoming.now_us = now_us  # type: ignore[attr-defined]
+            reader.now_us = now_us  # type: ignore[attr-defined]
         if not endpoint.active:
             await self.store.endpoints.update(endpoint.id, endpoint.draft())
         await asyncio.sleep(0.3)

@@ -1,9 +1,11 @@
-"""Closes an asyncio server without losing connections it has just accepted."""
+"""Listening sockets: closing one without losing connections it has just accepted, and finding who holds a port."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 
 async def stop_listening(server: asyncio.Server) -> None:
@@ -20,3 +22,43 @@ async def stop_listening(server: asyncio.Server) -> None:
         await asyncio.sleep(0)
     finally:
         server.close()
+
+
+_LISTEN = "0A"
+
+
+def find_holder(port: int, proc: Path = Path("/proc")) -> str | None:
+    """`name (process 123)` of the program that listens on TCP `port`; None when it cannot be known. Reads files."""
+    wanted = {f"socket:[{inode}]" for inode in _listening_inodes(port, proc)}
+    if not wanted:
+        return None
+    for process in proc.glob("[0-9]*"):
+        if _holds(process, wanted):
+            return f"{_name(process)} (process {process.name})"
+    return None
+
+
+def _listening_inodes(port: int, proc: Path) -> Iterator[str]:
+    for table in ("tcp", "tcp6"):
+        try:
+            lines = (proc / "net" / table).read_text("ascii").splitlines()[1:]
+        except OSError:  # another system than Linux, or no IPv6
+            continue
+        for line in lines:
+            fields = line.split()
+            if fields[3] == _LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
+                yield fields[9]
+
+
+def _holds(process: Path, wanted: set[str]) -> bool:
+    try:
+        return any(str(entry.readlink()) in wanted for entry in (process / "fd").iterdir())
+    except OSError:  # another user's process, or one that ended meanwhile
+        return False
+
+
+def _name(process: Path) -> str:
+    try:
+        return (process / "comm").read_text("utf-8", "replace").strip() or "a program"
+    except OSError:  # it ended meanwhile
+        return "a program"

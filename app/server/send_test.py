@@ -15,7 +15,7 @@ from app.core.events import Bus, Captured, Refused, Subscriptions
 from app.core.model import Endpoint
 from app.core.repositories import CaptureRepository, RefusedRepository
 from app.core.test_result import SentTest
-from app.server.forward.lazy_import import load
+from app.server.forward.lazy_sender import load
 
 if TYPE_CHECKING:
     from app.server.test_request import ProbeRequest

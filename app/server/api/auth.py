@@ -1,24 +1,73 @@
-"""Who may call: programs on this machine that know the token, and no browser. Also turns errors into problems."""
+"""Who may call: programs on this machine that know the token in the data folder, and no browser."""
 
 from __future__ import annotations
 
 import hmac
-import logging
+import os
 import re
+import secrets
+import stat
+from pathlib import Path
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from app.core.errors import HooklineError
-from app.server.api.problems import Problem, problem_of, router_problem
+from app.core.errors import DataFolderError
+from app.server.api.problems import Problem
 
-log = logging.getLogger(__name__)
+FILE_NAME = "api-token"
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{16,}=*")
+
+
+def load_or_make(folder: Path) -> str:
+    """The token in `folder`, made when there is none (or an empty file). DataFolderError when it cannot be used."""
+    path = folder / FILE_NAME
+    try:
+        token = _read(path)
+        return token if token else _make(path)
+    except OSError as error:
+        raise DataFolderError(f"The API token {path} cannot be read or written: {error.strerror}.", folder) from error
+    except ValueError:
+        text = f"The API token {path} must be at least 16 letters and digits on one line. Delete it for a new one."
+        raise DataFolderError(text, folder) from None
+
+
+def _read(path: Path) -> str:
+    """The stored token, empty when there is none; ValueError when it cannot stand in a header."""
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        return ""
+    mode = path.stat().st_mode
+    if stat.S_IMODE(mode) & 0o077:
+        path.chmod(0o600)
+    if text and not _TOKEN.fullmatch(text):
+        raise ValueError(text)
+    return text
+
+
+def _make(path: Path) -> str:
+    """Write a new token to a temporary file, then rename it: no other process sees half a token."""
+    token = secrets.token_urlsafe(32)
+    temporary = path.with_name(f"{FILE_NAME}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "w", encoding="ascii") as file:
+            file.write(token + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    return token
+
 
 _LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?", re.IGNORECASE)
 
 
 def guard(token: str) -> Middleware:
-    """Middleware that lets a request pass whose Host is loopback, that has no Origin, and that bears `token`."""
+    """Middleware that requires a loopback Host, no Origin, and `token` as bearer token."""
     expected = token.encode("utf-8")
 
     @web.middleware
@@ -33,28 +82,6 @@ def guard(token: str) -> Middleware:
         return await handler(request)
 
     return check
-
-
-@web.middleware
-async def problems(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Middleware that turns every error into a problem."""
-    try:
-        return await handler(request)
-    except Problem as problem:
-        return problem.response()
-    except HooklineError as error:
-        return problem_of(error).response()
-    except web.HTTPException as error:
-        return router_problem(request, error).response()
-    except web.RequestPayloadError:
-        return Problem(400, "bad-request", "Malformed HTTP: the framing of the request's body is invalid.").response()
-    except ConnectionError:  # the caller disconnected; nobody reads this
-        return Problem(400, "bad-request", "The connection ended before the request was complete.").response()
-    except Exception:
-        log.exception("%s %s failed", request.method, request.path)
-        return Problem(
-            500, "internal", "Hookline could not do this because of an internal error; see its log."
-        ).response()
 
 
 def _bearer(request: web.Request) -> bytes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from app.core.errors import (
     DataFolderError,
@@ -20,6 +22,8 @@ from app.core.errors import (
 )
 from app.core.rules import FieldError
 from app.core.search.query import QueryError
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -88,6 +92,30 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's own word
     def response(self) -> web.Response:
         body = msgspec.json.encode(self.shape)
         return web.Response(body=body, status=self.status, content_type=MEDIA_TYPE, headers=self.headers)
+
+
+@web.middleware
+async def problems(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Middleware that turns every error into a problem."""
+    try:
+        return await handler(request)
+    except Problem as problem:
+        return problem.response()
+    except HooklineError as error:
+        return problem_of(error).response()
+    except web.HTTPException as error:
+        return router_problem(request, error).response()
+    except web.RequestPayloadError:
+        return Problem(
+            400, "bad-request", "Malformed HTTP: the request's body is not framed as HTTP has it."
+        ).response()
+    except ConnectionError:  # the caller disconnected; nobody reads this
+        return Problem(400, "bad-request", "The connection ended before the request was complete.").response()
+    except Exception:
+        log.exception("%s %s failed", request.method, request.path)
+        return Problem(
+            500, "internal", "Hookline could not do this because of an internal error; see its log."
+        ).response()
 
 
 def problem_of(error: HooklineError) -> Problem:

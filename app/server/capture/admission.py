@@ -10,7 +10,7 @@ from app.core.repositories import EndpointRepository
 from app.core.request_target import slug_of
 from app.server.capture import responses
 from app.server.capture.auth import Gate
-from app.server.capture.incoming import Incoming
+from app.server.capture.reader import Incoming
 from app.server.capture.responses import Response
 
 MIRROR_HEADER = "X-Hookline-Mirror"

@@ -11,7 +11,7 @@ from app.core.model import PART_SIZE
 from app.core.repositories import CaptureSink
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
-from app.server.capture.incoming import Incoming
+from app.server.capture.reader import Incoming
 
 
 class Body(NamedTuple):

@@ -20,8 +20,7 @@ from aiohttp.streams import StreamReader
 from app.server.capture.body_memory import READ_MOST
 from app.server.capture.connection_eviction import EvictionStage, Waiting
 from app.server.capture.head import MalformedError
-from app.server.capture.incoming import Break, Incoming
-from app.server.capture.reader import RequestReader, UnknownMethodError
+from app.server.capture.reader import Break, Incoming, RequestReader, UnknownMethodError
 
 if TYPE_CHECKING:
     from app.server.capture.handler import Handler

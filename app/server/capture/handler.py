@@ -22,8 +22,7 @@ from app.server.capture.body import Body, BodyBuffer, BodyTooLargeError, whole
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.head import REQUEST_LINE, MalformedError
-from app.server.capture.incoming import Break, Incoming
-from app.server.capture.reader import UnknownMethodError
+from app.server.capture.reader import Break, Incoming, UnknownMethodError
 from app.server.capture.responses import Response
 from app.server.refused import RefusedLog
 

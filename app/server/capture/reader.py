@@ -1,13 +1,15 @@
-"""From a connection's bytes to requests: each head is judged whole, each body ends where its framing says.
+"""Reads requests from a connection's bytes: each head is parsed in one piece, each body ends where its framing says.
 
-aiohttp's parser is given exactly one complete head at a time, and then the body that Content-Length announces; where
-that ends it decides alone. A chunked body is not given to it at all, see `chunked`. So the same bytes are judged the
-same however they are cut into packets, and no two parsers can disagree on where a request ends.
+aiohttp's parser gets exactly one complete head at a time, and then the body that Content-Length announces; it alone
+decides where that ends. It never gets a chunked body, see `chunked`. So the same bytes give the same result however
+they are cut into packets, and no two parsers can disagree on where a request ends.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
+from enum import Enum
 
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.hdrs import CONTENT_LENGTH, TRANSFER_ENCODING
@@ -15,10 +17,63 @@ from aiohttp.http import HttpRequestParser, HttpVersion10, HttpVersion11, RawReq
 from aiohttp.http_exceptions import BadHttpMethod
 from aiohttp.streams import StreamReader
 
-from app.core.model import REFUSED_RAW_MAX
+from app.core.clock import now_us
+from app.core.model import REFUSED_RAW_MAX, Headers
 from app.server.capture.chunked import ChunkedBody
 from app.server.capture.head import HEADERS_MAX, LINE_MAX, HeadScan, MalformedError, parser_words, reduced
-from app.server.capture.incoming import Incoming
+
+
+class Break(Enum):
+    """Why a body ended before its end."""
+
+    GONE = "the sender broke off"
+    MALFORMED = "the body's framing is malformed"
+    IDLE = "the sender sent nothing for too long"
+    SLOW = "the sender was too slow"
+    CROWDED = "too slow a sender made room for another"
+    STOPPED = "Hookline was stopped"
+
+
+class Incoming:
+    """A request whose head was read. `payload` is the body as far as it is received; `broken` says why it ended early.
+
+    `raw` is what was received along with the head, at most REFUSED_RAW_MAX bytes, for the list of refused requests;
+    the head alone, of `head_size` bytes, while the rest of a body is received, and empty once the request is stored.
+    `length` is the body's Content-Length, 0 without one. `fault` says what of a body is malformed. `trailers` are
+    complete once the body is. `responded`: whether a response was sent.
+    """
+
+    __slots__ = (
+        "_started",
+        "broken",
+        "fault",
+        "head_size",
+        "length",
+        "message",
+        "payload",
+        "raw",
+        "received_at",
+        "responded",
+        "trailers",
+    )
+
+    def __init__(self, message: RawRequestMessage, payload: StreamReader) -> None:
+        self.message = message
+        self.payload = payload
+        self.raw = b""
+        self.head_size = 0
+        self.received_at = now_us()
+        self._started = time.perf_counter()
+        self.broken: Break | None = None
+        self.fault: str | None = None
+        self.length = 0
+        self.trailers: Headers = ()
+        self.responded = False
+
+    def elapsed_ms(self) -> float:
+        """Milliseconds since the head was read."""
+        return (time.perf_counter() - self._started) * 1000
+
 
 _READ_BUFFER = 256 * 1024
 _LENGTH_MAX = 2**63 - 1

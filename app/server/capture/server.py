@@ -16,10 +16,9 @@ from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.connection_eviction import ConnectionEviction, EvictionStage, sender_of
 from app.server.capture.handler import RETRY_AFTER, Handler
-from app.server.capture.incoming import Break
 from app.server.capture.limits import Limits, affordable
-from app.server.capture.port_holder import find_holder
-from app.server.listening import stop_listening
+from app.server.capture.reader import Break
+from app.server.listening import find_holder, stop_listening
 from app.server.refused import RefusedLog
 
 log = logging.getLogger(__name__)

@@ -1,17 +1,110 @@
-"""Gives each endpoint that has something queued a worker of its own, at the start and whenever requests arrive."""
+"""Forwards queued deliveries: a worker for each endpoint that has any, oldest first and one at a time."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 
+from app.core.errors import StorageUnavailableError
 from app.core.events import Bus, Captured, Subscription
-from app.core.model import MirrorState
+from app.core.model import Delivery, MirrorState
 from app.core.repositories import CaptureRepository, DeliveryRepository, EndpointRepository
 from app.server.forward.lazy_sender import LateSender
-from app.server.forward.worker import Worker
+from app.server.forward.response import failed_by_us
 
 log = logging.getLogger(__name__)
+
+_BATCH = 50
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 30.0
+
+
+class Worker:
+    """Forwards what is queued for `endpoint_id` until nothing is, the endpoint is deleted, or `wind_up` is called.
+
+    `unstorable` outlives the worker: ids of deliveries that were sent and whose outcome cannot be stored.
+    """
+
+    def __init__(
+        self,
+        endpoint_id: int,
+        endpoints: EndpointRepository,
+        queue: DeliveryRepository,
+        sender: LateSender,
+        unstorable: set[str],
+    ) -> None:
+        self._endpoint_id = endpoint_id
+        self._endpoints = endpoints
+        self._queue = queue
+        self._sender = sender
+        self._woken = False
+        self._winding_up = False
+        self._unstorable = unstorable
+
+    def wake(self) -> None:
+        """More was queued: look again before going idle."""
+        self._woken = True
+
+    def wind_up(self) -> None:
+        """Return after the delivery in hand; the rest stays queued."""
+        self._winding_up = True
+
+    async def run(self) -> None:
+        """Work until the queue is empty."""
+        while True:
+            self._woken = False
+            batch = await self._next_batch()
+            if not batch and not self._woken:
+                return
+            for delivery in batch:
+                if not await self._mirror(delivery):
+                    return
+
+    async def _next_batch(self) -> list[Delivery]:
+        wait = _FIRST_WAIT_S
+        while True:
+            try:
+                batch = await self._queue.pending(self._endpoint_id, _BATCH)
+                return [delivery for delivery in batch if delivery.id not in self._unstorable]
+            except StorageUnavailableError:
+                wait = await self._back_off(wait)
+
+    async def _mirror(self, delivery: Delivery) -> bool:
+        """Send and store the outcome; False when this worker is to end. StorageUnavailable is waited out."""
+        wait = _FIRST_WAIT_S
+        while True:
+            endpoint = self._endpoints.by_id(self._endpoint_id)
+            if endpoint is None or self._winding_up:
+                return False
+            try:
+                outcome, body = await self._sender.deliver(delivery, endpoint.forward.timeout_ms)
+            except StorageUnavailableError:
+                wait = await self._back_off(wait)
+                continue
+            except Exception as error:
+                log.exception("forwarding of %s failed", delivery.capture_id)
+                outcome, body = failed_by_us(delivery, error), b""
+            await self._store(outcome, body)
+            return True
+
+    async def _store(self, outcome: Delivery, body: bytes) -> None:
+        """Store until it is stored: a delivery that was sent must not be sent again for want of room on the disk."""
+        wait = _FIRST_WAIT_S
+        while True:
+            try:
+                await self._queue.finish(outcome, body)
+            except StorageUnavailableError:
+                wait = await self._back_off(wait)
+            except Exception:
+                log.exception("the outcome of delivery %s could not be stored", outcome.id)
+                self._unstorable.add(outcome.id)
+                return
+            else:
+                return
+
+    async def _back_off(self, wait: float) -> float:
+        await asyncio.sleep(wait)
+        return min(wait * 2, _LONGEST_WAIT_S)
+
 
 _GRACE_S = 0.5
 

@@ -1,4 +1,5 @@
-"""Builds the request to send from a stored one; its body is read from the store part by part while it is sent."""
+"""Builds the request to send from a stored one: all headers in their order except those of a single connection, and the
+body read from the store part by part while it is sent."""
 
 from __future__ import annotations
 
@@ -9,9 +10,62 @@ import httpx
 
 from app.core.errors import NotFoundError
 from app.core.forward_target import mirror_target
-from app.core.model import PART_SIZE, Capture
+from app.core.model import PART_SIZE, Capture, Headers
 from app.core.repositories import CaptureRepository
-from app.server.forward.headers import mirror_headers
+
+MIRROR_HEADER = "X-Hookline-Mirror"
+"""Names each Hookline that forwarded a request, so that one that returns to its origin is recognised."""
+
+_HOP_BY_HOP = frozenset({"connection", "keep-alive", "te", "trailer", "upgrade", "expect"})
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
+
+
+def mirror_headers(capture: Capture, host: str, instance_id: str) -> Headers:
+    """The headers to send to `host`: the target's own Host first, the captured ones, then what a proxy adds.
+
+    The last says that this is the connection's only request.
+
+    The body's length stands where the sender's framing header stood, and is left out when the sender gave none.
+    """
+    dropped = _named_by_connection(capture.headers) | _HOP_BY_HOP
+    out: list[tuple[str, str]] = [("Host", host)]
+    original_host, framed = "", False
+    for name, value in capture.headers:
+        lower = name.lower()
+        if lower == "host":
+            original_host = original_host or value
+        elif lower in _FRAMING:
+            if not framed:
+                out.append((name if lower == "content-length" else "Content-Length", str(capture.size)))
+            framed = True
+        elif lower not in dropped and not lower.startswith("proxy-"):
+            out.append((name, value))
+    if capture.size and not framed:
+        out.append(("Content-Length", str(capture.size)))
+    return _with_forwarded(out, capture, original_host, instance_id)
+
+
+def _named_by_connection(headers: Headers) -> frozenset[str]:
+    values = [value for name, value in headers if name.lower() == "connection"]
+    return frozenset(token.strip().lower() for value in values for token in value.split(","))
+
+
+def _with_forwarded(out: list[tuple[str, str]], capture: Capture, original_host: str, instance_id: str) -> Headers:
+    """Append the sender's address to X-Forwarded-For; what a tunnel said of host and scheme stays, it knows better."""
+    places = {name.lower(): place for place, (name, _) in enumerate(out)}
+    last = places.get("x-forwarded-for")
+    if last is None:
+        out.append(("X-Forwarded-For", capture.source_address))
+    else:
+        name, value = out[last]
+        out[last] = (name, f"{value}, {capture.source_address}" if value.strip() else capture.source_address)
+    if "x-forwarded-host" not in places and original_host:
+        out.append(("X-Forwarded-Host", original_host))
+    if "x-forwarded-proto" not in places:
+        out.append(("X-Forwarded-Proto", capture.scheme))
+    out.append((MIRROR_HEADER, instance_id))
+    out.append(("Connection", "close"))
+    return tuple(out)
 
 
 class StoredBody(httpx.AsyncByteStream):

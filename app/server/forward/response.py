@@ -1,14 +1,15 @@
-"""The outcome of a delivery: the target's response as it arrives, and the record made of it."""
+"""The result of a delivery: the target's response as it arrives, and whether its status means success."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 import msgspec
 
 from app.core.clock import now_us
 from app.core.model import PART_SIZE, Delivery, Headers, MirrorState
-from app.server.forward.status import status_text
 
 
 @dataclass
@@ -53,3 +54,35 @@ def failed_by_us(delivery: Delivery, error: Exception) -> Delivery:
     """`delivery` failed by an error in this program, so that it is seen and does not hold up the next."""
     text = f"Hookline could not forward this request because of an internal error: {type(error).__name__}: {error}"
     return concluded(delivery, TargetResponse(), text, now_us(), 0.0)
+
+
+LOOPED = "The forwarded request came back to Hookline: the target is one of its own capture URLs."
+_LOCATION_MAX = 200
+
+
+def status_text(status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> str | None:
+    """The sentence for a response's status; None for 2xx, which is success."""
+    if 200 <= status < 300:
+        return None
+    if status == 508 and _is_mirror_loop(body):
+        return LOOPED
+    text = f"The target responded with {status}{_phrase(status)}."
+    location = next((value for name, value in headers if name.lower() == "location"), None)
+    if 300 <= status < 400 and location:
+        return f"{text} Redirects are not followed; it points to {location[:_LOCATION_MAX]}"
+    return text
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f" {HTTPStatus(status).phrase}"
+    except ValueError:
+        return ""
+
+
+def _is_mirror_loop(body: bytes) -> bool:
+    try:
+        error_body = json.loads(body)
+    except ValueError:
+        return False
+    return isinstance(error_body, dict) and error_body.get("error") == "mirror_loop"

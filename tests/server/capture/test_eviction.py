@@ -13,8 +13,8 @@ import pytest
 from app.core.model import Reply
 from app.server.capture import limits
 from app.server.capture.connection_eviction import EvictionStage, sender_of
-from app.server.capture.incoming import Incoming
 from app.server.capture.limits import Limits
+from app.server.capture.reader import Incoming
 from tests.server.capture.support import Rig, Sender, eventually, request
 
 HEAD = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\n"

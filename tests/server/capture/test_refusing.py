@@ -10,7 +10,7 @@ import pytest
 from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.model import METHODS, PART_SIZE, Auth
 from app.server.capture import admission
-from app.server.forward.headers import MIRROR_HEADER
+from app.server.forward.request import MIRROR_HEADER
 from tests.server.capture.support import OWN_ID, Rig, request
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from app.core.errors import HooklineError, PortInUseError
 from app.core.model import Reply
-from app.server.capture.port_holder import find_holder
+from app.server.listening import find_holder
 from tests.server.capture.support import Rig, eventually, request
 
 pytestmark = pytest.mark.smoke

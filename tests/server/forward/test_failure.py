@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.server.forward.failure import failure_text
-from app.server.forward.status import status_text
+from app.server.forward.response import status_text
 
 URL = "https://hooks.invalid/x"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.core.model import Headers
-from app.server.forward.headers import mirror_headers
+from app.server.forward.request import mirror_headers
 from tests.factories import capture
 
 OURS = ("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Hookline-Mirror")

@@ -11,7 +11,7 @@ SEND = """
 import asyncio, sys
 import app.application
 from app.core.errors import HooklineError
-from app.server.forward.lazy_import import load
+from app.server.forward.lazy_sender import load
 assert "httpx" not in sys.modules
 
 async def main():
