@@ -12,12 +12,13 @@ from collections.abc import Sequence
 
 from app.application import Application
 from app.cli.options import ServeOptions
-from app.cli.tail import format_tail
+from app.cli.text import local_seconds, visible
 from app.core.curl import ready_curl
 from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError, MissingDatabaseError
 from app.core.events import Captured, StorageLimitChanged
-from app.core.model import Endpoint, EndpointDraft
-from app.core.text import limit_text
+from app.core.model import Endpoint, EndpointDraft, Summary
+from app.core.request_target import below_slug
+from app.core.text import limit_text, size_text
 from app.db import runtime_file
 from app.db.folder import set_aside
 from app.system import installation, updates
@@ -163,3 +164,21 @@ def _say(line: str) -> None:
     # The output may be closed, or its disk full: capturing goes on.
     with contextlib.suppress(OSError):
         print(line, flush=True)
+
+
+def format_tail(summary: Summary, slug: str) -> str:
+    """Local time, slug, method, provider, event or else gist, target below the slug, size, content type; one line."""
+    path = below_slug(summary.target)
+    title = summary.event or summary.gist or ""
+    words = [
+        local_seconds(summary.received_at)[11:],
+        slug,
+        f"{summary.method:<7}",
+        summary.provider or "",
+        "" if title == path else title,
+        path,
+        size_text(summary.size),
+        summary.content_type,
+        "" if summary.complete else "(incomplete: the sender broke off)",
+    ]
+    return "  ".join(visible(word) for word in words if word)

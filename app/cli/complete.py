@@ -10,9 +10,9 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.cli.identifiers import LAST
 from app.cli.options import default_folder
 from app.cli.output import Output
-from app.cli.request_id import LAST
 from app.cli.services import CliServices
 from app.cli.text import visible
 from app.core.errors import HooklineError

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app import __version__
-from app.cli import listening
 from app.cli.call import Call
 from app.cli.commands import selftest
 from app.cli.complete import COMPLETE, complete
 from app.cli.errors import CliError, Exit
-from app.cli.options import default_folder
+from app.cli.options import default_folder, serve_options, window_options
 from app.cli.output import Output
 from app.cli.parser import SERVE, VERSION, WINDOW, parse
 from app.cli.services import ApiAddress, CliServices
@@ -101,9 +100,9 @@ def _run(options: argparse.Namespace, services: CliServices) -> int:
         return services.selftest(selftest.options_of(options))
     folder = _folder(options, services)
     if options.command == WINDOW:
-        return services.window(listening.window(options, folder))
+        return services.window(window_options(options, folder))
     if options.command == SERVE:
-        return services.serve(listening.serve(options, folder))
+        return services.serve(serve_options(options, folder))
     import asyncio  # start-up time: `hookline version` needs neither the loop nor HTTP
 
     return asyncio.run(_on_store(options, out, folder, services))

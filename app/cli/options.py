@@ -1,17 +1,23 @@
-"""What the command line asks of `serve` and of the window, and where the data folder is."""
+"""The options of `serve`, the window and the selftest: their arguments and the records made of them; the data
+folder."""
 
 from __future__ import annotations
 
+import argparse
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
+from app.cli.errors import CliError, Exit
 from app.core.errors import HooklineError
-from app.core.launch_request import LaunchAction
-from app.core.links import BrokenLink, Link
+from app.core.launch_request import LaunchAction, parse_or_broken_link
+from app.core.links import BrokenLink, Link, LinkError, parse_link
 from app.core.model import Record
+from app.core.rules import name_error
+from app.core.settings import Settings, check
 
 FOLDER_VARIABLE = "HOOKLINE_DATA_DIR"
 
@@ -95,3 +101,101 @@ class SelftestOptions(Record, frozen=True):
     on_screen: bool = False
     headless: bool = False
     time_limit_s: float = 30.0
+
+
+NAMES = ("port", "host", "api_port", "base_url")
+SERVE_EXAMPLES = (
+    (
+        "Capture without a window, with an endpoint to try, and see each request arrive",
+        'hookline serve --endpoint "Stripe test" --tail',
+    ),
+    ("Capture what a tunnel brings", "hookline serve --base-url https://example.ngrok.app"),
+)
+START_NAMES = ("new_endpoint", "minimized")
+
+
+def listen_parser() -> argparse.ArgumentParser:
+    """A parent with the options both have; what is not given is absent."""
+    parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    group = parser.add_argument_group("for this run alone, in place of what the settings say")
+    group.add_argument("--port", type=int, metavar="PORT", help="the port senders reach (8787); 0 takes a free one")
+    group.add_argument("--host", metavar="ADDRESS", help="the address to listen on (127.0.0.1)")
+    group.add_argument("--api-port", type=int, metavar="PORT", help="the local API's port (8788); 0 takes a free one")
+    group.add_argument("--base-url", metavar="URL", help="what capture URLs start with: your tunnel's URL")
+    return parser
+
+
+def start_parser() -> argparse.ArgumentParser:
+    """A parent with what the window alone can do at its start; what is not given is absent."""
+    parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--new-endpoint", action="store_true", help="open the form for a new endpoint")
+    group.add_argument("--minimized", action="store_true", help="start minimized or in the tray, as at login")
+    return parser
+
+
+def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+    """Add `serve` to the command line."""
+    text = "capture without a window until Ctrl-C"
+    serve = commands.add_parser("serve", parents=parents, help=text, description=text, examples=SERVE_EXAMPLES)
+    serve.add_argument(
+        "--endpoint",
+        dest="endpoints",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="print this endpoint's URL, made if there is none of that name; may be repeated",
+    )
+    serve.add_argument("--tail", action="store_true", help="print a line for each captured request")
+    serve.add_argument(
+        "--set-aside-damaged", action="store_true", help="when the database is damaged, move it aside and start fresh"
+    )
+    serve.add_argument(
+        "--new-database", action="store_true", help="when the database is missing, start with a new, empty one"
+    )
+
+
+def given_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings given, each checked by its own rule; CliError names the first that breaks one."""
+    given = {name: getattr(options, name) for name in NAMES if hasattr(options, name)}
+    # 0 is no setting, which would have to hold for the next start too, but a fine port for one run.
+    ruled = {name: value for name, value in given.items() if value != 0}
+    for error in check(Settings(**ruled)):
+        if error.field in given:
+            raise CliError(error.message, Exit.USAGE)
+    return given
+
+
+def _endpoint_name(name: str) -> str:
+    message = name_error(name)
+    if message:
+        raise CliError(f"--endpoint: {message}", Exit.USAGE)
+    return name.strip()  # as it is kept, so that it is found again
+
+
+def serve_options(options: argparse.Namespace, folder: Path) -> ServeOptions:
+    """The record that `serve` takes."""
+    return ServeOptions(
+        data_dir=folder,
+        endpoints=tuple(map(_endpoint_name, options.endpoints)),
+        tail=options.tail,
+        set_aside_damaged=options.set_aside_damaged,
+        new_database=options.new_database,
+        **given_settings(options),
+    )
+
+
+def window_options(options: argparse.Namespace, folder: Path) -> WindowOptions:
+    """The record that the window takes. CliError for a broken link that was typed; the window shows one clicked."""
+    start = {name: getattr(options, name) for name in START_NAMES if hasattr(options, name)}
+    link = parse_or_broken_link(options.link) if options.link is not None else None
+    if isinstance(link, BrokenLink) and sys.stderr is not None and sys.stderr.isatty():
+        _refuse(link)
+    return WindowOptions(data_dir=folder, link=link, **start, **given_settings(options))
+
+
+def _refuse(link: BrokenLink) -> None:
+    try:
+        parse_link(link.text)
+    except LinkError as error:
+        raise CliError(str(error), Exit.USAGE) from error

@@ -22,8 +22,7 @@ from app.cli.commands import (
     status,
 )
 from app.cli.errors import CliError, Exit
-from app.cli.listening import NAMES, START_NAMES, add_serve, listen_parser, start_parser
-from app.cli.options import FOLDER_VARIABLE
+from app.cli.options import FOLDER_VARIABLE, NAMES, START_NAMES, add_serve, listen_parser, start_parser
 from app.core.links import link_to_endpoint, link_to_request, looks_like_link
 
 DESCRIPTION = (

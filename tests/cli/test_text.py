@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cli.tail import format_tail
 from app.cli.text import KEPT, brief_time, visible, when_text
 from app.core.clock import parse_rfc3339
 from app.core.text import size_text
-from tests.factories import capture
 
 
 @pytest.mark.parametrize(
@@ -54,24 +52,6 @@ def test_times_are_shown_in_the_local_zone(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.undo()
         time.tzset()
     assert when_text(None) == "-"
-
-
-def test_a_tail_line_names_what_arrived() -> None:
-    summary = capture(b"x" * 2048, target="/catch/orders/new?x=1", method="PUT").summary()
-    line = format_tail(summary, "orders")
-    assert line[8:] == "  orders  PUT      /new?x=1  2.0 KiB  application/json"
-    told = capture(b"x" * 2048, target="/catch/orders", method="PUT", gist="JSON · id").summary()
-    assert format_tail(told, "orders")[8:] == "  orders  PUT      JSON · id  /  2.0 KiB  application/json"
-    known = capture(target="/catch/orders", provider="stripe", event="invoice.paid", gist="JSON · id").summary()
-    assert format_tail(known, "orders")[8:].startswith("  orders  POST     stripe  invoice.paid  /  ")
-
-
-def test_a_tail_line_tells_of_a_sender_that_broke_off_and_escapes_what_it_wrote() -> None:
-    summary = capture(complete=False, content_type="a\x1b[2Jb", target="/catch/orders").summary()
-    line = format_tail(summary, "orders")
-    assert line.isprintable()
-    assert "a\\x1b[2Jb" in line
-    assert line.endswith("(incomplete: the sender disconnected)")
 
 
 @pytest.mark.parametrize(

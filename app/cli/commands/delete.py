@@ -8,8 +8,7 @@ from typing import Any, get_args
 from app.cli.call import Call
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
-from app.cli.request_id import ID_HELP, request_ids
-from app.cli.slug import slug_given
+from app.cli.identifiers import ID_HELP, request_ids, slug_given
 from app.core.deletion import Mark
 from app.core.text import count_of
 

@@ -8,9 +8,8 @@ from typing import Any
 from app.cli.argument_types import row_count
 from app.cli.call import Call
 from app.cli.errors import Exit
+from app.cli.identifiers import short_id, slug_given
 from app.cli.output import GREEN, RED, JsonList
-from app.cli.request_id import short_id
-from app.cli.slug import slug_given
 from app.cli.table import Column, Table
 from app.cli.text import when_text
 from app.cli.views import DeliveryView

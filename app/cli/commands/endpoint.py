@@ -10,8 +10,8 @@ from app.cli.call import Call, Command
 from app.cli.commands.endpoint_fields import add_fields, changed_fields, given_fields
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
+from app.cli.identifiers import slug_given
 from app.cli.output import DIM, GREEN, Output
-from app.cli.slug import slug_given
 from app.cli.table import Column, Table
 from app.cli.text import when_text
 from app.cli.views import AuthView, EndpointFields, EndpointReplyView, EndpointView

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
-from app.cli.request_id import ID_HELP, request_ids
+from app.cli.identifiers import ID_HELP, request_ids
 from app.cli.views import RequestMarks, RequestView
 from app.core.rules import NOTE_MAX
 from app.core.text import count_of

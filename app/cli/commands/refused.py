@@ -7,10 +7,9 @@ from contextlib import aclosing
 from typing import Any
 
 from app.cli.argument_types import row_count, whole_number
-from app.cli.bytes_output import write_bytes
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
-from app.cli.output import RED, JsonList
+from app.cli.output import RED, JsonList, write_bytes
 from app.cli.table import Column, Table
 from app.cli.text import when_text
 

@@ -9,8 +9,8 @@ from typing import Any
 from app.cli.argument_types import row_count
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
+from app.cli.identifiers import LAST, is_last, request_id, short_id
 from app.cli.output import JsonList
-from app.cli.request_id import LAST, is_last, request_id, short_id
 from app.cli.table import Column, Table
 from app.cli.text import brief_time, visible, when_text
 from app.cli.views import SummaryView

@@ -7,11 +7,10 @@ import codecs
 from contextlib import aclosing
 from typing import Any
 
-from app.cli.bytes_output import is_text, write_bytes
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
-from app.cli.output import Output
-from app.cli.request_id import ID_HELP, request_id
+from app.cli.identifiers import ID_HELP, request_id
+from app.cli.output import Output, is_text, write_bytes
 from app.cli.views import DeliveryView, RequestView
 from app.core.clock import parse_rfc3339
 from app.core.curl import PASTE_MAX, body_file, curl_command

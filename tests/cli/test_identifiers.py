@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.request_id import SHOWN_MIN, short_id
+from app.cli.identifiers import SHOWN_MIN, short_id
 from tests.cli.conftest import Run
 from tests.cli.stored import store_requests
 

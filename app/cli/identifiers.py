@@ -1,4 +1,4 @@
-"""A request's id as it is given on the command line: whole, its beginning, or `@last`."""
+"""Endpoints and requests as they are named on the command line: a slug; an id, its beginning, or `@last`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from app.cli.errors import CliError, Exit
 from app.cli.text import visible, when_text
 from app.cli.views import SummaryView
 from app.core.ids import BEGINNING_MIN, id_beginning
+from app.core.rules import slug_error
 
 if TYPE_CHECKING:
     from app.cli.client import ApiClient
@@ -96,3 +97,10 @@ def _common(one: str, other: str) -> int:
     """How many characters both begin with."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (ours, theirs) in pairs if ours != theirs), min(len(one), len(other)))
+
+
+def slug_given(text: str) -> str:
+    """The slug; one that no endpoint can have gives the same error as one that none has."""
+    if slug_error(text):
+        raise CliError(f"No endpoint has the slug {text!r}. See hookline endpoint list.", Exit.NO)
+    return text
