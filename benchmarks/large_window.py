@@ -18,7 +18,7 @@ from pathlib import Path
 
 from app.cli.options import WindowOptions
 from app.core.model import PageKey
-from app.db.search.scan import top
+from app.db.search.scan import place_before
 from app.gui import Ready, run_window
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.shell.sidebar import ALL_REQUESTS
@@ -109,7 +109,8 @@ class Walk:
         captures = self._ready.application.store.captures
         (oldest,) = await captures.page(None, after=PageKey(received_at=-1, id=""), limit=1)
         newest = self._feed.model.summary(0)
-        (halfway,) = await captures.page(None, before=top((oldest.received_at + newest.received_at) // 2), limit=1)
+        middle = place_before((oldest.received_at + newest.received_at) // 2)
+        (halfway,) = await captures.page(None, before=middle, limit=1)
         begin = time.monotonic()
         rows.go_to(halfway)
         await self._loaded("jump to a request halfway", begin)

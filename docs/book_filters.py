@@ -80,7 +80,7 @@ async def _slow(book: Book, stripe: Endpoint) -> None:
     await book.fill(stripe, [picture_data.stripe(book.rng) for _ in range(500)], minutes=50)
     for name in steps:
         setattr(search, name, 1)
-    every, search.EVERY_S = search.EVERY_S, 0.0
+    every, search.PROGRESS_S = search.PROGRESS_S, 0.0
     try:
         await book.show(stripe)
         book.page.filter.bar.set_text("/customer9[0-9]7@never/")
@@ -90,7 +90,7 @@ async def _slow(book: Book, stripe: Endpoint) -> None:
         QTest.keyClick(book.page.filter.bar.line, Qt.Key.Key_Escape)
         await book.save("filter-stopped")
     finally:
-        search.EVERY_S = every
+        search.PROGRESS_S = every
         for name, rows in steps.items():
             setattr(search, name, rows)
     book.page.filter.bar.clear()

@@ -345,7 +345,7 @@ async def test_the_index_loses_nothing(
             by_many = await search(store, text, endpoint_id, limit=1000)
         with monkeypatch.context() as patch:
             patch.setattr(store._index, "contents", IndexContents())
-            patch.setattr("app.db.search.search.MOST", 0)
+            patch.setattr("app.db.search.search.MARKED_MAX", 0)
             by_scan = await search(store, text, endpoint_id, limit=1000)
         assert [one.id for one in by_scan] == sorted((one.id for one in by_scan), reverse=True), text
         assert by_index == by_many == paged == by_scan, text
@@ -435,7 +435,7 @@ async def test_searches_while_the_index_follows(store: Store, endpoint: Endpoint
 async def test_a_long_search_tells_how_far_it_is(
     store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.db.search.search.EVERY_S", 0.0)
+    monkeypatch.setattr("app.db.search.search.PROGRESS_S", 0.0)
     monkeypatch.setattr("app.db.search.search.MOST_ROWS", 20)
     other = await store.endpoints.create(factories.draft())
     await add_many(store, endpoint.id, 30, body=b"needle")

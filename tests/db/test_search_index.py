@@ -352,7 +352,7 @@ async def test_found_with_the_index_and_without_is_the_same(
         by_index = await search(store, text, limit=1000)
         with monkeypatch.context() as patch:
             patch.setattr("app.db.search.search.to_index_query", lambda _: None)  # looked at one by one
-            patch.setattr("app.db.search.search.MOST", -1)
+            patch.setattr("app.db.search.search.MARKED_MAX", -1)
             by_scan = await search(store, text, limit=1000)
         assert by_index == by_scan, text
 

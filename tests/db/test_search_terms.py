@@ -16,7 +16,7 @@ from app.core.search.parse import parse
 from app.db.search.index import group
 from app.db.search.index.index_file import GROUP, IndexFile
 from app.db.search.index.planner import to_index_query
-from app.db.search.index.terms import MOST_KEPT, MOST_VISITED, ColumnValues, find_json_leaves, terms_of, text_of
+from app.db.search.index.terms import LEAVES_MAX, VALUES_MAX, ColumnValues, find_json_leaves, term_text, terms_of
 from tests.db.helpers import entry
 
 TEN = range(10)
@@ -137,7 +137,7 @@ def test_groups_are_asked_until_one_has_any(file: IndexFile) -> None:
 
 
 def test_a_body_with_more_than_is_kept_is_always_named(file: IndexFile) -> None:
-    many = {f"k{number}": number for number in range(MOST_KEPT + 1)}
+    many = {f"k{number}": number for number in range(LEAVES_MAX + 1)}
     file.add([entry(10, "/", (), encoded(many)), entry(11, "/", (), encoded({"k" * 101: 1}))], 11, ())
     assert find(file, "json:amount>999") == [10, 11]
     assert find(file, "json:k1=5") == [10, 11]
@@ -146,7 +146,7 @@ def test_a_body_with_more_than_is_kept_is_always_named(file: IndexFile) -> None:
 
 
 def test_a_large_body_takes_no_more_than_is_looked_at() -> None:
-    found = find_json_leaves({"a": [[number] for number in range(MOST_VISITED)]})
+    found = find_json_leaves({"a": [[number] for number in range(VALUES_MAX)]})
     assert found.more
     assert found.paths == {"a"}
     deep: Any = 1
@@ -181,7 +181,7 @@ def test_words_are_whole_and_of_letters() -> None:
     written = terms_of(columns, "/", (), find_json_leaves(None), text).split()
     words = {word for word in written if any(sign.isalpha() and ord(sign) < 0xF0000 for sign in word)}
     assert {"order", "created", "größe", "in", "user12", "订单", "x"} <= words
-    assert {"order.created"} <= {text_of(f"-{word}") for word in words}
+    assert {"order.created"} <= {term_text(f"-{word}") for word in words}
     assert not {"abc", "abc4242", "user123", "user", "a", "f"} & words
 
 
@@ -204,5 +204,5 @@ def test_long_texts_of_senders_are_not_kept_in_memory() -> None:
 def test_a_long_header_has_the_terms_of_its_name() -> None:
     columns = ColumnValues(method="POST", status=200, source="127.0.0.1", complete=True, provider="", event=None)
     made = terms_of(columns, "/catch/x", (("X-Long", "v" * 60_000), ("X-Short", "v")), find_json_leaves(None), "")
-    told = {text_of(one) for one in made.split()}
+    told = {term_text(one) for one in made.split()}
     assert {"x-long", "x-short", "x-short=v"} <= told

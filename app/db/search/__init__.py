@@ -1,1 +1,1 @@
-"""Searches the stored requests: SQLite decides what columns can decide, the rest is checked row by row."""
+"""Search of the stored requests: SQLite evaluates conditions on columns, the rest is checked row by row."""

@@ -23,48 +23,51 @@ from app.db.insert import decode_headers
 
 WINDOW = 256 * 1024
 """Bytes of text folded at once: Python lets no other thread run meanwhile."""
-UNPACKED_MOST = 128 * 1024 * 1024
-"""A packed body is looked at so far: one of a few kilobytes may claim to hold terabytes."""
+UNPACKED_MAX = 128 * 1024 * 1024
+"""Bytes of a compressed body that are examined: a few kilobytes may expand to terabytes."""
 
 ReadPart = Callable[[int], bytes | None]
-"""Gives a part of the body, counted from 0, each but the last of `PART_SIZE` bytes; None behind the last."""
+"""Returns a part of the body, counted from 0, each but the last of `PART_SIZE` bytes; None after the last."""
 
 
-def contains(word: str, headers: Headers, content_type: str, read: ReadPart, given_up: Callable[[], bool]) -> bool:
-    """Whether the case folded `word` stands anywhere in the body; False too when it was given up."""
-    return any(word in window for window in _windows(len(word), headers, content_type, read, given_up))
+def body_contains(
+    word: str, headers: Headers, content_type: str, read: ReadPart, cancelled: Callable[[], bool]
+) -> bool:
+    """Whether the case-folded `word` occurs anywhere in the body; also False when the search was cancelled."""
+    return any(word in window for window in _windows(len(word), headers, content_type, read, cancelled))
 
 
 def _windows(
-    overlap: int, headers: Headers, content_type: str, read: ReadPart, given_up: Callable[[], bool]
+    overlap: int, headers: Headers, content_type: str, read: ReadPart, cancelled: Callable[[], bool]
 ) -> Iterator[str]:
     pieces, tail = _plain(headers, read), ""
     first = next(pieces, b"")
     charset = detect(content_type, first, complete=False)
     decoder, piece, skip = charset.decoder(), first, charset.skip
     readable = ReadableText(content_type, charset.name, overlap=overlap)
-    while piece and not given_up():
+    while piece and not cancelled():
         text = decoder.decode(piece[skip:])
         yield (tail + text).casefold()
-        # Folding never makes a text shorter, so what was cut in two stands in as many letters as the word has.
+        # Folding never makes a text shorter, so an overlap as long as the word holds every occurrence that was cut in
+        # two.
         tail, piece, skip = (tail + text)[-overlap:], next(pieces, b""), 0
         yield from map(str.casefold, readable.feed(text, final=not piece))
 
 
 def _plain(headers: Headers, read: ReadPart) -> Iterator[bytes]:
-    """The body without its content coding, as far as that can be undone; as sent when it cannot."""
+    """The decoded body, as far as it can be decoded; as sent when it cannot."""
     names = codings(headers)
     if not names or refusal(names):
         yield from _cut(_parts(read))
         return
-    decompressor, left = Decompressor(names), UNPACKED_MOST
+    decompressor, remaining = Decompressor(names), UNPACKED_MAX
     for part in _parts(read):
         for packed in _cut((part,)):
             decompressor.feed(packed)
-            while left > 0 and (piece := decompressor.read(min(left, WINDOW))):
-                left -= len(piece)
+            while remaining > 0 and (piece := decompressor.read(min(remaining, WINDOW))):
+                remaining -= len(piece)
                 yield piece
-            if left <= 0 or decompressor.error:
+            if remaining <= 0 or decompressor.error:
                 return
 
 
@@ -84,32 +87,33 @@ def _cut(parts: Iterator[bytes] | tuple[bytes, ...]) -> Iterator[bytes]:
 
 
 BODY_LIMIT = PART_SIZE
-"""Bytes of a body that are searched, counted without its content coding."""
+"""Bytes of the decoded body that are searched."""
 
 
 def plain_body(headers: Headers, data: bytes) -> bytes:
-    """The beginning of a body, unpacked as far as it can be; as sent when it cannot. `data` is its first part."""
+    """The beginning of a decoded body, as far as it can be decoded; as sent when it cannot. `data` is its first
+    part."""
     names = codings(headers)
     if not names or refusal(names):
         return data[:BODY_LIMIT]
     decompressor = Decompressor(names)
     decompressor.feed(data)
-    pieces, left = [], BODY_LIMIT
-    while left and (piece := decompressor.read(left)):
+    pieces, remaining = [], BODY_LIMIT
+    while remaining and (piece := decompressor.read(remaining)):
         pieces.append(piece)
-        left -= len(piece)
+        remaining -= len(piece)
     return b"".join(pieces) if pieces else data[:BODY_LIMIT]
 
 
 class DecodedBody(NamedTuple):
-    """A body as text, whatever it is, and the charset that it was read in, as Python calls it."""
+    """A body as text, even if it is binary, and Python's name of the charset it was decoded with."""
 
     text: str
     codec: str = "utf-8"
 
 
 def body_text(content_type: str, plain: bytes) -> DecodedBody:
-    """Of a body without its content coding, or of its beginning."""
+    """`plain` is the decoded body, or its beginning."""
     try:
         return DecodedBody(plain.decode())
     except UnicodeDecodeError:
@@ -118,7 +122,7 @@ def body_text(content_type: str, plain: bytes) -> DecodedBody:
 
 
 def sent_text(target: str, headers: Headers, body: str) -> str:
-    """Everything of a request that words may stand in, case folded: its lines as they were sent."""
+    """The text of a request that words are searched in, as sent and case-folded: target, headers, body."""
     lines = [target, *(f"{name}: {value}" for name, value in headers)]
     if body:
         lines += ["", body]
@@ -128,8 +132,8 @@ def sent_text(target: str, headers: Headers, body: str) -> str:
 def readable_texts_of(
     target: str, headers: Headers, content_type: str, body: DecodedBody, *, only_changed: bool = False
 ) -> list[str]:
-    """The same as it reads where that differs, each text to be looked at for itself. With `only_changed`, of the body
-    only what is not among its text as sent, but for a few characters around it."""
+    """The same text in readable form (percent, JSON and other escapes decoded) where that differs, in pieces. With
+    `only_changed`, only the parts of the body that differ, with a few characters around them."""
     found = [*readable_targets(target), *readable_headers(headers)]
     found += readable_texts(content_type, body.text, body.codec, only_changed=only_changed)
     return [text.casefold() for text in found]
@@ -137,11 +141,11 @@ def readable_texts_of(
 
 NO_JSON = object()
 _decoder = json.JSONDecoder(parse_float=Decimal)
-"""Made once: making it takes as long as reading a small body."""
+"""Made once: making one takes as long as parsing a small body."""
 
 
-def _no_more(part: int) -> None:
-    """Nothing but what came with the row."""
+def _no_parts(part: int) -> None:
+    """The body has no further parts than the one in the row."""
 
 
 def _never() -> bool:
@@ -149,10 +153,9 @@ def _never() -> bool:
 
 
 class Candidate:
-    """`data` is the first part of the body, `read` gives any. `column_results` holds SQLite's result for each
-    filter of columns, by the place of the filter in the search text. Once `given_up` returns true, reading a long body
-    ends.
-    """
+    """`data` is the first part of the body, `read` returns any part. `column_results` holds SQLite's results for
+    filters on columns, by the position of the filter in the query. Once `cancelled` returns true, reading a long body
+    ends."""
 
     def __init__(
         self,
@@ -163,32 +166,31 @@ class Candidate:
         headers: bytes,
         data: bytes | None,
         column_results: dict[int, bool],
-        read: ReadPart = _no_more,
-        given_up: Callable[[], bool] = _never,
+        read: ReadPart = _no_parts,
+        cancelled: Callable[[], bool] = _never,
     ) -> None:
         self.target, self.content_type, self.source, self.column_results = target, content_type, source, column_results
         self._headers, self._data = headers, data or b""
-        self._read, self._given_up = read, given_up
+        self._read, self._cancelled = read, cancelled
 
     @cached_property
     def headers(self) -> Headers:
-        """As sent."""
         return decode_headers(self._headers)
 
     @cached_property
     def text(self) -> str:
-        """What words are looked for in as it was sent, case folded, with the beginning of the body."""
+        """The text that words are searched in, as sent and case-folded, with the beginning of the body."""
         return sent_text(self.target, self.headers, self._body.text)
 
     def readable_texts(self, *, only_changed: bool = False) -> list[str]:
-        """The same as it reads, where that differs, each text to be looked at for itself."""
+        """The same text in readable form, see `readable_texts_of`."""
         return readable_texts_of(self.target, self.headers, self.content_type, self._body, only_changed=only_changed)
 
     def has(self, word: str) -> bool:
-        """Whether the case folded word stands anywhere in the request, as it was sent or as it reads."""
+        """Whether the case-folded word occurs anywhere in the request, as sent or in readable form."""
         if word in self.text or any(word in text for text in self._readable_texts):
             return True
-        return self._is_long and contains(word, self.headers, self.content_type, self._read, self._given_up)
+        return self._is_long and body_contains(word, self.headers, self.content_type, self._read, self._cancelled)
 
     @cached_property
     def _readable_texts(self) -> list[str]:
@@ -196,7 +198,7 @@ class Candidate:
 
     @cached_property
     def _body(self) -> DecodedBody:
-        """The beginning of it."""
+        """The beginning of the body."""
         if not self._data:
             return DecodedBody("")
         return body_text(self.content_type, plain_body(self.headers, self._data))
@@ -209,7 +211,7 @@ class Candidate:
 
     @cached_property
     def json(self) -> Any:
-        """The body as JSON, `NO_JSON` when it is none (or longer than what is searched)."""
+        """The body as JSON; `NO_JSON` when it is not JSON, or longer than the part that is searched."""
         if not self._data:
             return NO_JSON
         try:

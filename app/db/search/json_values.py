@@ -1,4 +1,4 @@
-"""How values of a JSON body are compared."""
+"""How values of a JSON body are compared: numbers as numbers, also those written as texts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 NAMES = {True: "true", False: "false", None: "null"}
 EVERY_WHOLE = 2.0**53
 """Up to here a float holds every whole number."""
-_DIGIT_SOON = re.compile(r"[\s_+\-.]*\d")
-"""What everything begins with that is a number; most texts are ruled out by their first character."""
+_MAY_BE_NUMBER = re.compile(r"[\s_+\-.]*\d")
+"""Matches the beginning of every number; most texts are ruled out by their first character."""
 
 
 def as_number(value: Any) -> Decimal | None:
-    """What a value is as a number, if it is one. A text such as "12.50" is: many services write amounts so."""
-    if isinstance(value, str) and not _DIGIT_SOON.match(value):
+    """The value as a number, None if it is none. A text such as "12.50" is one: many services write amounts that
+    way."""
+    if isinstance(value, str) and not _MAY_BE_NUMBER.match(value):
         return None
     try:
         number = Decimal(value)
@@ -25,7 +26,7 @@ def as_number(value: Any) -> Decimal | None:
 
 
 def rounded(number: Decimal) -> tuple[float, bool]:
-    """The nearest that the index can hold, and whether that is the number itself, in as few digits as tell it apart."""
+    """The nearest float, which the index can hold, and whether it equals the number."""
     near = float(number)
     if near.is_integer() and abs(near) < EVERY_WHOLE:
         return near, near == number

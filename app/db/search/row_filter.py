@@ -1,4 +1,4 @@
-"""Conditions that no column decides, a function for each kind: headers, JSON, paths, networks, words."""
+"""Conditions that SQLite cannot evaluate, a function for each kind: headers, JSON, paths, networks, words."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from app.core.search.query import All, Contains, Either, Filter, HeaderTest, Jso
 from app.db.search.candidate import NO_JSON, Candidate
 from app.db.search.json_values import NAMES, as_number
 
-MOST_VALUES = 10_000
+VALUES_MAX = 10_000
 """How many values at a path with `*` are examined."""
 
 
 def meets(candidate: Candidate, term: Term) -> bool:
-    """Whether the request meets the term."""
     if isinstance(term, Word):
         return candidate.has(term.text.casefold())
     if isinstance(term, Not):
@@ -29,9 +28,9 @@ def meets(candidate: Candidate, term: Term) -> bool:
 
 
 def _meets_filter(candidate: Candidate, term: Filter) -> bool:
-    answer = candidate.column_results.get(term.start)
-    if answer is not None:
-        return answer
+    result = candidate.column_results.get(term.start)
+    if result is not None:
+        return result
     condition = term.condition
     if isinstance(condition, HeaderTest):
         return _header(candidate, condition)
@@ -40,8 +39,8 @@ def _meets_filter(candidate: Candidate, term: Filter) -> bool:
     if isinstance(condition, Contains):
         return condition.text.casefold() in candidate.target.partition("?")[0].casefold()
     if isinstance(condition, Network):
-        return _within(candidate.source, condition.network)
-    raise TypeError(f"no check for {term.name}:")
+        return _is_in_network(candidate.source, condition.network)
+    raise TypeError(f"no filter function for {term.name}:")
 
 
 def _header(candidate: Candidate, test: HeaderTest) -> bool:
@@ -53,7 +52,7 @@ def _header(candidate: Candidate, test: HeaderTest) -> bool:
 
 
 @lru_cache(4096)
-def _within(address: str, network: str) -> bool:
+def _is_in_network(address: str, network: str) -> bool:
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -65,16 +64,16 @@ def _within(address: str, network: str) -> bool:
 def _json(candidate: Candidate, test: JsonTest) -> bool:
     if candidate.json is NO_JSON:
         return False
-    values = _at(candidate.json, test.path, [MOST_VALUES])
+    values = _at(candidate.json, test.path, [VALUES_MAX])
     if test.operator == "exists":
         return next(values, NO_JSON) is not NO_JSON
     return any(_compare(value, test) for value in values)
 
 
-def _at(value: Any, path: tuple[str | None, ...], left: list[int]) -> Iterator[Any]:
+def _at(value: Any, path: tuple[str | None, ...], remaining: list[int]) -> Iterator[Any]:
     """The values at `path`; at most `left[0]` steps are taken."""
-    left[0] -= 1
-    if left[0] < 0:
+    remaining[0] -= 1
+    if remaining[0] < 0:
         return
     if not path:
         yield value
@@ -88,7 +87,7 @@ def _at(value: Any, path: tuple[str | None, ...], left: list[int]) -> Iterator[A
     else:
         inner = []
     for one in inner:
-        yield from _at(one, rest, left)
+        yield from _at(one, rest, remaining)
 
 
 _BY_ORDER: dict[str, Callable[[Any, Any], bool]] = {

@@ -1,4 +1,4 @@
-"""A search reads the list newest first, in steps short enough that other readers never wait long for it."""
+"""Reads the list for a search, newest first, in steps so short that other readers never wait long."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from peewee import SqliteDatabase
 from app.core.deletion import Hidden
 from app.core.ids import first_id
 from app.core.model import PageKey, Record, Summary
-from app.db.queries import shown_sql
+from app.db.queries import not_hidden_sql
 from app.db.raw_sql import raw
 from app.db.records import SUMMARY
 from app.db.schema import PARTS_PER_BODY
@@ -23,7 +23,7 @@ from app.db.search.row_filter import meets
 from app.db.search.sql_filter import Sql, SqlFilter
 
 STEP_S = 0.02
-"""About how long a step may take."""
+"""About how long a step should take."""
 FEW = 2_000
 """Up to this many requests are read one by one; beyond that, the whole range is read."""
 
@@ -32,11 +32,11 @@ NEWEST = PageKey(received_at=2**63 - 1, id="~")
 
 
 LAST_TIME = 2**48 * 1000
-"""Ids hold no later time."""
+"""The latest time that an id can hold, in microseconds."""
 
 
-def top(at: int) -> PageKey:
-    """The place above all requests received before `at`."""
+def place_before(at: int) -> PageKey:
+    """The place just before all requests received earlier than `at`."""
     return PageKey(received_at=at, id=first_id(max(at, 0))) if at < LAST_TIME else NEWEST
 
 
@@ -51,58 +51,56 @@ _VISIBLE = "capture.endpoint_id NOT IN (SELECT id FROM endpoint WHERE removed)"
 
 
 class ScanStep(Record, frozen=True):
-    """What a step found, newest first, and the place it came to; None: the end of the list."""
+    """What a step found, newest first, and the place it reached; None: the end of the list."""
 
     found: list[Summary]
     reached: PageKey | None
 
 
-class Stretch(Record, frozen=True):
-    """A part of the list, down to `floor` (itself included; None: to the end), and the numbers of the requests in it
-    that alone may be found (None: any may)."""
+class Section(Record, frozen=True):
+    """A part of the list, down to `floor` inclusive (None: to the end). `seqs` are the numbers of the only requests in
+    it that may match (None: any may)."""
 
     floor: PageKey | None = None
     seqs: frozenset[int] | None = None
 
 
 class Scan(Record, frozen=True):
-    """A search of one endpoint's list, or of all (None); `plan` says what is looked for. A step that is under way
-    when it is `given_up` ends soon.
-    """
+    """A search of one endpoint's list, or of all (None). A step that is running when it is `cancelled` ends soon."""
 
-    plan: SqlFilter
+    sql_filter: SqlFilter
     endpoint_id: int | None
-    given_up: Event
+    cancelled: Event
     hidden: Hidden | None = None
 
-    def step(self, database: SqliteDatabase, stretch: Stretch, place: PageKey, rows: int, most: int) -> ScanStep:
-        """Look at about `rows` requests older than `place`, and give at most `most` that were looked for."""
+    def step(self, database: SqliteDatabase, section: Section, place: PageKey, rows: int, limit: int) -> ScanStep:
+        """Examine about `rows` requests older than `place`, and return at most `limit` matches."""
         end = time.perf_counter() + STEP_S
         found: list[Summary] = []
         with database.atomic():
-            if stretch.seqs is not None and len(stretch.seqs) <= FEW:
-                bottom = stretch.floor
-                candidates = self._listed(database, stretch, place)
+            if section.seqs is not None and len(section.seqs) <= FEW:
+                bottom = section.floor
+                candidates = self._rows_of(database, section, place)
             else:
-                bottom = self._bottom(database, stretch, place, rows)
-                candidates = self._all(database, stretch, place, bottom)
+                bottom = self._bottom(database, section, place, rows)
+                candidates = self._rows_between(database, section, place, bottom)
             for row in candidates:
-                summary = self._look(database, row)
+                summary = self._match(database, row)
                 if summary is not None:
                     found.append(summary)
-                if len(found) >= most or time.perf_counter() > end:
+                if len(found) >= limit or time.perf_counter() > end:
                     return ScanStep(found=found, reached=PageKey(received_at=row[_AT], id=row[_ID]))
         return ScanStep(found=found, reached=bottom)
 
-    def passed(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> int:
-        """How many requests lie between two places, from the list's index alone."""
+    def count_between(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> int:
+        """How many requests are between two places, from the list's index alone."""
         where, values = self._between(place, bottom)
         (count,) = raw(database).execute(f"SELECT count(*) FROM capture WHERE {where}", values).fetchone()
         return int(count)
 
-    def _bottom(self, database: SqliteDatabase, stretch: Stretch, place: PageKey, rows: int) -> PageKey | None:
+    def _bottom(self, database: SqliteDatabase, section: Section, place: PageKey, rows: int) -> PageKey | None:
         """The place `rows` requests further down, from the list's index alone, or where the stretch ends."""
-        where, values = self._between(place, stretch.floor)
+        where, values = self._between(place, section.floor)
         row = (
             raw(database)
             .execute(
@@ -111,71 +109,73 @@ class Scan(Record, frozen=True):
             )
             .fetchone()
         )
-        return stretch.floor if row is None else PageKey(received_at=row[0], id=row[1])
+        return section.floor if row is None else PageKey(received_at=row[0], id=row[1])
 
-    def _all(
-        self, database: SqliteDatabase, stretch: Stretch, place: PageKey, bottom: PageKey | None
+    def _rows_between(
+        self, database: SqliteDatabase, section: Section, place: PageKey, bottom: PageKey | None
     ) -> Iterator[tuple[Any, ...]]:
-        """The rows between two places that may be what is looked for, newest first."""
+        """The rows between two places that may match, newest first."""
         where, values = self._where(database, place, bottom)
         query = f"SELECT {self._columns()} WHERE {where} ORDER BY {self._order()}"
         rows = raw(database).execute(query, (*self._column_values(), *values))
-        seqs = stretch.seqs
+        seqs = section.seqs
         return rows if seqs is None else (row for row in rows if row[_SEQ] in seqs)
 
-    def _listed(self, database: SqliteDatabase, stretch: Stretch, place: PageKey) -> Iterator[tuple[Any, ...]]:
-        """Those of a few numbers that may be, newest first. They are sorted before their bodies are read."""
-        where, values = self._where(database, place, stretch.floor)
+    def _rows_of(self, database: SqliteDatabase, section: Section, place: PageKey) -> Iterator[tuple[Any, ...]]:
+        """The rows of a section with few `seqs`, newest first. They are sorted before their bodies are read."""
+        where, values = self._where(database, place, section.floor)
         connection = raw(database)
         # json_each has an `id` of its own, which would make that of `capture` ambiguous
         candidates = "(SELECT value FROM json_each(?)) AS listed"
         keys = connection.execute(
             f"SELECT capture.seq FROM {candidates} CROSS JOIN capture ON capture.seq = listed.value"
             f" WHERE {where} ORDER BY {self._order()}",
-            (msgspec.json.encode(list(stretch.seqs or ())).decode(), *values),
+            (msgspec.json.encode(list(section.seqs or ())).decode(), *values),
         ).fetchall()
         query = f"SELECT {self._columns()} WHERE capture.seq = ?"
         for (seq,) in keys:
             yield from connection.execute(query, (*self._column_values(), seq))
 
     def _columns(self) -> str:
-        if self.plan.exact:
+        if self.sql_filter.exact:
             return f"{_SUMMARY}, capture.seq FROM {_WITH_MARKS}"
-        answers = "".join(f", ({text})" for _, (text, _) in self.plan.columns)
-        return f"{_SUMMARY}, capture.seq, {_DETAILS}{answers} FROM {_WITH_BODY}"
+        results = "".join(f", ({text})" for _, (text, _) in self.sql_filter.columns)
+        return f"{_SUMMARY}, capture.seq, {_DETAILS}{results} FROM {_WITH_BODY}"
 
     def _column_values(self) -> list[Any]:
-        return [value for _, (_, values) in self.plan.columns for value in values]
+        return [value for _, (_, values) in self.sql_filter.columns for value in values]
 
-    def _look(self, database: SqliteDatabase, row: tuple[Any, ...]) -> Summary | None:
+    def _match(self, database: SqliteDatabase, row: tuple[Any, ...]) -> Summary | None:
         """The request's summary if it matches."""
-        if self.plan.exact:
+        if self.sql_filter.exact:
             return SUMMARY.record(row)
-        headers, source, data, *answers = row[_SEQ + 1 :]
+        headers, source, data, *results = row[_SEQ + 1 :]
         candidate = Candidate(
             target=row[_TARGET],
             content_type=row[_TYPE],
             source=source,
             headers=headers,
             data=data,
-            column_results={place: bool(answer) for (place, _), answer in zip(self.plan.columns, answers, strict=True)},
+            column_results={
+                place: bool(result) for (place, _), result in zip(self.sql_filter.columns, results, strict=True)
+            },
             read=partial(_part, database, row[_SEQ]),
-            given_up=self.given_up.is_set,
+            cancelled=self.cancelled.is_set,
         )
-        return SUMMARY.record(row) if all(meets(candidate, term) for term in self.plan.terms) else None
+        return SUMMARY.record(row) if all(meets(candidate, term) for term in self.sql_filter.terms) else None
 
     def _where(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> Sql:
         between, values = self._between(place, bottom)
-        condition, more = self.plan.where
+        condition, more = self.sql_filter.where
         visible = f" AND {_VISIBLE}" if self.endpoint_id is None else ""
         where = f"{between} AND ({condition}){visible}"
         if self.hidden is None:
             return where, (*values, *more)
-        shown, named = shown_sql(raw(database), self.hidden)
-        return f"{where} AND {shown}", (*values, *more, *named)
+        not_hidden, named = not_hidden_sql(raw(database), self.hidden)
+        return f"{where} AND {not_hidden}", (*values, *more, *named)
 
     def _between(self, place: PageKey, bottom: PageKey | None) -> Sql:
-        """Older than `place`, down to `bottom`, itself included."""
+        """Older than `place`, down to `bottom` inclusive."""
         older, values = self._older(place)
         if bottom is None:
             return older, values
@@ -195,7 +195,7 @@ class Scan(Record, frozen=True):
         return "capture.endpoint_id = ? AND (capture.received_at, capture.id) < (?, ?)", values
 
     def _newer(self, bottom: PageKey) -> Sql:
-        """From `bottom` upwards, itself included."""
+        """From `bottom` upwards, inclusive."""
         if self.endpoint_id is None:
             return "capture.id >= ?", (bottom.id,)
         return "(capture.received_at, capture.id) >= (?, ?)", (bottom.received_at, bottom.id)

@@ -22,12 +22,12 @@ from app.db.readers import Readers
 from app.db.search.index.entries import oldest_above
 from app.db.search.index.index import Index
 from app.db.search.index.planner import to_index_query
-from app.db.search.scan import FEW, NEWEST, STEP_S, Scan, Stretch, top
-from app.db.search.sql_filter import SqlFilter, plan
+from app.db.search.scan import FEW, NEWEST, STEP_S, Scan, Section, place_before
+from app.db.search.sql_filter import SqlFilter, to_sql_filter
 
 FIRST_ROWS, LEAST_ROWS, MOST_ROWS = 100, 20, 20_000
-MOST_BEHIND = 20_000
-"""With more requests than that yet to be indexed, the index is left alone."""
+UNINDEXED_MAX = 20_000
+"""With this many requests not yet indexed, the index is not used."""
 
 
 async def search(
@@ -41,80 +41,85 @@ async def search(
     searched: Callable[[int], None] | None = None,
     hidden: Hidden | None = None,
 ) -> AsyncGenerator[list[Summary], None]:
-    """At most `limit` summaries in all, none that is `hidden`, in batches that are never empty. To cancel it, close it:
-    a step ends soon.
+    """At most `limit` summaries in total, none that is `hidden`, in batches that are never empty. Closing the generator
+    cancels the search.
 
     During a long search, `searched` receives how many of the list's newest requests have been examined.
     """
-    scan = Scan(plan=plan(query, now_us()), endpoint_id=endpoint_id, given_up=Event(), hidden=hidden)
-    place = min((before or NEWEST, top(scan.plan.before)), key=lambda key: key.received_at)
-    progress = ScanProgress(readers, scan, top(scan.plan.before), searched)
+    scan = Scan(sql_filter=to_sql_filter(query, now_us()), endpoint_id=endpoint_id, cancelled=Event(), hidden=hidden)
+    place = min((before or NEWEST, place_before(scan.sql_filter.before)), key=lambda key: key.received_at)
+    progress = ScanProgress(readers, scan, place_before(scan.sql_filter.before), searched)
     try:
         rows, left = FIRST_ROWS, limit
-        async for stretch in _stretches(readers, index, scan.plan, place):
-            if stretch.floor is not None and _key(stretch.floor) >= _key(place):
-                continue  # looked at already, with requests of a clock that was set back
-            at: PageKey | None = place if stretch.seqs is None or stretch.seqs else stretch.floor
-            while at is not None and at != stretch.floor:
-                if left <= 0 or at.received_at < scan.plan.since:
+        async for section in _sections(readers, index, scan.sql_filter, place):
+            if section.floor is not None and _key(section.floor) >= _key(place):
+                continue  # scanned already, along with requests received after the clock was set back
+            at: PageKey | None = place if section.seqs is None or section.seqs else section.floor
+            while at is not None and at != section.floor:
+                if left <= 0 or at.received_at < scan.sql_filter.since:
                     return
                 begin = time.perf_counter()
-                step = await readers.run(partial(scan.step, stretch=stretch, place=at, rows=rows, most=left))
+                step = await readers.run(partial(scan.step, section=section, place=at, rows=rows, limit=left))
                 rows = _next_rows(rows, time.perf_counter() - begin)
                 at, left = step.reached, left - len(step.found)
                 await progress.reached(at, found=bool(step.found))
                 if step.found:
                     yield step.found
-            if stretch.floor is None:
+            if section.floor is None:
                 return
-            place = stretch.floor
+            place = section.floor
             await progress.reached(place)
     finally:
-        scan.given_up.set()
+        scan.cancelled.set()
 
 
 def _key(place: PageKey) -> tuple[int, str]:
     return place.received_at, place.id
 
 
-async def _stretches(readers: Readers, index: Index, plan: SqlFilter, place: PageKey) -> AsyncIterator[Stretch]:
-    """The list in stretches, newest first, to where nothing more can be found."""
-    rows = await readers.run(partial(rows_of, selects=plan.rare, place=place)) if plan.rare else None
+async def _sections(readers: Readers, index: Index, sql_filter: SqlFilter, place: PageKey) -> AsyncIterator[Section]:
+    """The list in sections, newest first, to where nothing more can be found."""
+    rows = (
+        await readers.run(partial(marked_rows, selects=sql_filter.sparse_selects, place=place))
+        if sql_filter.sparse_selects
+        else None
+    )
     if rows == []:
         return
     if rows is not None:
         place = PageKey(received_at=rows[0][0], id=rows[0][1])
-    async for stretch in _by_index(readers, index, plan, place):
+    async for section in _by_index(readers, index, sql_filter, place):
         if rows is None:
-            yield stretch
+            yield section
             continue
-        for part in narrowed(stretch, rows):
+        for part in split(section, rows):
             yield part
-        rows = below(stretch, rows)
+        rows = rows_after(section, rows)
         if not rows:
             return
 
 
-async def _by_index(readers: Readers, index: Index, plan: SqlFilter, place: PageKey) -> AsyncIterator[Stretch]:
-    """Stretches with what the index gives for them, the last without a floor; what is not in it is looked at whole."""
-    contents, index_query = index.contents, to_index_query(plan.terms)
-    behind, oldest = 0, None
+async def _by_index(readers: Readers, index: Index, sql_filter: SqlFilter, place: PageKey) -> AsyncIterator[Section]:
+    """Sections with the requests that the index finds in them, the last without a floor. Where nothing is indexed, any
+    request of a section may match."""
+    contents, index_query = index.contents, to_index_query(sql_filter.terms)
+    unindexed, oldest = 0, None
     if index_query is not None and contents.spans:
-        behind, oldest = await readers.run(lambda database: oldest_above(database, contents.upto, MOST_BEHIND))
-    if index_query is None or not contents.spans or behind >= MOST_BEHIND:
-        yield Stretch()
+        unindexed, oldest = await readers.run(lambda database: oldest_above(database, contents.upto, UNINDEXED_MAX))
+    if index_query is None or not contents.spans or unindexed >= UNINDEXED_MAX:
+        yield Section()
         return
     if oldest is not None and place.received_at >= oldest:
-        yield Stretch(floor=top(oldest))
+        yield Section(floor=place_before(oldest))
     stored_late = await index.stored_in_gaps(contents)
     zones = [zone for zone in _zones(contents.spans) if zone[0] is None or place.received_at >= zone[0]]
     while zones:
         found = await index.find(index_query, [numbers for _, numbers in zones])
         if found is None:
-            yield Stretch()
+            yield Section()
             return
         for (floor, _), seqs in zip(zones, found, strict=False):
-            yield Stretch(floor=None if floor is None else top(floor), seqs=frozenset([*stored_late, *seqs]))
+            yield Section(floor=None if floor is None else place_before(floor), seqs=frozenset([*stored_late, *seqs]))
         zones = zones[len(found) :]
 
 
@@ -132,71 +137,72 @@ def _zones(spans: dict[int, tuple[int, int]]) -> list[tuple[int | None, list[int
     return [(None if at == len(zones) - 1 else floor, numbers) for at, (floor, numbers) in enumerate(zones)]
 
 
-def _next_rows(rows: int, adapt: float) -> int:
-    """How many rows the next step looks at, so that it takes about `STEP_S`."""
-    if adapt > STEP_S:
+def _next_rows(rows: int, seconds: float) -> int:
+    """How many rows the next step examines, so that it takes about `STEP_S`."""
+    if seconds > STEP_S:
         return max(LEAST_ROWS, rows // 2)
-    return min(MOST_ROWS, rows * 2) if adapt < STEP_S / 2 else rows
+    return min(MOST_ROWS, rows * 2) if seconds < STEP_S / 2 else rows
 
 
-EVERY_S = 0.25
+PROGRESS_S = 0.25
 
 
 class ScanProgress:
-    """Counts the requests of the list from `start` on, each once, and passes their number to `searched`."""
+    """Counts the examined requests from `start` on, each once, and passes their number to `searched`."""
 
     def __init__(self, readers: Readers, scan: Scan, start: PageKey, searched: Callable[[int], None] | None) -> None:
         self._readers, self._scan, self._place, self._searched = readers, scan, start, searched
         self._count = 0
-        self._next = time.perf_counter() + EVERY_S
+        self._next = time.perf_counter() + PROGRESS_S
 
     async def reached(self, place: PageKey | None, found: bool = False) -> None:
-        """The search has looked at everything down to `place`; None: to the end of the list. What was `found` there is
-        counted before it is reported."""
+        """The search has examined everything down to `place`; None: to the end of the list. With something `found`
+        there, the count is updated at once."""
         late = time.perf_counter() >= self._next or (found and self._count > 0)
         if self._searched is None or place is None or not late:
             return
-        self._count += await self._readers.run(partial(self._scan.passed, place=self._place, bottom=place))
-        self._place, self._next = place, time.perf_counter() + EVERY_S
+        self._count += await self._readers.run(partial(self._scan.count_between, place=self._place, bottom=place))
+        self._place, self._next = place, time.perf_counter() + PROGRESS_S
         self._searched(self._count)
 
 
-MOST = 20_000
-"""With more of them than that the list is read: the next one is not far."""
-FIRST = 200
+MARKED_MAX = 20_000
+"""With more requests marked than that, the list is read instead: the next marked one is not far."""
+FIRST_PART = 200
 """The first part is smaller, since it is often enough."""
 
-Row = tuple[int, str, int]
+MarkedRow = tuple[int, str, int]
 """When a request was received, its id and its number."""
 
 
-def rows_of(database: SqliteDatabase, selects: Sequence[str], place: PageKey) -> list[Row] | None:
+def marked_rows(database: SqliteDatabase, selects: Sequence[str], place: PageKey) -> list[MarkedRow] | None:
     """The selected requests that are older than `place`, newest first; None when more than `MOST` are selected."""
-    numbers = " UNION ".join(f"SELECT seq FROM ({select} LIMIT {MOST + 1})" for select in selects)
+    numbers = " UNION ".join(f"SELECT seq FROM ({select} LIMIT {MARKED_MAX + 1})" for select in selects)
     query = f"SELECT received_at, id, seq FROM ({numbers}) AS marked CROSS JOIN capture USING (seq)"
-    rows: list[Row] = raw(database).execute(query).fetchall()
-    if len(rows) > MOST:
+    rows: list[MarkedRow] = raw(database).execute(query).fetchall()
+    if len(rows) > MARKED_MAX:
         return None
     return sorted((row for row in rows if row[:2] < (place.received_at, place.id)), reverse=True)
 
 
-def narrowed(stretch: Stretch, rows: Sequence[Row]) -> Iterator[Stretch]:
-    """The stretch in parts that hold at most `FEW` of its requests, each one of `rows`, which begin where it does."""
-    floor, seqs = stretch.floor, stretch.seqs
+def split(section: Section, rows: Sequence[MarkedRow]) -> Iterator[Section]:
+    """The section in parts of at most `FEW` requests, only those in `rows`, which start no later than the section
+    does."""
+    floor, seqs = section.floor, section.seqs
     inside = [
         row
         for row in rows
         if (floor is None or row[:2] >= (floor.received_at, floor.id)) and (seqs is None or row[2] in seqs)
     ]
-    size = min(FIRST, FEW)
+    size = min(FIRST_PART, FEW)
     while len(inside) > size:
         part, inside, size = inside[:size], inside[size:], FEW
         last = PageKey(received_at=part[-1][0], id=part[-1][1])
-        yield Stretch(floor=last, seqs=frozenset(seq for _, _, seq in part))
-    yield Stretch(floor=floor, seqs=frozenset(seq for _, _, seq in inside))
+        yield Section(floor=last, seqs=frozenset(seq for _, _, seq in part))
+    yield Section(floor=floor, seqs=frozenset(seq for _, _, seq in inside))
 
 
-def below(stretch: Stretch, rows: Sequence[Row]) -> list[Row]:
-    """Those of the rows that follow the stretch."""
-    floor = stretch.floor
+def rows_after(section: Section, rows: Sequence[MarkedRow]) -> list[MarkedRow]:
+    """The rows that come after the section."""
+    floor = section.floor
     return [] if floor is None else [row for row in rows if row[:2] < (floor.received_at, floor.id)]

@@ -1,4 +1,4 @@
-"""What SQLite decides of a search: conditions on columns that leave out only requests that cannot match."""
+"""The part of a search that SQLite evaluates: conditions on columns, which exclude only requests that cannot match."""
 
 from __future__ import annotations
 
@@ -22,52 +22,53 @@ _MARKS = {
     "starred": "EXISTS (SELECT 1 FROM capture_star WHERE capture_star.capture_seq = capture.seq)",
     "noted": "EXISTS (SELECT 1 FROM capture_note WHERE capture_note.capture_seq = capture.seq)",
 }
-_WHOLE = "SELECT seq FROM capture INDEXED BY capture_mirrored WHERE mirror IN ('d', 'f') AND complete = 1"
-_CUT = "SELECT seq FROM capture INDEXED BY capture_incomplete WHERE complete = 0"
+_DELIVERED = "SELECT seq FROM capture INDEXED BY capture_mirrored WHERE mirror IN ('d', 'f') AND complete = 1"
+_INCOMPLETE = "SELECT seq FROM capture INDEXED BY capture_incomplete WHERE complete = 0"
 _WAITING = "SELECT capture_seq AS seq FROM delivery INDEXED BY delivery_queued WHERE state = 'queued'"
-_RARE = {
-    ("is", "incomplete"): (_CUT,),
+_SPARSE = {
+    ("is", "incomplete"): (_INCOMPLETE,),
     ("is", "starred"): ("SELECT capture_seq AS seq FROM capture_star",),
     ("is", "noted"): ("SELECT capture_seq AS seq FROM capture_note",),
     ("mirror", MirrorState.QUEUED.value): (_WAITING,),
-    ("mirror", MirrorState.DELIVERED.value): (f"{_WHOLE} AND mirror = 'd'", f"{_CUT} AND mirror = 'd'"),
-    ("mirror", MirrorState.FAILED.value): (f"{_WHOLE} AND mirror = 'f'", f"{_CUT} AND mirror = 'f'"),
+    ("mirror", MirrorState.DELIVERED.value): (f"{_DELIVERED} AND mirror = 'd'", f"{_INCOMPLETE} AND mirror = 'd'"),
+    ("mirror", MirrorState.FAILED.value): (f"{_DELIVERED} AND mirror = 'f'", f"{_INCOMPLETE} AND mirror = 'f'"),
 }
-"""Where the numbers of all requests with a mark, or with an outcome of their mirroring, stand together."""
-_RARE_OTHERS = {
-    ("mirror", MirrorState.NONE.value): (_WAITING, _WHOLE, f"{_CUT} AND mirror IN ('d', 'f')"),
+"""Selects of the numbers of all requests with a mark, or with a delivery result, each from a small table or index."""
+_SPARSE_OTHERS = {
+    ("mirror", MirrorState.NONE.value): (_WAITING, _DELIVERED, f"{_INCOMPLETE} AND mirror IN ('d', 'f')"),
 }
-"""Where those stand that have not."""
+"""The same for all other requests."""
 
 
 class SqlFilter(Record, frozen=True):
-    """`where` is met by every request to be found, and, when `exact`, by no other.
+    """`where` holds for every match, and if `exact`, for nothing else.
 
-    Otherwise SQLite answers the conditions `columns` for each row; each has the place of its filter in the search text.
+    Otherwise SQLite evaluates the conditions `columns` for each row, each with the position of its filter in the query.
     """
 
     terms: tuple[Term, ...]
     where: Sql
     exact: bool
     columns: tuple[tuple[int, Sql], ...]
-    rare: tuple[str, ...]
-    """Together they select the number of every request to be found, and maybe of others; empty: nothing does that."""
+    sparse_selects: tuple[str, ...]
+    """Together they select the number of every match, and maybe of other requests; empty when there are no such
+    selects."""
     since: int
-    """Nothing received before this is found."""
+    """All matches were received at this time or later."""
     before: int
-    """Nothing received at this time or later is found."""
+    """All matches were received before this time."""
 
 
-def plan(query: Query, now: int) -> SqlFilter:
-    """What SQLite can do for a search made at `now`."""
+def to_sql_filter(query: Query, now: int) -> SqlFilter:
+    """The part of a search made at `now` that SQLite can evaluate."""
     narrowed = [_narrow(term, now) for term in query.terms]
-    exact = all(whole for _, whole in narrowed)
+    exact = all(exact for _, exact in narrowed)
     return SqlFilter(
         terms=query.terms,
         where=_join(" AND ", [sql for sql, _ in narrowed]),
         exact=exact,
         columns=() if exact else tuple(_columns(query, now)),
-        rare=_rare(query.terms),
+        sparse_selects=_sparse_selects(query.terms),
         since=max([0, *_times(query, "since", now)]),
         before=min([LAST, *_times(query, "before", now)]),
     )
@@ -79,20 +80,20 @@ def _times(query: Query, name: str, now: int) -> Iterator[int]:
             yield term.condition.us(now)
 
 
-def _rare(terms: tuple[Term, ...]) -> tuple[str, ...]:
-    """Of the first of these terms that has such selects: all must be met, so that one leaves few enough."""
-    return next(filter(None, map(_rare_of, terms)), ())
+def _sparse_selects(terms: tuple[Term, ...]) -> tuple[str, ...]:
+    """The selects of the first term that has any: all terms must match, so one narrows the search enough."""
+    return next(filter(None, map(_sparse_selects_of, terms)), ())
 
 
-def _rare_of(term: Term) -> tuple[str, ...]:
+def _sparse_selects_of(term: Term) -> tuple[str, ...]:
     if isinstance(term, Filter) and isinstance(term.condition, Choice):
-        return _RARE.get((term.name, term.condition.value), ())
+        return _SPARSE.get((term.name, term.condition.value), ())
     if isinstance(term, Not) and isinstance(term.term, Filter) and isinstance(term.term.condition, Choice):
-        return _RARE_OTHERS.get((term.term.name, term.term.condition.value), ())
+        return _SPARSE_OTHERS.get((term.term.name, term.term.condition.value), ())
     if isinstance(term, All):
-        return _rare(term.terms)
+        return _sparse_selects(term.terms)
     if isinstance(term, Either):
-        parts = [_rare_of(part) for part in term.terms]
+        parts = [_sparse_selects_of(part) for part in term.terms]
         return tuple(select for part in parts for select in part) if all(parts) else ()
     return ()
 
@@ -108,7 +109,7 @@ def _choice(column: str) -> Callable[[Filter, int], Sql | None]:
 def _named(column: str) -> Callable[[Filter, int], Sql | None]:
     def make(term: Filter, now: int) -> Sql | None:
         assert isinstance(term.condition, Choice)
-        # Not looked at yet is no name: `-provider:stripe` finds it, as any other that Stripe did not send.
+        # One not identified yet has no name: `-provider:stripe` finds it, like any other that Stripe did not send.
         return f"ifnull(capture.{column}, '') = ? COLLATE NOCASE", (term.condition.value,)
 
     return make
@@ -130,7 +131,7 @@ def _mirror(term: Filter, now: int) -> Sql | None:
     return "capture.mirror = ?", (MIRROR_CODE[MirrorState(term.condition.value)],)
 
 
-def _moment(operator: str) -> Callable[[Filter, int], Sql | None]:
+def _time(operator: str) -> Callable[[Filter, int], Sql | None]:
     def make(term: Filter, now: int) -> Sql | None:
         assert isinstance(term.condition, TimePoint)
         return f"capture.received_at {operator} ?", (term.condition.us(now),)
@@ -157,12 +158,12 @@ COLUMNS: dict[str, Callable[[Filter, int], Sql | None]] = {
     "status": _range("reply_status"),
     "mirror": _mirror,
     "size": _range("size"),
-    "since": _moment(">="),
-    "before": _moment("<"),
+    "since": _time(">="),
+    "before": _time("<"),
     "is": _mark,
     "from": _source,
 }
-"""The filters that columns answer; None from a function: this one they cannot."""
+"""The filters that columns can decide. A function returns None for a condition that they cannot."""
 
 
 def _column(term: Filter, now: int) -> Sql | None:
@@ -171,18 +172,18 @@ def _column(term: Filter, now: int) -> Sql | None:
 
 
 def _narrow(term: Term, now: int) -> tuple[Sql, bool]:
-    """A condition that holds wherever the term is met, and whether it holds nowhere else."""
+    """A condition that holds wherever the term does, and whether it holds nowhere else."""
     if isinstance(term, Filter):
         sql = _column(term, now)
         return (sql, True) if sql else (TRUE, False)
     if isinstance(term, Not):
-        inner, whole = _narrow(term.term, now)
-        return ((f"NOT ({inner[0]})", inner[1]), True) if whole else (TRUE, False)
+        inner, exact = _narrow(term.term, now)
+        return ((f"NOT ({inner[0]})", inner[1]), True) if exact else (TRUE, False)
     if isinstance(term, All | Either):
         parts = [_narrow(part, now) for part in term.terms]
-        whole = all(exact for _, exact in parts)
+        exact = all(exact for _, exact in parts)
         joined = _join(" AND " if isinstance(term, All) else " OR ", [sql for sql, _ in parts])
-        return joined, whole
+        return joined, exact
     return TRUE, False
 
 

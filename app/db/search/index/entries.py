@@ -1,4 +1,4 @@
-"""What the index is made of, read from the store in small batches."""
+"""Reads the requests to be indexed from the store, in small batches."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves
 from app.db.search.index.trigrams import INDEXED, indexed_text
 
 IN_A_ROW, PAUSE_S = 4, 1e-4
-"""So many requests are taken apart in a row, in a millisecond or two. Python would let the loop go on only every 5 ms,
-and make it wait as long each time it comes back from the system."""
+"""After parsing this many requests, in a millisecond or two, the thread pauses: Python would let the loop run only
+every 5 ms, and make it wait as long each time it returns from a system call."""
 _SELECT = (
     "SELECT seq, received_at, size, target, headers, content_type, data, method, reply_status, source_address,"
     f" complete, provider, event FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
@@ -26,15 +26,17 @@ _SELECT = (
 
 
 class Batch(Record, frozen=True):
-    """Requests numbered up to `upto`, and the numbers (first and last of each run) of which none was stored."""
+    """Requests numbered up to `upto`, and the ranges of numbers (first and last) up to there of which none was
+    stored."""
 
     entries: list[IndexEntry]
     upto: int
     gaps: list[tuple[int, int]]
 
 
-def following(database: SqliteDatabase, after: int, limit: int, first_gap: int) -> Batch:
-    """The next requests above number `after`. Gaps below `first_gap` are of no interest: nothing comes there."""
+def next_batch(database: SqliteDatabase, after: int, limit: int, first_gap: int) -> Batch:
+    """The next requests above number `after`. Gaps below `first_gap` are ignored: nothing can be stored there any
+    more."""
     rows = _entries(database, "seq > ? ORDER BY seq LIMIT ?", (after, limit))
     numbers = [max(after, first_gap - 1), *(row.seq for row in rows if row.seq >= first_gap)]
     gaps = [(low + 1, high - 1) for low, high in pairwise(numbers) if high > low + 1]
@@ -42,18 +44,18 @@ def following(database: SqliteDatabase, after: int, limit: int, first_gap: int) 
 
 
 def stored_in(database: SqliteDatabase, gaps: Sequence[tuple[int, int]]) -> list[IndexEntry]:
-    """The requests that were stored in gaps meanwhile."""
     return [entry for gap in gaps for entry in _entries(database, "seq BETWEEN ? AND ?", gap)]
 
 
 def seqs_in(database: SqliteDatabase, gaps: Sequence[tuple[int, int]]) -> list[int]:
-    """Their numbers alone."""
+    """The numbers of the requests that were stored in gaps."""
     execute = raw(database).execute
     return [seq for gap in gaps for (seq,) in execute("SELECT seq FROM capture WHERE seq BETWEEN ? AND ?", gap)]
 
 
 def oldest_above(database: SqliteDatabase, upto: int, most: int) -> tuple[int, int | None]:
-    """How many requests are numbered above `upto`, counted to `most` at most; when the first of these was received."""
+    """How many requests are numbered above `upto`, counted to `most` at most, and when the first of these was
+    received."""
     row = (
         raw(database)
         .execute(
@@ -65,8 +67,8 @@ def oldest_above(database: SqliteDatabase, upto: int, most: int) -> tuple[int, i
     return row[0], row[1]
 
 
-def without(gaps: Sequence[tuple[int, int]], entries: Sequence[IndexEntry]) -> list[tuple[int, int]]:
-    """Gaps without the numbers of these requests."""
+def remove_from_gaps(gaps: Sequence[tuple[int, int]], entries: Sequence[IndexEntry]) -> list[tuple[int, int]]:
+    """The gaps that remain once these requests are indexed."""
     rest: list[tuple[int, int]] = []
     for first, last in gaps:
         inside = sorted(entry.seq for entry in entries if first <= entry.seq <= last)
@@ -76,7 +78,7 @@ def without(gaps: Sequence[tuple[int, int]], entries: Sequence[IndexEntry]) -> l
 
 
 def deleted_groups(database: SqliteDatabase, numbers: Sequence[int], group: int) -> list[int]:
-    """Those groups of which no request is stored any more."""
+    """The groups of which no request is stored any more."""
     query = "SELECT 1 FROM capture WHERE seq BETWEEN ? AND ? LIMIT 1"
     execute = raw(database).execute
     return [number for number in numbers if not execute(query, (number * group, number * group + group - 1)).fetchone()]
@@ -99,11 +101,11 @@ def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> l
 
 
 def entry(seq: int, received_at: int, size: int, request: Candidate, columns: ColumnValues) -> IndexEntry:
-    """A request as the index takes it. `size`: bytes of the body."""
+    """A request as it is indexed. `size`: bytes of the body."""
     known = JsonLeaves() if request.json is NO_JSON else find_json_leaves(request.json)
     numbers = [(path_key(path), value) for path, value in known.numbers]
     numbers += [(path_key(path, near=True), value) for path, value in known.near]
-    # A request that is too long to be indexed whole is looked at in every search anyway.
+    # A request that is too long to be indexed completely is examined in every search anyway.
     readable = request.readable_texts(only_changed=True) if len(request.text) <= INDEXED else []
     return IndexEntry(
         seq=seq,

@@ -1,4 +1,4 @@
-"""One group of the index: its tables of numbers and of terms, and which of its requests have what a query looks for."""
+"""One group of the index: its tables of terms and numbers, and which of its requests match a query."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ from app.db.search.index.index_query import (
     TermContaining,
     Without,
 )
-from app.db.search.index.terms import BETWEEN, EVERY, FIRST_TERM, ITEM, is_single, json_term, term, text_of
+from app.db.search.index.terms import BETWEEN, EVERY, FIRST_TERM, ITEM, is_single, json_term, term, term_text
 from app.db.search.index.trigrams import (
-    NOWHERE,
+    NO_MATCH,
     TRIGRAM_TABLE,
     GroupTrigrams,
     TrigramSample,
-    joined,
+    join_expressions,
     quoted,
     text_query,
 )
 
 SIZE = 0
-"""In place of a path."""
+"""Stands for the size of the body in place of a path."""
 
-MOST_LISTED = 5_000
-"""Terms that are gone through for those that hold a text, or fit a path."""
-MOST_USED = 16
-"""Of those that hold a text: the ones that most requests have."""
+EXAMINED_MAX = 5_000
+"""The most terms that are examined for containing a text or matching a path."""
+MATCHING_TERMS_MAX = 16
+"""Of the terms that contain a text: the ones that most requests have."""
 _HIGHEST = "\U0010ffff"
-_ALONE = term("a", "")
-"""How terms of addresses begin, which are not listed: few requests share one."""
+_ADDRESS = term("a", "")
+"""The prefix of terms of addresses, which are not counted: few requests share one."""
 
 Source = Literal["numbers", "terms", "mixed", "texts"]
 ORDER: tuple[Source, ...] = ("texts", "terms", "numbers", "mixed")
-"""What leaves most out comes first."""
+"""What excludes most requests comes first."""
 ANY_NUMBER = 2**31
 FEW = 16
-"""Of so few requests none needs to be left out."""
+"""With so few requests left, no further part is looked up."""
 
 
 @lru_cache(4096)
 def path_key(path: str, near: bool = False) -> int:
-    """What stands for a path in the table, and for that of rounded numbers at it. Two paths with one key only leave
-    fewer requests out, and there is none in 2**32 of them."""
+    """The key of a path in the table of numbers; `near`: of rounded numbers at it. Two paths with one key only make a
+    search examine more requests, and happen once in 2**32."""
     written = f"{path}{chr(0) if near else ''}".encode()
     return int.from_bytes(blake2b(written, digest_size=8).digest(), "big", signed=True)
 
 
 class IndexEntry(Record, frozen=True):
-    """A request for the index: the text whose trigrams are indexed, its terms with spaces between them, and its
-    numbers, each with the key of its path."""
+    """A request to index: the text whose trigrams are indexed, its terms joined by spaces, and its numbers, each with
+    the key of its path."""
 
     seq: int
     received_at: int
@@ -73,9 +73,9 @@ class IndexEntry(Record, frozen=True):
 
 
 def create_tables(connection: sqlite3.Connection, number: int) -> None:
-    """Make the group's tables, unless they are there.
+    """Make the group's tables unless they exist.
 
-    The terms are counted in a table of their own: FTS5 goes through all requests that have a term to count them.
+    The requests of each term are counted in a table: FTS5 would go through all of them to count.
     """
     connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS words_{number} {TRIGRAM_TABLE}")
     connection.execute(
@@ -93,7 +93,6 @@ def create_tables(connection: sqlite3.Connection, number: int) -> None:
 
 
 def add_entries(connection: sqlite3.Connection, number: int, entries: Sequence[IndexEntry]) -> None:
-    """Index requests of the group."""
     texts = [(entry.seq, entry.text) for entry in entries]
     connection.executemany(f"INSERT INTO words_{number} (rowid, words) VALUES (?, ?)", texts)
     terms = [(entry.seq, entry.terms) for entry in entries]
@@ -102,20 +101,19 @@ def add_entries(connection: sqlite3.Connection, number: int, entries: Sequence[I
     connection.executemany(
         f"INSERT INTO listed_{number} VALUES (?, ?)"
         " ON CONFLICT (term) DO UPDATE SET requests = requests + excluded.requests",
-        sorted(item for item in counts.items() if not item[0].startswith(_ALONE)),
+        sorted(item for item in counts.items() if not item[0].startswith(_ADDRESS)),
     )
     numbers = sorted((key, value, entry.seq) for entry in entries for key, value in entry.numbers)
     connection.executemany(f"INSERT OR IGNORE INTO numbers_{number} VALUES (?, ?, ?)", numbers)
 
 
 def drop_tables(connection: sqlite3.Connection, number: int) -> None:
-    """Forget the group's requests."""
     for name in ("temp.trigrams", "words", "terms", "listed", "numbers"):
         connection.execute(f"DROP TABLE IF EXISTS {name}_{number}")
 
 
 class IndexGroup:
-    """`most`: whatever more requests have is not worth leaving out the others."""
+    """`most`: a condition that more requests meet is not worth applying."""
 
     def __init__(self, connection: sqlite3.Connection, number: int, sample: TrigramSample, most: int) -> None:
         self._connection, self._number, self._most = connection, number, most
@@ -123,7 +121,7 @@ class IndexGroup:
         self._vocabulary = Vocabulary(connection, number)
 
     def may_have(self, query: IndexQuery) -> set[int] | None:
-        """The numbers of all requests that have it, and maybe of others; None when any may."""
+        """The numbers of all requests that match, and maybe of others; None when any may."""
         source = _source(query)
         if source == "texts":
             return self._matching("words", text_query(query, self._trigrams), ANY_NUMBER)
@@ -158,7 +156,7 @@ class IndexGroup:
     def _matching(self, table: str, match: str | None, most: int) -> set[int] | None:
         if match is None:
             return None
-        if match == NOWHERE:
+        if match == NO_MATCH:
             return set()
         name = f"{table}_{self._number}"
         statement = f"SELECT rowid FROM {name} WHERE {name} MATCH ? LIMIT ?"
@@ -172,23 +170,23 @@ class IndexGroup:
             return None if written is None else " OR ".join(map(quoted, written))
         if isinstance(query, AnyOf):
             parts = [self._terms(part) for part in query.parts]
-            return None if None in parts else joined(" OR ", [part for part in parts if part])
+            return None if None in parts else join_expressions(" OR ", [part for part in parts if part])
         return self._all_terms(query.parts if isinstance(query, AllOf) else (query,))
 
     def _all_terms(self, parts: Sequence[IndexQuery]) -> str | None:
-        unmet = [part.part for part in parts if isinstance(part, Without)]
-        if self._all_have(unmet):
-            return NOWHERE
-        met = [self._terms(part) for part in parts if not isinstance(part, Without)]
-        if NOWHERE in met:
-            return NOWHERE
-        without = joined(" OR ", [part for part in map(self._terms, unmet) if part])
-        positive = joined(" AND ", [part for part in met if part])
+        negated = [part.part for part in parts if isinstance(part, Without)]
+        if self._is_universal(negated):
+            return NO_MATCH
+        required = [self._terms(part) for part in parts if not isinstance(part, Without)]
+        if NO_MATCH in required:
+            return NO_MATCH
+        without = join_expressions(" OR ", [part for part in map(self._terms, negated) if part])
+        positive = join_expressions(" AND ", [part for part in required if part])
         return f"({positive or quoted(EVERY)}) NOT ({without})" if without else positive or None
 
-    def _all_have(self, parts: Iterable[IndexQuery]) -> bool:
-        """Whether every request has one of these, as far as that is quickly known: to find those without, FTS5 goes
-        through all requests."""
+    def _is_universal(self, parts: Iterable[IndexQuery]) -> bool:
+        """Whether every request is known to have one of these: to find those without, FTS5 goes through all
+        requests."""
         alike: dict[str, list[str]] = {}
         for part in _without_any_of(parts):
             written = self._written(part) or []
@@ -200,11 +198,11 @@ class IndexGroup:
         return any(self._vocabulary.all_have(*written) for written in alike.values())
 
     def _written(self, query: HasTerm | TermContaining | JsonPath) -> list[str] | None:
-        """Terms of which a request has one if it meets the query; None when they are too many."""
+        """The terms of which every match has one; None when they are too many."""
         if isinstance(query, HasTerm):
             return [query.term]
         if isinstance(query, TermContaining):
-            return self._vocabulary.holding(query.kind, query.text)
+            return self._vocabulary.terms_containing(query.kind, query.text)
         paths = self._vocabulary.paths(query.steps)
         if paths is None:
             return None
@@ -212,7 +210,7 @@ class IndexGroup:
 
 
 def _without_any_of(parts: Iterable[IndexQuery]) -> Iterator[HasTerm | TermContaining | JsonPath]:
-    """The parts, and the parts of those of which any is enough."""
+    """The parts, with each AnyOf replaced by its parts."""
     for part in parts:
         if isinstance(part, AnyOf):
             yield from _without_any_of(part.parts)
@@ -231,7 +229,7 @@ def _one_of_a_kind(query: HasTerm | TermContaining | JsonPath) -> str | None:
 
 
 def _source(query: IndexQuery) -> Source:
-    """Where it is looked up."""
+    """Which tables decide the query."""
     if isinstance(query, Substring):
         return "texts"
     if isinstance(query, Number):
@@ -243,7 +241,7 @@ def _source(query: IndexQuery) -> Source:
 
 
 def _by_source(kind: type[AllOf] | type[AnyOf], parts: Sequence[IndexQuery]) -> list[IndexQuery]:
-    """Combine the parts that are looked up in the same tables."""
+    """Combine the parts that the same tables decide."""
     found: list[IndexQuery] = []
     for source in ORDER:
         same = tuple(part for part in parts if _source(part) == source)
@@ -253,7 +251,7 @@ def _by_source(kind: type[AllOf] | type[AnyOf], parts: Sequence[IndexQuery]) -> 
 
 
 class Vocabulary:
-    """Of the group with this number."""
+    """The terms of a group."""
 
     def __init__(self, connection: sqlite3.Connection, number: int) -> None:
         self._execute, self._table = connection.execute, f"listed_{number}"
@@ -262,27 +260,27 @@ class Vocabulary:
         """Whether every request of the group has one of these terms, of which no request has two."""
         return sum(map(self._count, dict.fromkeys(written))) == self._count(EVERY)
 
-    def holding(self, kind: str, text: str) -> list[str]:
-        """Terms of a kind ("": words) in which a text stands: those that most requests have."""
+    def terms_containing(self, kind: str, text: str) -> list[str]:
+        """Terms of a kind ("": words) that contain a text: those that most requests have."""
         if not kind and self.all_have(text):
             return [text]
         low, high = (term(kind, ""), term(kind, "") + _HIGHEST) if kind else ("", FIRST_TERM)
-        inner = f"SELECT term, requests FROM {self._table} WHERE term >= ? AND term < ? LIMIT {MOST_LISTED}"
+        inner = f"SELECT term, requests FROM {self._table} WHERE term >= ? AND term < ? LIMIT {EXAMINED_MAX}"
         where = f"instr(substr(term, {len(kind) + 1}), ?)"
-        statement = f"SELECT term FROM ({inner}) WHERE {where} ORDER BY requests DESC LIMIT {MOST_USED}"
+        statement = f"SELECT term FROM ({inner}) WHERE {where} ORDER BY requests DESC LIMIT {MATCHING_TERMS_MAX}"
         found = [written for (written,) in self._execute(statement, (low, high, text))]
         return found if kind or text in found else [text, *found]
 
     def paths(self, steps: Steps) -> list[str] | None:
-        """The paths in JSON bodies that fit these steps; None when there are too many."""
+        """The paths in JSON bodies that match these steps; None when there are too many."""
         if is_single(steps):
             return [BETWEEN.join(step for step in steps if step is not None)]
         start = term("j", "")
-        statement = f"SELECT term FROM {self._table} WHERE term >= ? AND term < ? LIMIT {MOST_LISTED}"
-        there = self._execute(statement, (start, start + _HIGHEST)).fetchall()
-        if len(there) == MOST_LISTED:
+        statement = f"SELECT term FROM {self._table} WHERE term >= ? AND term < ? LIMIT {EXAMINED_MAX}"
+        examined = self._execute(statement, (start, start + _HIGHEST)).fetchall()
+        if len(examined) == EXAMINED_MAX:
             return None
-        return [path for path in (text_of(written) for (written,) in there) if _fits(path, steps)]
+        return [path for path in (term_text(written) for (written,) in examined) if _fits(path, steps)]
 
     def _count(self, written: str) -> int:
         row = self._execute(f"SELECT requests FROM {self._table} WHERE term = ?", (written,)).fetchone()
@@ -290,17 +288,17 @@ class Vocabulary:
 
 
 def _fits(path: str, steps: Steps) -> bool:
-    there = path.split(BETWEEN)
-    return len(there) == len(steps) and all(
+    examined = path.split(BETWEEN)
+    return len(examined) == len(steps) and all(
         step is None or step == found or (found == ITEM and step.isdecimal())
-        for step, found in zip(steps, there, strict=True)
+        for step, found in zip(steps, examined, strict=True)
     )
 
 
 def _with_number(
     connection: sqlite3.Connection, group: int, number: Number, paths: Sequence[str], most: int
 ) -> set[int] | None:
-    """The requests of a group that have such a number at one of the paths; None when there are more than `most`."""
+    """The requests of a group with such a number at one of the paths; None when there are more than `most`."""
     keys = [(path_key(path), number.strictly) for path in paths] + [
         (path_key(path, near=True), False) for path in paths
     ]

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, Purged, RequestsRemoved
 from app.db.background_worker import BackgroundWorker
-from app.db.connection import wants_room
+from app.db.connection import is_out_of_space
 from app.db.readers import Readers
-from app.db.search.index.entries import Batch, deleted_groups, following, seqs_in, stored_in, without
+from app.db.search.index.entries import Batch, deleted_groups, next_batch, remove_from_gaps, seqs_in, stored_in
 from app.db.search.index.index_file import GROUP, IndexContents, IndexFile
 from app.db.search.index.index_query import IndexQuery
 
@@ -25,21 +25,22 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 BATCH = 64
-"""Requests indexed at once: some 20 ms of work on two threads, which hold the window up as long as it takes."""
+"""Requests indexed at once: some 20 ms of work on two threads, which blocks the window for that time."""
 MOST_WAITING = 1_000
 """Maximum requests waiting to be indexed: searches read them one by one."""
 LOOKUP_S = 0.01
-"""As long as nothing is found, the next groups are queried without returning to the loop: that often takes longer."""
+"""While nothing is found, the next groups are queried without returning to the loop, which often takes longer."""
 ROOM_S = 2.0
-"""While the disk is nearly full: how often it is looked whether there is room again."""
+"""How often free space is checked while the disk is nearly full."""
 REST = 16.0
 """The pause between steps while requests come in, as a multiple of the time a step took."""
 
 
 class Index:
-    """All public methods are called on the loop's thread. Trouble with the file is logged; searches then scan.
+    """All public methods are called on the loop's thread. Errors of the file are logged; searches then scan.
 
-    `has_room`, called on the index's thread, says whether the disk has room for one; without it nothing is indexed.
+    `has_room`, called on the index's thread, says whether the disk has room for an index; without room nothing is
+    indexed.
     """
 
     def __init__(self, path: Path, readers: Readers, has_room: Callable[[], bool]) -> None:
@@ -49,17 +50,16 @@ class Index:
         self._worker = BackgroundWorker("hookline-index", self._run)
         self._instance, self._newest, self._first = "", 0, 1
         self._captured = self._waiting = 0
-        self._given_up = self._stopped = False
+        self._cancelled = self._stopped = False
         self.contents = IndexContents()
 
     def start(self, instance: str, newest: int) -> None:
-        """Follow the store of this `instance`, whose highest number so far is `newest`."""
+        """Index the store of this `instance`, whose highest number so far is `newest`."""
         self._instance, self._newest, self._first = instance, newest, newest + 1
         self._waiting = newest
         self._worker.wake()
 
     def handle_event(self, event: Event) -> None:
-        """Wake when an event of the store means work."""
         if isinstance(event, Captured):
             self._captured += len(event.summaries)
             self._waiting += len(event.summaries)
@@ -69,8 +69,8 @@ class Index:
             self._worker.wake()
 
     async def find(self, query: IndexQuery, zones: Sequence[Sequence[int]]) -> list[Collection[int]] | None:
-        """The numbers of requests that may be looked for, of one or more of the first zones, each some groups; None
-        when the index cannot answer."""
+        """The numbers of requests that may match, for one or more of the first zones, each a list of groups; None when
+        the index cannot be queried."""
         file = self._file
         if file is None:
             return None
@@ -87,11 +87,11 @@ class Index:
         return await self._readers.run(lambda database: seqs_in(database, contents.gaps))
 
     async def stop(self) -> None:
-        """Stop after the batch in hand, and close the file. Twice is harmless."""
+        """Stop after the current batch, and close the file. Twice is harmless."""
         await self._worker.stop()
         if not self._stopped:
             self._stopped = True
-            await self._on_thread(self._close)  # behind what the thread has in hand
+            await self._on_thread(self._close)  # after the thread's current job
             self._thread.shutdown()
 
     async def _run(self) -> None:
@@ -100,23 +100,23 @@ class Index:
                 await self._wait_for_room()
         except (sqlite3.Error, OSError, StorageUnavailableError) as error:
             log.warning("the search index is given up until the next start: %s", error)
-            self._given_up = True
+            self._cancelled = True
         except Exception:
             log.exception("the search index is given up until the next start")
-            self._given_up = True
-        if self._given_up:
+            self._cancelled = True
+        if self._cancelled:
             await self._give_up()
 
     async def _follow(self) -> bool:
-        """Index what waits, in the file that is opened once it is worth while; False: the disk has no room for it."""
-        if self._given_up or (self._file is None and self._waiting <= MOST_WAITING and not self._path.exists()):
+        """Index what waits, in a file that is opened once it is worthwhile; False when the disk has no room for it."""
+        if self._cancelled or (self._file is None and self._waiting <= MOST_WAITING and not self._path.exists()):
             return True
         try:
             if self._file is None:
                 self.contents = await self._on_thread(partial(self._open, self._newest))
             await self._catch_up()
         except sqlite3.Error as error:
-            if not wants_room(error) or await self._on_thread(self._has_room):
+            if not is_out_of_space(error) or await self._on_thread(self._has_room):
                 raise
             self._newest = max(self._newest, self.contents.upto)
             await self._give_up()
@@ -124,7 +124,7 @@ class Index:
         return True
 
     async def _wait_for_room(self) -> None:
-        """Wait, and only forget deleted requests meanwhile, which frees space."""
+        """Wait until there is room, and meanwhile only remove deleted requests, which frees space."""
         while not await self._on_thread(self._has_room):
             if self._file is not None:
                 await self._forget()
@@ -135,23 +135,23 @@ class Index:
         await self._on_thread(self._close)
 
     async def _catch_up(self) -> None:
-        """Index what waits, and forget what is deleted."""
+        """Index what waits, and remove what was deleted."""
         assert self._file is not None
         await self._fill_gaps()
         while True:
             await self._wait_for_room()
             begin, captured = time.perf_counter(), self._captured
             after, first = self.contents.upto, self._first
-            batch = await self._readers.run(partial(following, after=after, limit=BATCH, first_gap=first))
+            batch = await self._readers.run(partial(next_batch, after=after, limit=BATCH, first_gap=first))
             if len(batch.entries) < BATCH:
-                break  # the last few are better looked at one by one
+                break  # searches examine the last few one by one
             await self._add(batch, self.contents.gaps)
             await asyncio.sleep((time.perf_counter() - begin) * REST if self._captured != captured else 0)
         self._waiting = len(batch.entries)
         await self._forget()
 
     async def _add(self, batch: Batch, gaps: Sequence[tuple[int, int]]) -> None:
-        """Index a batch; `gaps` are the earlier ones that stay open."""
+        """Index a batch; `gaps` are the earlier ones that remain."""
         assert self._file is not None
         job = partial(self._file.add, batch.entries, batch.upto, [*gaps, *batch.gaps])
         self.contents = await self._on_thread(job)
@@ -159,7 +159,9 @@ class Index:
     async def _fill_gaps(self) -> None:
         gaps = self.contents.gaps
         late = await self._readers.run(lambda database: stored_in(database, gaps)) if gaps else []
-        open_gaps = [gap for gap in without(gaps, late) if gap[1] >= self._first]  # into older ones nothing comes
+        open_gaps = [
+            gap for gap in remove_from_gaps(gaps, late) if gap[1] >= self._first
+        ]  # nothing can be stored in older ones
         if tuple(open_gaps) != gaps:
             await self._add(Batch(entries=late, upto=self.contents.upto, gaps=[]), open_gaps)
 

@@ -1,8 +1,8 @@
-"""The index in a file of its own, so that no capture waits for it; it can be thrown away and made anew at any time.
+"""The index in a file of its own, so that captures never wait for it; it can be deleted and rebuilt at any time.
 
-Requests are grouped by their numbers, one full-text table a group: a group whose requests are all deleted is dropped
-whole, because contentless tables of SQLite 3.40 cannot forget single rows. A group has tables of
-trigrams, of terms, of how often each term occurs, and of numbers.
+Requests are grouped by their numbers, with tables for each group: of trigrams, of terms, of how often each term occurs,
+and of numbers. A group whose requests are all deleted is dropped as a whole, because contentless tables of SQLite 3.40
+cannot delete single rows.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from app.db.search.index.trigrams import TRIGRAM_TABLE, TrigramSample
 FILE_NAME = INDEX_NAME
 GROUP = 32_768
 """Numbers of requests in a group."""
-_FORM = 4
-"""The form of the file; another one is made anew."""
+_FORMAT = 4
+"""The version of the file's format; a file of another version is rebuilt."""
 
 _TABLES = (
     "CREATE TABLE state (form INTEGER NOT NULL, instance TEXT NOT NULL, upto INTEGER NOT NULL) STRICT",
@@ -38,7 +38,7 @@ _MORE_PRAGMAS = ("cache_size = -8000", "temp_store = memory", "journal_size_limi
 
 
 class IndexContents(Record, frozen=True):
-    """What is indexed: requests numbered up to `upto`, save those in `gaps` (first and last number), which were not
+    """What is indexed: requests numbered up to `upto` except those in `gaps` (first and last number), which were not
     stored yet. `spans` are the times of each group's oldest and newest request."""
 
     upto: int = 0
@@ -50,13 +50,13 @@ class IndexFile:
     """One connection; all methods are called on one thread."""
 
     def __init__(self, path: Path, instance: str, newest: int) -> None:
-        """Open it, or make it anew when it belongs to another store or knows of requests above `newest`."""
+        """Open the file, or rebuild it when it belongs to another store or contains requests above `newest`."""
         self._path = path
         self._open()
         try:
             self._set_up()
             stored = self._connection.execute("SELECT form, instance, upto FROM state").fetchone()
-            fits = stored is not None and stored[:2] == (_FORM, instance) and stored[2] <= newest
+            fits = stored is not None and stored[:2] == (_FORMAT, instance) and stored[2] <= newest
         except sqlite3.DatabaseError:
             fits = False
         try:
@@ -71,14 +71,13 @@ class IndexFile:
             raise
 
     def contents(self) -> IndexContents:
-        """What is indexed."""
         execute = self._connection.execute
         (upto,) = execute("SELECT upto FROM state").fetchone()
         spans = {number: (oldest, newest) for number, oldest, newest in execute("SELECT * FROM span")}
         return IndexContents(upto=upto, spans=spans, gaps=tuple(execute("SELECT first, last FROM gap ORDER BY first")))
 
     def add(self, entries: Sequence[IndexEntry], upto: int, gaps: Sequence[tuple[int, int]]) -> IndexContents:
-        """Index requests: all up to `upto` are then, save those in `gaps`."""
+        """Index requests: after this, all up to `upto` are indexed except those in `gaps`."""
         with self._transaction():
             for entry in entries:
                 number = entry.seq // GROUP
@@ -95,7 +94,7 @@ class IndexFile:
         return self.contents()
 
     def find(self, query: IndexQuery, number: int) -> Collection[int]:
-        """The numbers of a group's requests that may be looked for."""
+        """The numbers of a group's requests that may match."""
         try:
             found = IndexGroup(self._connection, number, self._sample, most=GROUP // 2).may_have(query)
         except sqlite3.OperationalError:
@@ -105,7 +104,8 @@ class IndexFile:
         return range(number * GROUP, (number + 1) * GROUP) if found is None else found
 
     def find_first(self, query: IndexQuery, zones: Sequence[Sequence[int]], seconds: float) -> list[Collection[int]]:
-        """The same of the first zones, each some groups: down to one that has any, or to what `seconds` allow."""
+        """The same for the first of `zones`, each a list of groups: down to one with any match, or until `seconds` have
+        passed."""
         end = time.perf_counter() + seconds
         found: list[Collection[int]] = []
         for zone in zones:
@@ -115,7 +115,6 @@ class IndexFile:
         return found
 
     def drop(self, numbers: Sequence[int]) -> IndexContents:
-        """Forget groups."""
         for number in numbers:
             with self._transaction():
                 drop_tables(self._connection, number)
@@ -123,7 +122,6 @@ class IndexFile:
         return self.contents()
 
     def close(self) -> None:
-        """Close the connection. Twice is harmless."""
         self._connection.close()
 
     def remove(self) -> None:
@@ -136,10 +134,9 @@ class IndexFile:
         with self._transaction():
             for statement in _TABLES:
                 self._connection.execute(statement)
-            self._connection.execute("INSERT INTO state VALUES (?, ?, 0)", (_FORM, instance))
+            self._connection.execute("INSERT INTO state VALUES (?, ?, 0)", (_FORMAT, instance))
 
     def _add(self, number: int, entries: Sequence[IndexEntry]) -> None:
-        """Requests of one group."""
         create_tables(self._connection, number)
         add_entries(self._connection, number, entries)
         self._sample.add([(entry.seq, entry.text) for entry in entries])

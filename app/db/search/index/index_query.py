@@ -1,4 +1,4 @@
-"""Queries of the index: texts, terms and numbers that a request has, or has not, joined by AND and OR."""
+"""Queries of the index: texts, terms and numbers that a request has or lacks, combined by AND and OR."""
 
 from __future__ import annotations
 
@@ -11,34 +11,32 @@ Steps = tuple[str | None, ...]
 
 
 class Substring(Record, frozen=True):
-    """A text that stands in the request, as the index writes it; others may be named too."""
+    """A text that occurs in the request, as the index writes it. Its result may include other requests."""
 
     text: str
 
 
 class HasTerm(Record, frozen=True):
-    """A term that the request has."""
-
     term: str
 
 
 class TermContaining(Record, frozen=True):
-    """A text that stands in one of the request's terms of a kind; "": in a word. Not all requests with it are named."""
+    """A text that occurs in one of the request's terms of a kind ("": in a word). Its result may miss some requests."""
 
     kind: str
     text: str
 
 
 class JsonPath(Record, frozen=True):
-    """A path that there is in the request's JSON body, or, with `value`, at which this text stands."""
+    """A path in the request's JSON body; with `value`, one with this text at it."""
 
     steps: Steps
     value: str | None = None
 
 
 class Number(Record, frozen=True):
-    """A number from `low` to `high`, both included unless `strictly`, at a path; () is the size of the body. Who has a
-    number there that is rounded in the index is named too if it may be one of these."""
+    """A number from `low` to `high`, both inclusive unless `strictly`, at a path; () is the size of the body. A number
+    that is rounded in the index counts if it may be in the range."""
 
     steps: Steps
     low: float | None = None
@@ -47,19 +45,15 @@ class Number(Record, frozen=True):
 
 
 class AllOf(Record, frozen=True):
-    """All parts must be met."""
-
     parts: tuple[IndexQuery, ...]
 
 
 class AnyOf(Record, frozen=True):
-    """At least one part must be met."""
-
     parts: tuple[IndexQuery, ...]
 
 
 class Without(Record, frozen=True):
-    """The part must not be met. Only parts that the index decides exactly can be negated."""
+    """The part must not match. Only parts that the index decides exactly can be negated."""
 
     part: IndexQuery
 
@@ -68,14 +62,14 @@ IndexQuery = Substring | HasTerm | TermContaining | JsonPath | Number | AllOf | 
 
 
 def all_of(parts: Iterable[IndexQuery | None]) -> IndexQuery | None:
-    """All of the parts that the index can decide; None when there is none."""
+    """The parts that the index can decide, all required; None when there are none."""
     known = [part for part in parts if part is not None]
     flat = tuple(inner for part in known for inner in (part.parts if isinstance(part, AllOf) else (part,)))
     return (flat[0] if len(flat) == 1 else AllOf(parts=flat)) if flat else None
 
 
 def any_of(parts: Iterable[IndexQuery | None]) -> IndexQuery | None:
-    """One of the parts; None when there is one that the index cannot decide."""
+    """Any of the parts; None when the index cannot decide one of them."""
     known = tuple(parts)
     parts_known = tuple(part for part in known if part is not None)
     return AnyOf(parts=parts_known) if parts_known and len(parts_known) == len(known) else None

@@ -53,34 +53,34 @@ from app.db.search.json_values import as_number, rounded
 
 
 def to_index_query(terms: Iterable[Term]) -> IndexQuery | None:
-    """What every request has that meets all `terms`; None when the index cannot decide."""
-    return all_of(map(_having, terms))
+    """A query that every request meeting all `terms` matches; None when the index cannot decide."""
+    return all_of(map(_matching, terms))
 
 
-def _having(node: Term) -> IndexQuery | None:
-    """What every request has that meets the term."""
+def _matching(node: Term) -> IndexQuery | None:
+    """A query that every request meeting the term matches."""
     if isinstance(node, Word):
-        return _piece(node.text)
+        return _text(node.text)
     if isinstance(node, Not):
-        return _lacking(node.term)
+        return _not_matching(node.term)
     if isinstance(node, All):
-        return all_of(map(_having, node.terms))
+        return all_of(map(_matching, node.terms))
     if isinstance(node, Either):
-        return any_of(map(_having, node.terms))
+        return any_of(map(_matching, node.terms))
     return _filter(node)
 
 
-def _lacking(node: Term) -> IndexQuery | None:
-    """What every request has that does not meet the term."""
+def _not_matching(node: Term) -> IndexQuery | None:
+    """A query that every request not meeting the term matches."""
     if isinstance(node, Word):
         return _without(_term_containing("", node.text))
     if isinstance(node, Not):
-        return _having(node.term)
+        return _matching(node.term)
     if isinstance(node, All):
-        return any_of(map(_lacking, node.terms))
+        return any_of(map(_not_matching, node.terms))
     if isinstance(node, Either):
-        return all_of(map(_lacking, node.terms))
-    return _other(node)
+        return all_of(map(_not_matching, node.terms))
+    return _not_filter(node)
 
 
 def _filter(node: Filter) -> IndexQuery | None:
@@ -93,14 +93,14 @@ def _filter(node: Filter) -> IndexQuery | None:
     if isinstance(condition, Network):
         return _or_more(_source(condition) or _network(condition))
     if isinstance(condition, Contains):
-        return _piece(condition.text)
+        return _text(condition.text)
     if isinstance(condition, HeaderTest):
         return _header(condition)
     return _json(condition) if isinstance(condition, JsonTest) else None
 
 
-def _other(node: Filter) -> IndexQuery | None:
-    """What all others have."""
+def _not_filter(node: Filter) -> IndexQuery | None:
+    """The same for requests that do not meet the condition."""
     condition = node.condition
     if isinstance(condition, Choice):
         named = _column_terms(node.name, condition.value)
@@ -113,10 +113,10 @@ def _other(node: Filter) -> IndexQuery | None:
         return _without(_term_containing("/", condition.text))
     if isinstance(condition, HeaderTest):
         return _without(_exact_header(condition))
-    return _other_json(condition) if isinstance(condition, JsonTest) else None
+    return _not_json(condition) if isinstance(condition, JsonTest) else None
 
 
-def _piece(text: str) -> IndexQuery | None:
+def _text(text: str) -> IndexQuery | None:
     return Substring(text=plain(text.casefold())) if text else None
 
 
@@ -140,8 +140,8 @@ def _header(test: HeaderTest) -> IndexQuery | None:
     if exact is not None:
         return _or_more(exact)
     if test.operator == "=":
-        return _piece(f"{name} {test.value.strip()}\n")
-    return all_of(map(_piece, (name, test.value.strip())))
+        return _text(f"{name} {test.value.strip()}\n")
+    return all_of(map(_text, (name, test.value.strip())))
 
 
 def _json(test: JsonTest) -> IndexQuery | None:
@@ -154,17 +154,17 @@ def _json(test: JsonTest) -> IndexQuery | None:
     if test.operator == "!=" and is_single(test.path):
         same = _text_at(JsonTest(path=test.path, operator="=", value=test.value))
         return all_of([there, _without(same)])
-    return all_of([there, *map(_piece, _texts(test))])
+    return all_of([there, *map(_text, _literal_pieces(test))])
 
 
-def _texts(test: JsonTest) -> list[str]:
-    """What of a text stands in the body as it is; a number can be written in many ways."""
+def _literal_pieces(test: JsonTest) -> list[str]:
+    """The pieces of a text that occur literally in the body; a number can be written in many ways."""
     if test.operator == "=" or (test.operator == "~" and not re.fullmatch(r"[0-9.e+-]*", test.value.casefold())):
         return LITERAL.findall(test.value.casefold())
     return []
 
 
-def _other_json(test: JsonTest) -> IndexQuery | None:
+def _not_json(test: JsonTest) -> IndexQuery | None:
     if not is_single(test.path):
         return None
     if test.operator == "exists":
@@ -178,23 +178,23 @@ def _other_json(test: JsonTest) -> IndexQuery | None:
 
 
 _NO_REQUEST = AnyOf(parts=())
-"""What no request has."""
+"""A query that no request matches."""
 _UNKNOWN = {"method": MORE, "provider": UNKNOWN, "event": UNKNOWN}
 
 
 def _column_terms(name: str, value: str) -> tuple[IndexQuery, IndexQuery] | None:
-    """Those of which a column says this, and those where it is unknown; None for other columns."""
+    """Requests with this value in a column, and those where it is unknown; None for other columns."""
     if (name, value) == ("is", "incomplete"):
         return HasTerm(term=term("i", value)), _NO_REQUEST
     if name not in _UNKNOWN:
         return None
-    # A method is compared as it is, the others as SQLite does without regard to case.
+    # A method is compared exactly, the others as SQLite does without regard to case.
     written = value if name == "method" else folded(value)
     return HasTerm(term=term(name[0], written)) if is_indexable(value) else _NO_REQUEST, HasTerm(term=_UNKNOWN[name])
 
 
 def _status(condition: Range) -> IndexQuery:
-    """Those that were answered so."""
+    """Requests whose response has such a status."""
     low = max(condition.low or 0, 100)
     high = 999 if condition.high is None else min(condition.high, 999)
     return AnyOf(parts=tuple(HasTerm(term=term("s", text)) for text in _statuses(low, high)))
@@ -209,20 +209,20 @@ def _statuses(low: int, high: int) -> Iterator[str]:
 
 
 def _size(condition: Range) -> IndexQuery:
-    """Those whose bodies are so long."""
+    """Requests whose bodies are so long."""
     low, high = (None if end is None else float(end) for end in (condition.low, condition.high))
     return Number(steps=(), low=low, high=high)
 
 
 def _other_size(condition: Range) -> IndexQuery:
-    """All others."""
+    """Requests whose bodies are not so long."""
     shorter = Number(steps=(), high=float(condition.low), strictly=True) if condition.low is not None else None
     longer = Number(steps=(), low=float(condition.high), strictly=True) if condition.high is not None else None
     return AnyOf(parts=tuple(part for part in (shorter, longer) if part is not None))
 
 
 def _source(condition: Network) -> IndexQuery | None:
-    """Those that came from an address, or from a network whose addresses begin alike."""
+    """Requests from an address, or from a network whose addresses share a prefix."""
     if "/" not in condition.network:
         return HasTerm(term=term("a", condition.network))
     network = ipaddress.ip_network(condition.network)
@@ -232,7 +232,7 @@ def _source(condition: Network) -> IndexQuery | None:
 
 
 def _network_start(network: ipaddress.IPv4Network | ipaddress.IPv6Network, bits: int) -> str:
-    """What all addresses begin with that have these first bits with the network, as far as there is a term of it."""
+    """The prefix of all addresses that share these first bits with the network, as far as there are terms for it."""
     if network.version == 6:
         first = int(network.network_address) >> 112
         return f"{first:x}:" if bits >= 16 and first else ""
@@ -241,7 +241,7 @@ def _network_start(network: ipaddress.IPv4Network | ipaddress.IPv6Network, bits:
 
 
 def _exact_header(test: HeaderTest) -> IndexQuery | None:
-    """Those that have such a header."""
+    """Requests with such a header."""
     if test.operator == "exists":
         return HasTerm(term=term("h", test.name.lower())) if is_indexable(test.name) else None
     whole = header_text(test.name, test.value)
@@ -249,13 +249,13 @@ def _exact_header(test: HeaderTest) -> IndexQuery | None:
 
 
 def _text_at(test: JsonTest) -> IndexQuery | None:
-    """Those with such a text at a path of their JSON."""
+    """Requests with such a text at a path of their JSON."""
     is_term = test.operator == "=" and as_number(test.value) is None and is_shared(test.value)
     return JsonPath(steps=test.path, value=test.value) if is_term else None
 
 
 def _number_at(test: JsonTest) -> IndexQuery | None:
-    """Those whose number at a path compares so. Where a number is rounded in the index, those too of which it may."""
+    """Requests whose number at a path compares so, and those whose rounded number may."""
     value = as_number(test.value)
     if value is None or test.operator in ("exists", "!=", "~"):
         return None
@@ -275,7 +275,7 @@ _OTHERS: dict[Operator, tuple[Operator, ...]] = {
 
 
 def _other_number_at(test: JsonTest) -> IndexQuery | None:
-    """Those that have another number at the path."""
+    """Requests with another number at the path."""
     if as_number(test.value) is None:
         return None
     tests = [JsonTest(path=test.path, operator=other, value=test.value) for other in _OTHERS.get(test.operator, ())]
@@ -283,9 +283,9 @@ def _other_number_at(test: JsonTest) -> IndexQuery | None:
 
 
 def _term_containing(kind: str, text: str) -> IndexQuery | None:
-    """Those that have a term of a kind ("": words) in which the text stands."""
+    """Requests with a term of a kind ("": words) that contains the text."""
     written = text.casefold()
-    # Terms of other kinds have no plain letters: what is a sign only is not looked for among words.
+    # Terms of other kinds have no ASCII letters, so punctuation alone is not looked for among words.
     if not is_indexable(written) or not any(sign.isalnum() for sign in written):
         return None
     return TermContaining(kind=kind, text=term(kind, written)[1:] if kind else word_term(written))

@@ -1,7 +1,7 @@
-"""What a request surely has, as whole terms: what its columns say, its headers' names, its JSON paths, its words.
+"""The terms of a request: values of its columns, names of its headers, paths and texts in its JSON, its words.
 
-Trigrams can only leave requests out. Of a term the index knows who has it, so that it also finds those
-without. Whatever has no term, because it is long or odd, is left to be looked at.
+Trigrams can only exclude requests. For a term the index knows exactly which requests have it, so it also finds those
+without. Whatever has no term, because it is too long or unusual, is left to be examined.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ from app.db.search.index.trigrams import INDEXED
 from app.db.search.json_values import NAMES, as_number, rounded
 
 LONGEST = 100
-"""Characters of what has a term."""
-MOST_DIGITS = 3
-"""Hardly two requests have the same value with more of them."""
-_MANY_DIGITS = re.compile(rf"(?:\D*+\d){{{MOST_DIGITS + 1}}}")
+"""The most characters of a text that has a term."""
+DIGITS_MAX = 3
+"""Texts with more digits have no term: hardly two requests have the same."""
+_MANY_DIGITS = re.compile(rf"(?:\D*+\d){{{DIGITS_MAX + 1}}}")
 
 
 def is_indexable(text: str) -> bool:
-    """Whether it can be part of a term: short, and of characters that can be seen."""
+    """Whether it can be part of a term: short and printable."""
     return len(text) <= LONGEST and text.isprintable()
 
 
 def is_shared(value: str) -> bool:
-    """Whether it is of the kind that many requests have, so that it has a term of its own."""
+    """Whether it is like values that many requests share, and so has a term of its own."""
     return is_indexable(value) and not _MANY_DIGITS.match(value)
 
 
 def is_single(steps: Steps) -> bool:
-    """Whether there is at most one place for the path in a body, and it is written in one way."""
+    """Whether there is at most one place for the path in a body, and one way to write it."""
     return all(step is not None and step != "*" and not step.isdecimal() and is_indexable(step) for step in steps)
 
 
-MOST_VISITED = 5_000
-"""Values of a body that are looked at."""
-MOST_KEPT = 500
-"""Paths, numbers and texts that are kept of a body, each."""
-MOST_KEYS = 10_000
-"""Keys are mostly those of requests before."""
+VALUES_MAX = 5_000
+"""The most values of a JSON body that are examined."""
+LEAVES_MAX = 500
+"""The most paths, numbers and texts of a body that are indexed, each."""
+KEY_CACHE = 10_000
+"""The size of the cache: most keys also occurred in earlier requests."""
 LONGEST_PATH = 400
 BETWEEN = "\x1f"
-"""Between the steps of a path; no indexable key contains it."""
+"""Separates the steps of a path; no indexable key contains it."""
 ITEM = "*"
-"""Any item of a list: which one it is does not matter where requests are only left out."""
+"""Any item of a list: its position does not matter where requests are only excluded."""
 
 
 class JsonLeaves(Record, frozen=True):
-    """Paths, and pairs of a path and what stands there. `near` are numbers that had to be rounded. `more`: there are
-    others, not examined or not indexable."""
+    """Paths, and pairs of a path and its value. `near` are numbers that had to be rounded. `more`: there are others,
+    not examined or not indexable."""
 
     paths: frozenset[str] = frozenset()
     numbers: frozenset[tuple[str, float]] = frozenset()
@@ -65,28 +65,28 @@ class JsonLeaves(Record, frozen=True):
 
 
 def find_json_leaves(value: Any) -> JsonLeaves:
-    """Of a JSON value as the decoder gives it."""
-    found = _Found()
-    found.look_through(value)
+    """Collect from a decoded JSON value."""
+    found = _LeafCollector()
+    found.collect(value)
     return JsonLeaves(
-        paths=frozenset(islice(found.paths, MOST_KEPT)),
-        numbers=frozenset(islice(found.numbers, MOST_KEPT)),
-        near=frozenset(islice(found.near, MOST_KEPT)),
-        texts=frozenset(islice(found.texts, MOST_KEPT)),
-        more=found.more or max(len(found.paths), len(found.numbers), len(found.near), len(found.texts)) > MOST_KEPT,
+        paths=frozenset(islice(found.paths, LEAVES_MAX)),
+        numbers=frozenset(islice(found.numbers, LEAVES_MAX)),
+        near=frozenset(islice(found.near, LEAVES_MAX)),
+        texts=frozenset(islice(found.texts, LEAVES_MAX)),
+        more=found.more or max(len(found.paths), len(found.numbers), len(found.near), len(found.texts)) > LEAVES_MAX,
     )
 
 
-class _Found:
+class _LeafCollector:
     def __init__(self) -> None:
         self.paths: set[str] = set()
         self.numbers: set[tuple[str, float]] = set()
         self.near: set[tuple[str, float]] = set()
         self.texts: set[tuple[str, str]] = set()
         self.more = False
-        self._left = MOST_VISITED
+        self._remaining = VALUES_MAX
 
-    def look_through(self, value: Any) -> None:
+    def collect(self, value: Any) -> None:
         waiting = self._inside("", value)
         while waiting:
             path, value = waiting.pop()
@@ -104,8 +104,8 @@ class _Found:
     def _inside(self, before: str, value: Any) -> list[tuple[str, Any]]:
         if not isinstance(value, dict | list):
             return []
-        self._left -= len(value)
-        if self._left < 0 or len(before) > LONGEST_PATH:
+        self._remaining -= len(value)
+        if self._remaining < 0 or len(before) > LONGEST_PATH:
             self.more = True
             return []
         if isinstance(value, list):
@@ -117,31 +117,32 @@ class _Found:
         return indexable
 
 
-_is_key_indexable = lru_cache(MOST_KEYS)(is_indexable)
+_is_key_indexable = lru_cache(KEY_CACHE)(is_indexable)
 
 
-MOST_WORDS, MOST_HEADERS = 1_000, 100
-MOST_KNOWN = 2_000
-"""Terms are mostly those of requests before. More make it no quicker, and a line of random bytes takes 2 KiB."""
+WORDS_MAX, HEADERS_MAX = 1_000, 100
+TERM_CACHE = 2_000
+"""The size of the caches: most terms also occurred in earlier requests. A larger one is not faster, and a line of
+random bytes takes 2 KiB."""
 SHORT_LINE = 200
-"""Characters of a line, such as a header, that other requests may have too. Of longer ones none is remembered: a sender
-may make all of them different."""
-_ASIDE = {sign: 0xF0000 + sign for sign in range(128)}
-"""Terms are written in characters for private use, which FTS5 takes for letters: no word is written so."""
-_BACK = {aside: sign for sign, aside in _ASIDE.items()}
-_SIGNS_ASIDE = {sign: aside for sign, aside in _ASIDE.items() if not chr(sign).isalnum()}
+"""The most characters of a line, such as a header, that is cached. Longer ones rarely repeat, and a sender may make all
+of them different."""
+_TO_PRIVATE = {sign: 0xF0000 + sign for sign in range(128)}
+"""Terms are written in private-use characters, which FTS5 takes for letters and no word contains."""
+_FROM_PRIVATE = {private: sign for sign, private in _TO_PRIVATE.items()}
+_SIGNS_TO_PRIVATE = {sign: private for sign, private in _TO_PRIVATE.items() if not chr(sign).isalnum()}
 _LOWER = {sign: sign + 32 for sign in range(ord("A"), ord("Z") + 1)}
 _PART, _PLAIN_PART = r"[^\W\d_]{1,24}+[0-9]{0,2}+(?![^\W_])", r"[a-z]{1,24}+[0-9]{0,2}+(?![a-z0-9])"
 _WORD = re.compile(rf"(?<![^\W_]){_PART}(?:[-_./:]{_PART}){{0,3}}+")
 _PLAIN_WORD = re.compile(rf"(?<![a-z0-9]){_PLAIN_PART}(?:[-_./:]{_PLAIN_PART}){{0,3}}+")
-"""The same in a text of plain letters, in half the time."""
+"""The same for ASCII text, in half the time."""
 _JOINT = re.compile("[-_./:]")
 FIRST_TERM = chr(0xF0000)
-"""All words come before it, all other terms behind."""
+"""Sorts after all words and before all other terms."""
 
 
 class ColumnValues(Record, frozen=True):
-    """What terms are made of a request's columns. `provider` and `event` are set later, if not yet (None)."""
+    """The values of a request's columns that have terms. `provider` and `event` are None until it is identified."""
 
     method: str
     status: int
@@ -151,37 +152,37 @@ class ColumnValues(Record, frozen=True):
     event: str | None
 
 
-@lru_cache(MOST_KNOWN)
+@lru_cache(TERM_CACHE)
 def term(kind: str, text: str) -> str:
     """The term of an indexable text; `kind` is a letter."""
-    return (kind + text).translate(_ASIDE)
+    return (kind + text).translate(_TO_PRIVATE)
 
 
-def text_of(written: str) -> str:
-    """What a term was made of, without its kind."""
-    return written[1:].translate(_BACK)
+def term_text(written: str) -> str:
+    """The text of a term, without its kind."""
+    return written[1:].translate(_FROM_PRIVATE)
 
 
 def word_term(word: str) -> str:
-    """A case folded word, or a part of one, as terms of words are written."""
-    return word.translate(_SIGNS_ASIDE)
+    """The term of a case-folded word, or of a part of one."""
+    return word.translate(_SIGNS_TO_PRIVATE)
 
 
 def folded(value: str) -> str:
-    """A name as SQLite compares them without regard to case: of plain letters only."""
+    """A name in lower case as SQLite compares it (NOCASE): only ASCII letters change."""
     return value.translate(_LOWER)
 
 
 EVERY = term("*", "")
-"""What every request has."""
+"""A term that every request has."""
 MORE = term("+", "")
-"""On a request that has more headers or JSON than terms were made of."""
+"""On a request with more headers or JSON than was indexed."""
 UNKNOWN = term("?", "")
-"""On requests that are not identified yet, or whose provider cannot be written as a term."""
+"""On requests that are not identified yet, or whose provider cannot be a term."""
 
 
 def terms_of(columns: ColumnValues, target: str, headers: Headers, leaves: JsonLeaves, text: str) -> str:
-    """All terms of a request, with spaces between them. `text` is what words are looked for in, case folded."""
+    """All terms of a request, joined by spaces. `text` is the case-folded text that words are searched in."""
     found = {
         EVERY,
         *_of_columns(columns),
@@ -196,7 +197,7 @@ def terms_of(columns: ColumnValues, target: str, headers: Headers, leaves: JsonL
 
 
 def path_start(target: str) -> str:
-    """The first steps of a path, case folded, up to one that hardly two requests share."""
+    """The first steps of a path, case-folded, up to one that hardly two requests share."""
     start, rest = "", target.partition("?")[0].casefold()
     while rest:
         step, slash, rest = rest.partition("/")
@@ -206,7 +207,7 @@ def path_start(target: str) -> str:
     return start
 
 
-@lru_cache(MOST_KNOWN)
+@lru_cache(TERM_CACHE)
 def _of_columns(columns: ColumnValues) -> frozenset[str]:
     return frozenset(_each_column(columns))
 
@@ -225,22 +226,22 @@ def _each_column(columns: ColumnValues) -> Iterator[str]:
 
 
 def _of_headers(headers: Headers) -> Iterator[str]:
-    if len(headers) > MOST_HEADERS:
+    if len(headers) > HEADERS_MAX:
         yield MORE
-    for name, value in headers[:MOST_HEADERS]:
+    for name, value in headers[:HEADERS_MAX]:
         yield from (_of_short_header if len(name) + len(value) <= SHORT_LINE else _of_header)(name, value)
 
 
 def _of_header(name: str, value: str) -> tuple[str, ...]:
-    there, whole = term("h", name.lower()) if is_indexable(name) else MORE, header_text(name, value)
-    return (there, term("v", whole)) if is_shared(whole) else (there,)
+    there, text = term("h", name.lower()) if is_indexable(name) else MORE, header_text(name, value)
+    return (there, term("v", text)) if is_shared(text) else (there,)
 
 
-_of_short_header = lru_cache(MOST_KNOWN)(_of_header)
+_of_short_header = lru_cache(TERM_CACHE)(_of_header)
 
 
 def header_text(name: str, value: str) -> str:
-    """A header as two are compared."""
+    """A header in the form in which headers are compared."""
     return f"{name.lower()}={value.strip().casefold()}"
 
 
@@ -257,7 +258,7 @@ def _of_json(leaves: JsonLeaves) -> Iterator[str]:
 
 
 def json_term(path: str, value: str) -> str:
-    """The term of a text at a place in a JSON body."""
+    """The term of a text at a path in a JSON body."""
     return term("k", f"{path}\x1e{value}")
 
 
@@ -265,27 +266,27 @@ def _of_words(text: str) -> set[str]:
     found: set[str] = set()
     for line in text.split("\n"):
         found.update(_of_short_line(line) if len(line) <= SHORT_LINE else _of_line(line))
-        if len(found) > MOST_WORDS:
+        if len(found) > WORDS_MAX:
             break
     return found
 
 
 def _of_line(line: str) -> set[str]:
     words = (_PLAIN_WORD if line.isascii() else _WORD).finditer(line)
-    return {term for word in {match[0] for match in islice(words, MOST_WORDS)} for term in _with_parts(word)}
+    return {term for word in {match[0] for match in islice(words, WORDS_MAX)} for term in _with_parts(word)}
 
 
-_of_short_line = lru_cache(MOST_KNOWN)(_of_line)
+_of_short_line = lru_cache(TERM_CACHE)(_of_line)
 
 
-@lru_cache(MOST_KNOWN)
+@lru_cache(TERM_CACHE)
 def _with_parts(word: str) -> tuple[str, ...]:
     return (word_term(word), *_JOINT.split(word))
 
 
-@lru_cache(MOST_KNOWN)
+@lru_cache(TERM_CACHE)
 def _of_address(source: str) -> tuple[str, ...]:
-    """The address as networks are compared with it, and what networks it is in begin with."""
+    """Terms of the address as networks are compared with it, and of the prefixes of its networks."""
     try:
         found = ipaddress.ip_address(source)
     except ValueError:

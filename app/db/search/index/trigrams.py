@@ -1,7 +1,7 @@
-"""Texts in the index, as every run of three characters they have.
+"""Texts in the index, as trigrams: all sequences of three characters that occur in them.
 
-A text that is looked for becomes an FTS5 expression of its rarest trigrams. That can only leave requests out: whatever
-the index names is looked at.
+A text to search becomes an FTS5 expression of its rarest trigrams. That can only exclude requests: everything that the
+index returns is examined.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from app.db.search.index.index_query import AllOf, AnyOf, IndexQuery, Substring
 LENGTH = 3
 """Characters of a trigram."""
 LAST_TRIGRAM = "\n" * LENGTH
-"""Ends every text: its last characters begin a trigram too, its last header ends like the others."""
+"""Ends every text, so that its last characters begin a trigram too, and its last header ends like the others."""
 ALWAYS = "\U000f0001\U000f0002\U000f0003"
 """A trigram of private-use characters, on requests that every search examines."""
 INDEXED = 200_000
 """Characters of a request that are indexed; one that has more is examined in each search."""
 LITERAL = re.compile(r"[ !#-%(-*,\-.0-;?-\[\]-~]+")
-"""What JSON writes as it is, or as an escape that is examined in every search: no quote or stroke, no other alphabet,
-and none of the signs that many programs escape so that a page can hold them."""
+"""Characters that JSON writes literally, or as an escape that is examined in every search: no quotes or backslashes, no
+other alphabets, and none of the characters that many programs escape for HTML pages."""
 _PLAIN = "2[0-13-58-ac-e]|3[0-9abf]|[46].|5[0-9abd-f]|7[0-9a-e]|df"
 _ESCAPED = re.compile(rf"\\u(?:00(?:{_PLAIN})|0130|0149|017f|01f0|1e9[6-9ae]|212a|fb0[0-6])")
-"""JSON may write these characters so, and letters that become one of them when case is folded."""
+"""JSON may escape these characters this way, and letters that become one of them when case is folded."""
 
 
 def indexed_text(text: str, readable: Sequence[str], headers: Headers) -> str:
-    """What words are looked for in, case folded, as the index takes it: as it was sent, and as it reads."""
+    """The case-folded text that words are searched in, as it is indexed: as sent, and in readable form."""
     odd = any(value != value.strip() for _, value in headers)
-    whole = LAST_TRIGRAM.join((text, *readable))
-    always = odd or len(whole) > INDEXED or ("\\u" in text and _ESCAPED.search(text))
-    return (ALWAYS if always else "") + "\n" + plain(whole[:INDEXED]) + LAST_TRIGRAM
+    combined = LAST_TRIGRAM.join((text, *readable))
+    always = odd or len(combined) > INDEXED or ("\\u" in text and _ESCAPED.search(text))
+    return (ALWAYS if always else "") + "\n" + plain(combined[:INDEXED]) + LAST_TRIGRAM
 
 
 def plain(text: str) -> str:
@@ -44,17 +44,19 @@ def plain(text: str) -> str:
 
 
 SAMPLED = 256
-"""One of so many requests is a sample. Samples are kept apart, so that counting a trigram is quick."""
+"""One of this many requests is a sample. Samples have a table of their own, so that counting a trigram is quick."""
 MOST_SAMPLES = 8_192
-"""With more the sample starts over: it never forgets what is deleted."""
+"""With more samples the table starts over, because it never removes deleted requests."""
 MOST_ROWS = 8_192
-"""What more requests of a group have, counted once for each trigram, leaves too few of them out."""
+"""A text prefix whose trigrams occur in more requests of a group than this is not looked up: it would exclude too
+few."""
 MOST_TRIGRAMS = 1_000
-"""Looking up more at once takes long; and that many are in enough requests to be met soon."""
+"""Looking up more trigrams at once takes long, and so many occur in enough requests that a match comes soon."""
 LOOKED_UP_ALWAYS, LOOKED_UP_MOST = 3, 8
-"""Of a text's trigrams the rarest few are looked up, and more only if rare: a common one takes more than it spares."""
+"""The rarest few trigrams of a text are looked up, and more only if rare: looking up a common one costs more than it
+saves."""
 RARE, COMMON = 1 / 16, 1 / 2
-"""Of all requests."""
+"""As a fraction of all requests."""
 MOST_KNOWN = 10_000
 _HIGHEST = "\U0010ffff"
 # Case is folded before.
@@ -62,15 +64,13 @@ TRIGRAM_TABLE = "USING fts5 (words, content='', columnsize=0, detail=none, token
 
 
 class TrigramSample:
-    """How many of the sampled requests have a trigram."""
-
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._known: dict[str, int] = {}
         connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.sample_runs USING fts5vocab(main, sample, row)")
 
     def add(self, rows: Sequence[tuple[int, str]]) -> None:
-        """Keep those of the requests (number and text) that are samples."""
+        """Store those of the requests (number and text) that are samples."""
         samples = [row for row in rows if row[0] % SAMPLED == 0]
         if any(seq % (SAMPLED * MOST_SAMPLES) == 0 for seq, _ in samples):
             self._connection.execute("INSERT INTO sample (sample) VALUES ('delete-all')")
@@ -79,13 +79,15 @@ class TrigramSample:
             self._known.clear()
 
     def rarest(self, trigrams: Sequence[str]) -> list[str]:
-        """Those that leave most requests out for little work; none when most requests have them all."""
+        """Those that exclude most requests for little work; empty when most requests have them all."""
         order = sorted(trigrams, key=self._count)
         samples = self._count(LAST_TRIGRAM)
         if not order or self._count(order[0]) > samples * COMMON:
             return []
-        rare = [trigram for trigram in order[LOOKED_UP_ALWAYS:LOOKED_UP_MOST] if self._count(trigram) <= samples * RARE]
-        return order[:LOOKED_UP_ALWAYS] + rare
+        rare_trigrams = [
+            trigram for trigram in order[LOOKED_UP_ALWAYS:LOOKED_UP_MOST] if self._count(trigram) <= samples * RARE
+        ]
+        return order[:LOOKED_UP_ALWAYS] + rare_trigrams
 
     def _count(self, trigram: str) -> int:
         if trigram not in self._known:
@@ -107,7 +109,7 @@ class GroupTrigrams:
         )
 
     def beginning_with(self, text: str) -> list[str] | None:
-        """All that begin with `text`; None when they are too many, or too many requests have them."""
+        """All trigrams that begin with `text`; None when they are too many, or too many requests have them."""
         found: list[str] = []
         count = 0
         query = f"SELECT term, doc FROM {self._name} WHERE term >= ? AND term <= ?"
@@ -120,23 +122,23 @@ class GroupTrigrams:
         return found
 
 
-NOWHERE = ""
-"""The expression of what no request of a group has."""
+NO_MATCH = ""
+"""The expression that no request of a group matches."""
 
 
 def text_query(query: IndexQuery, trigrams: GroupTrigrams) -> str | None:
-    """An FTS5 expression that every request meets in which these pieces stand; None when any may."""
+    """An FTS5 expression that matches every request with these texts; None when any request may have them."""
     found = _expression(query, trigrams)
-    return None if found is None else joined(" OR ", [found, quoted(ALWAYS)])
+    return None if found is None else join_expressions(" OR ", [found, quoted(ALWAYS)])
 
 
-def joined(operator: str, parts: Sequence[str]) -> str:
-    """Expressions, those of nothing left out."""
-    return operator.join(f"({part})" for part in parts if part) or NOWHERE
+def join_expressions(operator: str, parts: Sequence[str]) -> str:
+    """Joins expressions, without those that match nothing."""
+    return operator.join(f"({part})" for part in parts if part) or NO_MATCH
 
 
 def quoted(term: str) -> str:
-    """A term or trigram as FTS5 reads it."""
+    """A term or trigram as an FTS5 string."""
     return '"' + term.replace('"', '""') + '"'
 
 
@@ -146,10 +148,10 @@ def _expression(query: IndexQuery, trigrams: GroupTrigrams) -> str | None:
     assert isinstance(query, AllOf | AnyOf), "only pieces are asked for so"
     parts = [_expression(part, trigrams) for part in query.parts]
     if isinstance(query, AllOf):
-        if NOWHERE in parts:
-            return NOWHERE
-        return joined(" AND ", [part for part in parts if part]) or None
-    return None if None in parts else joined(" OR ", [part for part in parts if part])
+        if NO_MATCH in parts:
+            return NO_MATCH
+        return join_expressions(" AND ", [part for part in parts if part]) or None
+    return None if None in parts else join_expressions(" OR ", [part for part in parts if part])
 
 
 def _long(text: str, trigrams: GroupTrigrams) -> str | None:
@@ -166,5 +168,5 @@ def _short(text: str, trigrams: GroupTrigrams) -> str | None:
 
 
 def _is_searchable(text: str) -> bool:
-    """Half of a pair of surrogates cannot be looked up."""
+    """Lone surrogates cannot be looked up."""
     return not any("\ud800" <= sign <= "\udfff" for sign in text)
