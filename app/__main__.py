@@ -109,13 +109,13 @@ def _selftest(options: SelftestOptions) -> int:
 
 
 def _stored_slugs(folder: Path) -> list[tuple[str, str]]:
-    from app.db.stored_names import stored_slugs  # start-up time: no other command needs sqlite3 so early
+    from app.db.completion import stored_slugs  # start-up time: no other command needs sqlite3 so early
 
     return stored_slugs(folder)
 
 
 def _stored_ids(folder: Path, beginning: str) -> list[tuple[str, str]]:
-    from app.db.stored_names import stored_ids  # start-up time, see above
+    from app.db.completion import stored_ids  # start-up time, see above
 
     return stored_ids(folder, beginning)
 

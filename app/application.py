@@ -27,7 +27,7 @@ from app.core.providers import catalogue
 from app.core.resources import resource
 from app.core.settings import Settings, check
 from app.db import runtime_file, settings_file
-from app.db.folder import FolderHold, hold_folder, require_database
+from app.db.folder import FolderLock, lock_folder, require_database
 from app.db.store import Store
 from app.server.api import ApiServer, ApiServices
 from app.server.api.auth import load_or_make
@@ -48,7 +48,7 @@ class Application:
     """
 
     store: Store
-    hold: FolderHold
+    folder_lock: FolderLock
     token: str
 
     def __init__(self, folder: Path, overrides: Mapping[str, Any] | None = None, *, window: bool = False) -> None:
@@ -77,7 +77,7 @@ class Application:
 
         MissingDatabaseError when the database was there once, unless a `new_database` is asked for.
         """
-        self.hold = hold_folder(self.folder, installation.portable_note(self.folder))
+        self.folder_lock = lock_folder(self.folder, installation.portable_note(self.folder))
         try:
             if not new_database:
                 require_database(self.folder)
@@ -91,11 +91,11 @@ class Application:
                 identify=self.catalogue.identify,
                 disk_reserve=lambda: self.settings.disk_reserve,
             )
-            self._saved = settings_file.decide(self.folder, self._saved, self.store.limits.use().used)
+            self._saved = settings_file.with_storage_limit(self.folder, self._saved, self.store.limits.use().used)
             self.settings = msgspec.structs.replace(self._saved, **self._overrides)
             self.store.limits.set_limit(self.settings.storage_limit, self.settings.when_full)
         except BaseException:
-            self.hold.release(unchecked=self.hold.was_left)
+            self.folder_lock.release(unchecked=self.folder_lock.was_unclean)
             raise
         self._opened = True
 
@@ -111,7 +111,7 @@ class Application:
         await self._forwarder.start()
         self.store.keep_reserve()
         self.store.retention.start()
-        if self.hold.was_left:
+        if self.folder_lock.was_unclean:
             self.store.integrity.start()
         self._write_runtime()
 
@@ -144,7 +144,7 @@ class Application:
             self._opened = False
             await self.store.close()
             runtime_file.remove(self.folder)
-            self.hold.release(unchecked=self.hold.was_left and not self.store.integrity.sound)
+            self.folder_lock.release(unchecked=self.folder_lock.was_unclean and not self.store.integrity.sound)
 
     # -- addresses ------------------------------------------------------------------------------------------------
 

@@ -194,7 +194,7 @@ async def test_damage_is_looked_for_after_an_unclean_stop_until_there_is_none(
         application.bus.subscribe(DatabaseDamaged, told.append)
         await application.open()
         await application.listen()
-        if application.hold.was_left and not delay_s:
+        if application.folder_lock.was_unclean and not delay_s:
             await eventually(lambda: application.store.integrity.finished)
             assert application.damage == told[-1].reason
         await application.close()
@@ -249,5 +249,5 @@ async def test_a_start_that_fails_leaves_the_sign_of_an_unclean_stop(tmp_path: P
     (tmp_path / "settings.json").unlink()
     again = Application(tmp_path, ANY_PORT)
     await again.open()
-    assert again.hold.was_left
+    assert again.folder_lock.was_unclean
     await again.close()

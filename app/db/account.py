@@ -57,5 +57,4 @@ class Account:
 
 
 def read_plan(database: SqliteDatabase) -> Plan:
-    """The stored plan."""
     return Plan(next(iter(AccountModel.select().execute(database))).plan)

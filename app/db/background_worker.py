@@ -10,25 +10,25 @@ class BackgroundWorker:
     """Calls `work` once for any number of wakes, and again when woken meanwhile. Used on the loop's thread."""
 
     def __init__(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """`name` is the task's."""
+        """`name` is the name of the task."""
         self._name, self._work = name, work
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
         self.is_woken = False
-        """Whether there is more to do since the work under way began."""
+        """Whether it was woken since the current work began."""
 
     @property
     def is_idle(self) -> bool:
         return self._task is None or self._task.done()
 
     def wake(self) -> None:
-        """There is something to do. Ignored once stopped."""
+        """Ignored once stopped."""
         self.is_woken = not self._stopped
         if self.is_woken and self.is_idle:
             self._task = asyncio.get_running_loop().create_task(self._run(), name=self._name)
 
     async def stop(self) -> None:
-        """Stop after the step under way, for good. Twice is harmless."""
+        """Stop for good after the current step. Twice is harmless."""
         self._stopped = True
         if self._task is not None:
             self._task.cancel()

@@ -1,4 +1,4 @@
-"""Deletes all of an endpoint's requests, now or later, but none stored after the deletion was requested."""
+"""Deletes all requests of an endpoint, now or later, except those stored after the deletion was requested."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.core.model import Capture
 from app.db.cleanup import Cleanup
 from app.db.counts import Removed, RequestCounts
 from app.db.delete_requests import delete_oldest
-from app.db.raw_sql import json_list, listed, raw
+from app.db.raw_sql import json_list, raw, sql_list
 from app.db.readers import Readers
 from app.db.schema import CaptureModel
 from app.db.storage_limits import StorageLimits
@@ -21,7 +21,7 @@ from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
 
 
-class Clearings:
+class BulkDeletions:
     """Bulk deletions that have begun.
 
     Called on the loop's thread. StorageUnavailableError when the file cannot be read or written.
@@ -48,7 +48,7 @@ class Clearings:
                 one.spare(capture.id)
 
     async def begin(self, endpoint_id: int, keep: Collection[Mark]) -> Clearing:
-        """Select the requests that are stored now, without those that have one of the marks in `keep`."""
+        """Select the requests that are stored now, except those that have one of the marks in `keep`."""
         clearing = Clearing(endpoint_id)
         clearing.keep = frozenset(keep)
         self._open.append(clearing)  # before the file is read, so that no request in between is missed
@@ -62,7 +62,7 @@ class Clearings:
                 newest = CaptureModel.select(CaptureModel.id).where(CaptureModel.endpoint == endpoint_id)
                 newest = newest.order_by(CaptureModel.received_at.desc(), CaptureModel.id.desc()).limit(1)
                 upto = next((name for (name,) in newest.tuples().execute(database)), "")
-                unread = CaptureModel.select().where(CaptureModel.id.in_(listed(kept)), ~CaptureModel.is_read)
+                unread = CaptureModel.select().where(CaptureModel.id.in_(sql_list(kept)), ~CaptureModel.is_read)
                 return upto, kept, unread.count(database)
 
         try:
@@ -79,7 +79,7 @@ class Clearings:
             self._open.remove(clearing)
 
     async def finish(self, clearing: Clearing) -> None:
-        """Delete its requests in steps, then publish RequestsRemoved."""
+        """Delete the requests in steps, then publish RequestsRemoved."""
         batch, endpoint_id = AdaptiveBatch(64), clearing.endpoint_id
 
         def job(database: SqliteDatabase, limit: int) -> Removed:
@@ -107,12 +107,12 @@ class Clearings:
         self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=None, upto=clearing.upto, kept=kept))
 
     async def stored(self, ids: Sequence[str]) -> dict[int, StoredIds]:
-        """The requests among these that are stored, by endpoint."""
+        """Those of the requests that are stored, by endpoint."""
 
         def job(database: SqliteDatabase) -> dict[int, StoredIds]:
             rows: dict[int, list[tuple[str, bool]]] = {}
             query = CaptureModel.select(CaptureModel.endpoint, CaptureModel.id, CaptureModel.is_read)
-            query = query.where(CaptureModel.id.in_(listed(ids)))
+            query = query.where(CaptureModel.id.in_(sql_list(ids)))
             for endpoint_id, name, is_read in query.tuples().execute(database):
                 rows.setdefault(endpoint_id, []).append((name, is_read))
             return {

@@ -18,7 +18,7 @@ from app.core.model import PART_SIZE, Capture, Counts, MirrorState, PageKey, Sum
 from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
 from app.db import queries
-from app.db.bulk_delete import Clearings
+from app.db.bulk_delete import BulkDeletions
 from app.db.cleanup import Cleanup
 from app.db.counts import LOOSE, RequestCounts, grow, request_bytes
 from app.db.delete_requests import Deleted, delete_ids
@@ -59,12 +59,12 @@ class Captures:
         self._writer, self._readers, self._request_counts, self._limits = writer, readers, counts, limits
         self._cleanup, self._identification, self._publish, self._index = cleanup, identification, publish, index
         self._response_times = ResponseTimes(writer)
-        self.clearings = Clearings(writer, readers, counts=counts, cleanup=cleanup, limits=limits, publish=publish)
+        self.clearings = BulkDeletions(writer, readers, counts=counts, cleanup=cleanup, limits=limits, publish=publish)
         self._loop = asyncio.get_running_loop()
         self._numbers = count(1)
 
     async def load(self) -> None:
-        """Find the next number, and mark bodies for deletion that a crash left half received.
+        """Find the next number, and mark the parts of bodies for deletion that a crash left incomplete.
 
         StorageUnavailableError when the store cannot write.
         """
@@ -81,7 +81,7 @@ class Captures:
         self._index.start(instance, used)
 
     def new_seq(self) -> int:
-        """The number of the next capture; never given out twice, not even to one that is deleted later."""
+        """The number of the next capture. No number is used twice, even after a deletion."""
         return next(self._numbers)
 
     async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, forward_url: str | None = None) -> None:
@@ -121,10 +121,10 @@ class Captures:
     async def add_part(
         self, seq: int, part: int, data: bytes, *, pieces: int = 0, endpoint_id: int | None = None
     ) -> None:
-        """Store one full part of a big body ahead of its capture; StorageUnavailableError or StorageLimitError when
-        that cannot be. It counts towards the limit of the endpoint it is for.
+        """Store one full part of a big body ahead of its capture. It counts towards the limit of the endpoint it is
+        for. StorageUnavailableError or StorageLimitError when it cannot be stored.
 
-        The part is what the first `pieces` pieces hold, which came by `add_piece`, and then `data`.
+        The part is the content of the first `pieces` pieces, which came by `add_piece`, followed by `data`.
         """
 
         def job(database: SqliteDatabase) -> None:
@@ -140,7 +140,7 @@ class Captures:
         await self._add_loose(seq, len(data), endpoint_id, job, cost=PART_SIZE if pieces else len(data))
 
     async def add_piece(self, seq: int, piece: int, data: bytes, *, endpoint_id: int | None = None) -> None:
-        """Store a piece of the part that is being received, otherwise as `add_part`."""
+        """Store a piece of the part that is being received; otherwise as `add_part`."""
 
         def job(database: SqliteDatabase) -> None:
             _add_loose(database, seq, seq * PARTS_PER_BODY + PIECES_FROM + piece, data)
@@ -191,10 +191,10 @@ class Captures:
         beginning: str | None = None,
         hidden: Hidden | None = None,
     ) -> list[Summary]:
-        """At most `limit` summaries of one endpoint, or all (None), newest first.
+        """At most `limit` summaries of one endpoint, or of all (None), newest first.
 
-        `before`: those next older than the key. `after`: those next newer than the key. `beginning`: those whose ids
-        begin so. Those `hidden` are left out.
+        `before`: the next older than the key. `after`: the next newer than the key. `beginning`: those whose ids begin
+        with it. Those that are `hidden` are left out.
         """
         if endpoint_id is not None and endpoint_id not in self._request_counts:
             return []
@@ -214,7 +214,8 @@ class Captures:
         searched: Callable[[int], None] | None = None,
         hidden: Hidden | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
-        """What the query finds and is not `hidden`, newest first: at most `limit` summaries, older than `before`.
+        """The requests that match the query and are not `hidden`, newest first: at most `limit` summaries, older than
+        `before`.
 
         They come in batches as they are found; closing the generator cancels the search. StorageUnavailableError when
         the file cannot be read. During a long search, `searched` receives how many of the newest requests have been
@@ -255,8 +256,8 @@ class Captures:
             await self._writer.run(partial(mark_ids, ids=some, read=read), after)
 
     async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None:
-        """Mark every request the endpoint holds now read, but those `hidden`, in steps; then publishes RequestsChanged
-        without ids."""
+        """Mark every request of the endpoint read except those `hidden`, in steps; then publish RequestsChanged without
+        ids."""
         upto, batch = next(self._numbers), AdaptiveBatch(256)
         place: PageKey | None = START
 
@@ -271,7 +272,7 @@ class Captures:
     async def star(self, ids: Sequence[str], starred: bool = True) -> None:
         """Star requests, or remove the star; publishes RequestsStarred with those that changed.
 
-        A star keeps no request longer than its endpoint's days: retention deletes it as any other.
+        Retention deletes starred requests too.
         """
 
         def after(marked: Marked) -> None:
@@ -283,9 +284,9 @@ class Captures:
             await self._writer.run(partial(star_ids, ids=some, starred=starred), after)
 
     async def set_note(self, capture_id: str, note: str) -> None:
-        """Make this, trimmed, the request's note; an empty one removes it. Publishes RequestNoted when that changes it.
+        """Set the request's note, trimmed; an empty one removes it. Publishes RequestNoted when it changed.
 
-        InvalidFieldsError for a note that breaks a rule, NotFoundError when the request is not stored (any more).
+        InvalidFieldsError for a note that breaks a rule, NotFoundError when the request is not stored.
         """
         message = note_error(note)
         if message:
@@ -313,12 +314,12 @@ class Captures:
         self._cleanup.wake()
 
     async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None:
-        """Delete every request the endpoint holds when asked, in steps, but those with a mark in `keep`; then publishes
-        RequestsRemoved without ids. Requests that arrive meanwhile stay."""
+        """Delete every request of the endpoint in steps, except those with a mark in `keep` and those that arrive
+        meanwhile; then publish RequestsRemoved without ids."""
         await self.clearings.finish(await self.clearings.begin(endpoint_id, keep))
 
     def counts(self, endpoint_id: int) -> Counts:
-        """How many requests the endpoint holds, from memory."""
+        """The endpoint's counts, from memory."""
         return self._request_counts.of(endpoint_id)
 
 

@@ -20,9 +20,9 @@ from app.db.writer_jobs import AdaptiveBatch
 log = logging.getLogger(__name__)
 
 SOON_S = 1.0
-"""What is deleted within that time is given back at once."""
+"""Deletions within this time are given back together."""
 READER_S, PATIENCE_S = 0.5, 30.0
-"""While somebody reads an older state the files cannot shrink: how often that is tried, and for how long."""
+"""While a reader uses an older snapshot the files cannot shrink: how often that is retried, and for how long."""
 
 
 class Reclaim:
@@ -32,31 +32,31 @@ class Reclaim:
         self._writer = writer
         self._pages = AdaptiveBatch(64)
         self._lock = asyncio.Lock()
-        self._owed = False
-        """Pages were given back, but the files could not shrink yet."""
+        self._shrink_pending = False
+        """Pages were freed, but the files could not be shrunk yet."""
         self._worker = BackgroundWorker("hookline-reclaim", self._run_soon)
         self.wake, self.stop = self._worker.wake, self._worker.stop
 
     async def run(self) -> int:
-        """Shrink the files; bytes given back. StorageUnavailableError when the store cannot write."""
+        """Shrink the files; returns the bytes freed. StorageUnavailableError when the store cannot write."""
         freed = 0
         async with self._lock:
-            while step := await self._writer.between(vacuum, self._pages, whole=False):
+            while step := await self._writer.between(vacuum, self._pages, in_transaction=False):
                 freed += step
-            self._owed = self._owed or bool(freed)
-            if self._owed:
-                self._owed = not await self._shrink()
+            self._shrink_pending = self._shrink_pending or bool(freed)
+            if self._shrink_pending:
+                self._shrink_pending = not await self._shrink()
         return freed
 
     async def _run_soon(self) -> None:
         await asyncio.sleep(SOON_S)
-        self._worker.is_woken = False  # what was deleted meanwhile is given back with the rest
+        self._worker.is_woken = False  # this run covers what was deleted meanwhile
         try:
             await self.run()
         except StorageUnavailableError as error:
             log.debug("giving space back is put off: %s", error)  # the writer has logged why
         else:
-            if self._owed:
+            if self._shrink_pending:
                 self._worker.wake()
 
     async def _shrink(self) -> bool:
@@ -68,7 +68,7 @@ class Reclaim:
 
 
 def vacuum(database: SqliteDatabase, pages: int) -> int:
-    """Give at most `pages` free pages back; how many bytes that were."""
+    """Return at most `pages` free pages to the disk; how many bytes that were."""
     connection = raw(database)
 
     def number(pragma: str) -> int:

@@ -1,7 +1,7 @@
-"""Decides whether this machine's clock may be trusted to delete by age: it is compared with the time last seen here.
+"""Decides whether the clock can be trusted for deleting by age, by comparing it with the time the store last saw.
 
-A clock far ahead of that time is waited for even when it is right, after a long pause or suspend: deleting later
-does no harm, deleting too early cannot be undone.
+A clock far ahead of that time is not trusted at first, even if it is right after a long pause or suspend: deleting
+later does no harm, deleting too early cannot be undone.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from app.db.writer import Writer
 
 AHEAD_US = 30 * DAY_US
 BEHIND_US = 5 * 60 * 1_000_000
-"""How far a clock may go back: time servers set it back by seconds or minutes, and no retention is as short as that."""
+"""How far a clock may go back: time servers correct it by seconds or minutes, and no retention is as short as that."""
 TRUSTED_AFTER_US = DAY_US
-"""Hookline must have run for so long on a clock in doubt to trust it."""
-MOST_RUN_S = 1800.0
-"""Two checks are closer together than that, unless the machine slept: Windows counts sleep as running."""
+"""How long Hookline must run on a doubtful clock before it is trusted."""
+CHECK_INTERVAL_MAX_S = 1800.0
+"""The most time counted between two checks. They are closer together unless the machine slept: Windows counts sleep as
+running."""
 
 
 class _Remembered(Record, frozen=True):
@@ -44,7 +45,7 @@ class _Remembered(Record, frozen=True):
 
 
 class ClockCheck:
-    """`problem` says why requests must not be deleted by age, None when they may be. Used on the loop's thread."""
+    """`problem` says why requests must not be deleted by age; None when they may be. Used on the loop's thread."""
 
     def __init__(self, writer: Writer, readers: Readers, running_s: Callable[[], float]) -> None:
         """`running_s` counts seconds of running; it may stand still while the machine sleeps."""
@@ -58,43 +59,47 @@ class ClockCheck:
 
         StorageUnavailableError when the file cannot be read.
         """
-        self.problem = await self._readers.run(lambda database: _look(database, now))
+        self.problem = await self._readers.run(lambda database: _find_problem(database, now))
         self._counted_s = self._running_s()
 
     async def run(self, now: int) -> int | None:
-        """Compare `now` with the time last seen, and remember it. The time to delete by; None with a `problem`.
+        """Compare `now` with the time last seen, and store it. Returns the time to delete by; None with a `problem`.
 
-        StorageUnavailableError when it cannot be remembered; nothing must be deleted then either.
+        StorageUnavailableError when it cannot be stored; then nothing must be deleted either.
         """
         async with self._lock:
             running_s = self._running_s()
-            ran_us = 0 if self._counted_s is None else int(min(running_s - self._counted_s, MOST_RUN_S) * 1_000_000)
-            problem = await self._readers.run(lambda database: _look(database, now))
+            ran_us = (
+                0
+                if self._counted_s is None
+                else int(min(running_s - self._counted_s, CHECK_INTERVAL_MAX_S) * 1_000_000)
+            )
+            problem = await self._readers.run(lambda database: _find_problem(database, now))
             if problem is None:
-                await self._writer.run(partial(_seen, now=now))
+                await self._writer.run(partial(_record_agreement, now=now))
             else:
-                left_us = await self._writer.run(partial(_doubt, now=now, kind=problem.kind, ran_us=ran_us))
+                left_us = await self._writer.run(partial(_record_doubt, now=now, kind=problem.kind, ran_us=ran_us))
                 problem = msgspec.structs.replace(problem, left_us=left_us) if left_us else None
             self._counted_s = running_s
             self.problem = problem
             return now if problem is None else None
 
     async def trust(self, now: int) -> None:
-        """The clock is right as it is; StorageUnavailableError when that cannot be remembered."""
+        """Accept the clock as it is; StorageUnavailableError when that cannot be stored."""
         async with self._lock:
             if self.problem is not None:
                 await self._writer.run(partial(_trust, now=now))
                 self.problem = None
 
     async def close(self, now: int) -> None:
-        """Remember the time as Hookline ends, if that is possible."""
+        """Store the time when Hookline exits, if possible."""
         if self._counted_s is not None:
             # Another file may have been put in the database's place.
             with suppress(StorageUnavailableError, DatabaseError, sqlite3.Error):
                 await self.run(now)
 
 
-def _look(database: SqliteDatabase, now: int) -> ClockProblem | None:
+def _find_problem(database: SqliteDatabase, now: int) -> ClockProblem | None:
     connection, known = raw(database), _remembered(database)
     left = TRUSTED_AFTER_US - known.ran_us
     requests, newest = _received_after(connection, now + BEHIND_US)
@@ -130,7 +135,8 @@ _AFTER = (
 
 
 def _received_by(connection: sqlite3.Connection, moment: int, least: int) -> int:
-    """When the newest request up to `moment` was received, at least `least`; without those of a clock in doubt."""
+    """When the newest request up to `moment` was received, but at least `least`; without those received on a doubtful
+    clock."""
     (newest,) = connection.execute(
         "SELECT max(received_at) FROM endpoint CROSS JOIN capture ON endpoint_id = endpoint.id"
         " AND received_at BETWEEN ? AND ? WHERE NOT EXISTS"
@@ -140,8 +146,8 @@ def _received_by(connection: sqlite3.Connection, moment: int, least: int) -> int
     return least if newest is None else int(newest)
 
 
-def _seen(database: SqliteDatabase, now: int) -> None:
-    """The clock agrees with what was seen before. What came while it did not has its days counted from now."""
+def _record_agreement(database: SqliteDatabase, now: int) -> None:
+    """The clock is plausible again. Requests that came while it was not have their days counted from now."""
     known = _remembered(database)
     if known.problem is not None:
         _close_ranges(database)
@@ -149,8 +155,9 @@ def _seen(database: SqliteDatabase, now: int) -> None:
     _remember(database, max(now, known.seen_at))
 
 
-def _doubt(database: SqliteDatabase, now: int, kind: str, ran_us: int) -> int:
-    """The clock does not agree with what was seen before. How much longer to run on it: 0 when it is trusted now."""
+def _record_doubt(database: SqliteDatabase, now: int, kind: str, ran_us: int) -> int:
+    """The clock is doubtful. Returns how much longer Hookline must run on it in microseconds; 0 when it is trusted
+    now."""
     known = _remembered(database)
     first_seq = known.seen_seq + 1 if known.problem is None else None
     if known.problem is not None and not known.clock_at - BEHIND_US <= now <= known.clock_at + AHEAD_US:
@@ -170,7 +177,8 @@ def _doubt(database: SqliteDatabase, now: int, kind: str, ran_us: int) -> int:
 
 
 def _trust(database: SqliteDatabase, now: int) -> None:
-    """What came on this clock has the right time. What came later than it says has its days counted from now."""
+    """Requests received on this clock have the right time. Those dated later than now have their days counted from
+    now."""
     MisdatedModel.delete().where(MisdatedModel.last_seq.is_null()).execute(database)
     _count_from(database, now)
     statement = f"SELECT min(seq), max(seq) {_AFTER}"

@@ -1,4 +1,5 @@
-"""Connections to the database file: checked before it is opened for writing, then opened with the pragmas below."""
+"""Connections to the database file: it is checked before it is opened for writing, then opened with the pragmas
+below."""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ from app.db.schema import AccountModel
 
 FILE_NAME = "hookline.db"
 BUSY_S = 2.0
-NO_ROOM = 1024 * 1024
-"""With less than that free on the disk a start cannot be sure to come to its end."""
+START_MIN_FREE = 1024 * 1024
+"""With less free disk space than this, a start may fail halfway."""
 AUTOCHECKPOINT = 2_000
-"""Pages in the log that are moved into the database file at once."""
-SMALLEST = 512
-"""Bytes of the smallest database that holds anything: one page of the smallest size."""
+"""Pages in the log that trigger a checkpoint."""
+FILE_SIZE_MIN = 512
+"""Bytes of the smallest non-empty database: one page of the smallest size."""
 
 _PRAGMAS = [
     # Takes effect only while the file holds no table, and only ahead of the journal mode.
@@ -59,7 +60,7 @@ _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
 class FileMovedError(Exception):
-    """The database file was moved or cannot be reached: what is written would be lost."""
+    """The database file was moved or cannot be reached: anything written would be lost."""
 
 
 def trouble(error: BaseException) -> str | None:
@@ -70,14 +71,14 @@ def trouble(error: BaseException) -> str | None:
     return None if code is None else _REASONS.get(code)
 
 
-def wants_room(error: BaseException) -> bool:
-    """Whether a full disk may be why: SQLite calls it an input or output error where it is the log's index that cannot
+def is_out_of_space(error: BaseException) -> bool:
+    """Whether a full disk may be the cause: SQLite reports an input or output error when the log's index cannot
     grow."""
     return _code(error) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 
 
 def is_damage(error: BaseException | None) -> bool:
-    """Whether the error says that the database file is damaged."""
+    """Whether the error means that the database file is damaged."""
     return error is not None and _code(error) in _DAMAGE
 
 
@@ -87,12 +88,12 @@ def _code(error: BaseException) -> int | None:
 
 
 def open_writer(path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRATIONS) -> SqliteDatabase:
-    """The writing connection of the calling thread, the file created or brought up to date.
+    """The calling thread's writing connection, to a file that is created or migrated if need be.
 
-    DamagedDatabaseError, NewerDatabaseError or DataFolderError otherwise; an unusable file is left as it is.
+    DamagedDatabaseError, NewerDatabaseError or DataFolderError otherwise; an unusable file is left unchanged.
     """
-    with _in_words(path):
-        _look(path, [name for name, _ in migrations])
+    with _explained(path):
+        _check_file(path, [name for name, _ in migrations])
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         database = SqliteDatabase(str(path), pragmas=_PRAGMAS, timeout=BUSY_S, autoconnect=False)
@@ -101,7 +102,7 @@ def open_writer(path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRAT
             _require_wal(database, path)
             migrate(database, path, migrations)
             AccountModel.update(id=AccountModel.id).execute(database)
-            _only_ours(path)
+            _restrict_permissions(path)
         except BaseException:
             database.close()
             raise
@@ -109,7 +110,7 @@ def open_writer(path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRAT
 
 
 def reader_database(path: Path) -> SqliteDatabase:
-    """A database each thread may connect to for reading only."""
+    """A database that each thread may connect to for reading only."""
     return SqliteDatabase(read_only_uri(path), pragmas=_READ_PRAGMAS, timeout=BUSY_S, autoconnect=False, uri=True)
 
 
@@ -124,19 +125,19 @@ def companions(path: Path) -> tuple[Path, Path]:
 
 
 def checkpoint(connection: sqlite3.Connection, mode: str) -> bool:
-    """Move what the log holds into the database file; whether all of it is there now."""
+    """Move the log's content into the database file; whether all of it is there now."""
     busy, logged, moved = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
     return not busy and bool(logged == moved)
 
 
 class FileIdentity:
-    """Notices when the database or its log was moved, replaced or deleted. A check costs two `stat` calls."""
+    """Detects that the database or its log was moved, replaced or deleted. A check costs two `stat` calls."""
 
     def __init__(self, path: Path) -> None:
         self._files = [(str(file), _identity(str(file))) for file in (path, companions(path)[0])]
 
     def check(self) -> None:
-        """FileMovedError when a file is not the one that is open."""
+        """FileMovedError when a file is not the one that was opened."""
         for file, identity in self._files:
             try:
                 found = _identity(file)
@@ -155,8 +156,8 @@ def _identity(file: str) -> tuple[int, int] | None:
     return stat.st_dev, stat.st_ino
 
 
-def _look(path: Path, known: Sequence[str]) -> None:
-    """Refuse a file that is not ours or not readable, before anything is opened for writing."""
+def _check_file(path: Path, known: Sequence[str]) -> None:
+    """Reject a file that is not Hookline's or not readable, before anything is opened for writing."""
     log = companions(path)[0]
     logged = log.exists() and log.stat().st_size > 0
     if not path.exists() or (path.is_file() and not path.stat().st_size):
@@ -170,10 +171,10 @@ def _look(path: Path, known: Sequence[str]) -> None:
     if not path.is_file():
         message = f"{path} is not a file. Move it away, or choose another folder with --data-dir."
         raise DataFolderError(message, path.parent)
-    if path.stat().st_size < SMALLEST:
-        raise damaged(path)  # SQLite would take it for an empty one
+    if path.stat().st_size < FILE_SIZE_MIN:
+        raise damaged(path)  # SQLite would treat it as empty
     if path.with_name(path.name + "-journal").exists():
-        return  # cut off while it was first made: only a writing connection can undo that
+        return  # interrupted while it was created: only a writing connection can undo that
     mode = "mode=ro" if logged else "immutable=1"  # immutable leaves no companions behind
     uri = f"{path.absolute().as_uri()}?{mode}"
     with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=BUSY_S)) as connection:
@@ -196,14 +197,14 @@ def _require_wal(database: SqliteDatabase, path: Path) -> None:
         )
 
 
-def _only_ours(path: Path) -> None:
+def _restrict_permissions(path: Path) -> None:
     for file in (path, *companions(path)):
         if file.exists():
             file.chmod(0o600)
 
 
 @contextlib.contextmanager
-def _in_words(path: Path) -> Iterator[None]:
+def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except (peewee.DatabaseError, sqlite3.DatabaseError) as error:
@@ -216,7 +217,7 @@ def _in_words(path: Path) -> Iterator[None]:
             message = f"{path} is locked by another program. Close that program, then start Hookline again."
         else:
             # A log that cannot grow is a full disk, but its index that cannot is an error of the disk.
-            full = wants_room(error) and shutil.disk_usage(path.parent).free < NO_ROOM
+            full = is_out_of_space(error) and shutil.disk_usage(path.parent).free < START_MIN_FREE
             message = f"{path} cannot be used. {_REASONS[sqlite3.SQLITE_FULL] if full else reason}"
         raise DataFolderError(message, path.parent) from error
     except OSError as error:

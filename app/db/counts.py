@@ -19,30 +19,30 @@ from app.db.raw_sql import raw
 LOOSE = 0
 """The owner of body parts that have no request: still arriving, or waiting to be deleted."""
 REQUEST_OVERHEAD = 1_000
-"""Measured with 20,000 requests of 540 bytes each: 370 in the database, 620 in the search index."""
+"""Measured with 20,000 requests of 540 bytes each: 370 bytes in the database, 620 in the search index."""
 DELIVERY_OVERHEAD = 400
 
 SIZE = f"{REQUEST_OVERHEAD} + size + length(headers) + length(target) + coalesce(length(trailers), 0)"
-"""What a row of `capture` takes, without its deliveries."""
+"""The bytes of a row of `capture`, without its deliveries."""
 
 
 class Freed(Record, frozen=True):
-    """What a deletion changed: `bytes` less are an endpoint's, `loose` more are body parts without a request, which a
-    later step deletes (then there are so many fewer)."""
+    """What a deletion freed: `bytes` of an endpoint. `loose` bytes became body parts without a request, which a later
+    step deletes (then it is negative)."""
 
     bytes: int
     loose: int = 0
 
 
 def request_bytes(capture: Capture, headers: bytes, *, forwarded: bool) -> int:
-    """What a request without trailers takes whose headers are stored as `headers`; `forwarded`: with a delivery that
-    waits."""
+    """The bytes of a request without trailers, whose headers are stored as `headers`; `forwarded`: with a queued
+    delivery."""
     size = REQUEST_OVERHEAD + capture.size + len(headers) + len(capture.target)
     return size + DELIVERY_OVERHEAD if forwarded else size
 
 
 def grow(connection: sqlite3.Connection, grown: dict[int, int]) -> None:
-    """Add bytes to the use of these owners."""
+    """Add bytes to these owners."""
     for owner, size in grown.items():
         connection.execute("UPDATE storage_use SET bytes = bytes + ? WHERE owner = ?", (size, owner))
 
@@ -59,7 +59,7 @@ def all_uses(database: SqliteDatabase) -> dict[int, int]:
 
 
 class Removed(Record, frozen=True):
-    """What was deleted from an endpoint, and when its newest remaining request was received (None: none is left)."""
+    """What was deleted from an endpoint, and when its newest remaining request was received (None: there is none)."""
 
     total: int
     unread: int
@@ -68,28 +68,26 @@ class Removed(Record, frozen=True):
 
 
 class RequestCounts:
-    """The numbers of all endpoints. Changes come in the order of commits."""
+    """The counts of all endpoints, in memory. Changes must be applied in the order of commits."""
 
     def __init__(self) -> None:
         self._counts: dict[int, Counts] = {}
 
     def start(self, endpoint_id: int, counts: Counts) -> None:
-        """Begin to count for an endpoint, with these numbers."""
         self._counts[endpoint_id] = counts
 
     def forget(self, endpoint_id: int) -> None:
-        """Drop the numbers of a deleted endpoint."""
         self._counts.pop(endpoint_id, None)
 
     def __contains__(self, endpoint_id: int) -> bool:
         return endpoint_id in self._counts
 
     def of(self, endpoint_id: int) -> Counts:
-        """The numbers of one endpoint; all zero for one that is not there."""
+        """The counts of one endpoint; all zero for an unknown one."""
         return self._counts.get(endpoint_id, _ZERO)
 
     def stored(self, summaries: Iterable[Summary], grown: Mapping[int, int]) -> None:
-        """Requests were stored; `grown` are the bytes by endpoint."""
+        """`grown` are the bytes added, by endpoint."""
         fresh: dict[int, list[int]] = {}
         for summary in summaries:
             change = fresh.get(summary.endpoint_id)
@@ -119,13 +117,13 @@ class RequestCounts:
             )
 
     def marked(self, endpoint_id: int, unread: int) -> None:
-        """`unread` more are unread than before (fewer, when negative)."""
+        """The number of unread requests changed by `unread`."""
         old = self._counts.get(endpoint_id)
         if old is not None and unread:
             self._counts[endpoint_id] = replace(old, unread=old.unread + unread)
 
     def grew(self, endpoint_id: int, size: int) -> None:
-        """Add `size` bytes that a delivery's response takes."""
+        """Add `size` bytes of a delivery's response."""
         old = self._counts.get(endpoint_id)
         if old is not None and size:
             self._counts[endpoint_id] = replace(old, stored_bytes=old.stored_bytes + size)

@@ -1,4 +1,4 @@
-"""Deleting requests in steps small enough that captures never wait long for one."""
+"""Deletes requests in steps so small that captures never wait long for one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from peewee import SQL, Field, SqliteDatabase, fn
 
 from app.core.model import Record
 from app.db.counts import LOOSE, SIZE, Freed, Removed, all_uses, grow, use_of
-from app.db.raw_sql import listed, raw
+from app.db.raw_sql import raw, sql_list
 from app.db.schema import PARTS_PER_BODY, BodyModel, CaptureModel, EndpointModel, LooseBodyModel
 
 
 class Deleted(Record, frozen=True):
-    """Requests deleted by id, by endpoint: the totals and the ids."""
+    """Deleted requests by endpoint: the totals and the ids."""
 
     removed: dict[int, Removed]
     ids: dict[int, list[str]]
@@ -24,7 +24,7 @@ class MadeRoom(Record, frozen=True):
     """The totals of deleted requests by endpoint, and how many of the candidates were examined."""
 
     removed: dict[int, Removed]
-    looked_at: int
+    examined: int
 
 
 def delete_oldest(
@@ -36,8 +36,8 @@ def delete_oldest(
     upto_id: str | None = None,
     kept: str = "[]",
 ) -> Removed:
-    """Delete at most `limit` requests of an endpoint, oldest first: received `before`, with ids up to `upto_id`, not in
-    the JSON list `kept`."""
+    """Delete at most `limit` requests of an endpoint, oldest first, that were received before `before`, have ids up to
+    `upto_id`, and are not in the JSON list `kept`."""
     connection = raw(database)
     selected = (
         "FROM capture WHERE endpoint_id = :endpoint AND received_at < :before AND id <= :upto"
@@ -58,16 +58,17 @@ def delete_oldest(
         used, loose = use_of(database, endpoint_id), use_of(database, LOOSE)
         connection.execute(f"DELETE FROM capture WHERE seq IN (SELECT seq {selected})", values)
         freed = Freed(bytes=used - use_of(database, endpoint_id), loose=use_of(database, LOOSE) - loose)
-    return Removed(total=total, unread=unread, last_received_at=newest(database, endpoint_id), freed=freed)
+    return Removed(total=total, unread=unread, last_received_at=newest_received_at(database, endpoint_id), freed=freed)
 
 
 def oldest(database: SqliteDatabase, limit: int, *, endpoint_id: int | None) -> list[int]:
-    """The numbers of the requests that arrived first, of an endpoint or of all (None), whatever the clock said then."""
+    """The numbers of the requests that arrived first, of an endpoint or of all (None), whatever time the clock
+    showed."""
     connection = raw(database)
     if endpoint_id is None:
         rows = connection.execute("SELECT seq FROM capture ORDER BY seq LIMIT ?", (limit,))
     else:
-        # The plus keeps SQLite from walking through all other endpoints' requests: the list's index has the numbers.
+        # The plus keeps SQLite from scanning all other endpoints' requests: the list's index has the numbers.
         rows = connection.execute(
             "SELECT seq FROM capture WHERE endpoint_id = ? ORDER BY +seq LIMIT ?", (endpoint_id, limit)
         )
@@ -76,27 +77,26 @@ def oldest(database: SqliteDatabase, limit: int, *, endpoint_id: int | None) -> 
 
 def make_room(database: SqliteDatabase, limit: int, *, seqs: Sequence[int], needed: int) -> MadeRoom:
     """Delete the first of these requests, at most `limit`, until `needed` bytes are freed."""
-    offered = seqs[:limit]
-    sizes = CaptureModel.select(CaptureModel.seq, SQL(SIZE)).where(CaptureModel.seq.in_(listed(offered)))
+    candidates = seqs[:limit]
+    sizes = CaptureModel.select(CaptureModel.seq, SQL(SIZE)).where(CaptureModel.seq.in_(sql_list(candidates)))
     selected: list[int] = []
     for seq, size in sizes.order_by(CaptureModel.seq).tuples().execute(database):
         selected.append(seq)
         needed -= size
         if needed <= 0:
             break
-    looked_at = offered.index(selected[-1]) + 1 if needed <= 0 and selected else len(offered)
+    examined = candidates.index(selected[-1]) + 1 if needed <= 0 and selected else len(candidates)
     deleted = _delete(database, CaptureModel.seq, selected)
-    return MadeRoom(removed=deleted.removed, looked_at=looked_at)
+    return MadeRoom(removed=deleted.removed, examined=examined)
 
 
 def delete_ids(database: SqliteDatabase, ids: Iterable[str]) -> Deleted:
-    """Delete the requests with these ids that are stored."""
     return _delete(database, CaptureModel.id, list(ids))
 
 
 def _delete(database: SqliteDatabase, column: Field, values: Sequence[str] | Sequence[int]) -> Deleted:
     before = all_uses(database)
-    deletion = CaptureModel.delete().where(column.in_(listed(values)))
+    deletion = CaptureModel.delete().where(column.in_(sql_list(values)))
     rows = deletion.returning(CaptureModel.endpoint, CaptureModel.id, CaptureModel.is_read).tuples().execute(database)
     rows = list(rows)
     after = all_uses(database)
@@ -111,22 +111,21 @@ def _delete(database: SqliteDatabase, column: Field, values: Sequence[str] | Seq
         removed[endpoint_id] = Removed(
             total=len(names),
             unread=unread[endpoint_id],
-            last_received_at=newest(database, endpoint_id),
+            last_received_at=newest_received_at(database, endpoint_id),
             freed=Freed(bytes=before[endpoint_id] - after[endpoint_id], loose=loose),
         )
-        loose = 0  # counted once: it does not matter for which endpoint
+        loose = 0  # counted once; the endpoint does not matter
     return Deleted(removed=removed, ids=deleted)
 
 
-def newest(database: SqliteDatabase, endpoint_id: int) -> int | None:
-    """When the endpoint's newest request was received."""
+def newest_received_at(database: SqliteDatabase, endpoint_id: int) -> int | None:
     query = CaptureModel.select(fn.MAX(CaptureModel.received_at)).where(CaptureModel.endpoint == endpoint_id)
     ((found,),) = query.tuples().execute(database)
     return cast("int | None", found)
 
 
 def delete_loose_parts(database: SqliteDatabase, limit: int) -> Freed | None:
-    """Delete at most `limit` parts of bodies that were dropped; None when there is none left."""
+    """Delete at most `limit` parts of bodies that were dropped; None when none are left."""
     dropped = LooseBodyModel.select(LooseBodyModel.seq).where(LooseBodyModel.dropped).limit(1)
     seq = next((seq for (seq,) in dropped.tuples().execute(database)), None)
     if seq is None:
@@ -145,7 +144,8 @@ def delete_loose_parts(database: SqliteDatabase, limit: int) -> Freed | None:
 
 
 def delete_removed_endpoint(database: SqliteDatabase, limit: int) -> Freed | None:
-    """Delete at most `limit` requests of an endpoint that was removed, then itself; None when there is none left."""
+    """Delete at most `limit` requests of a removed endpoint, and when none are left, the endpoint; None when there is
+    no removed endpoint."""
     removed = EndpointModel.select(EndpointModel.id).where(EndpointModel.removed).limit(1)
     number = next((found for (found,) in removed.tuples().execute(database)), None)
     if number is None:

@@ -19,9 +19,9 @@ from app.db.schema import MIRROR_CODE, CaptureModel, DeliveryModel, EndpointMode
 from app.db.storage_limits import StorageLimits
 from app.db.writer import Writer
 
-_OUTCOME = ("url", "started_at", "ms", "status", "response_size", "response_truncated", "error")
-"""Columns of a delivery that are set as they are when it has ended."""
-_FINISHED = ", ".join(f"{name} = :{name}" for name in (*_OUTCOME, "state", "response_headers", "response_body"))
+_RESULT = ("url", "started_at", "ms", "status", "response_size", "response_truncated", "error")
+"""Columns of a finished delivery that hold a field unchanged."""
+_FINISHED = ", ".join(f"{name} = :{name}" for name in (*_RESULT, "state", "response_headers", "response_body"))
 _FINISH = f"UPDATE delivery SET {_FINISHED} WHERE id = :id RETURNING capture_seq"
 _BEFORE = "SELECT response_size + coalesce(length(response_headers), 0) FROM delivery WHERE id = ?"
 _LATEST = "SELECT state FROM delivery WHERE capture_seq = ? ORDER BY seq DESC LIMIT 1"
@@ -30,7 +30,7 @@ _QUEUED = SQL("t1.state = 'queued'")
 """Not a parameter: SQLite uses the index of queued deliveries only when it sees the state."""
 
 SMALL = 4 * 1024
-"""Bytes of a response that are stored on a nearly full disk too."""
+"""Bytes of a response that are stored even on a nearly full disk."""
 
 
 class Deliveries:
@@ -69,7 +69,7 @@ class Deliveries:
     async def finish(self, delivery: Delivery, response_body: bytes) -> None:
         """Store a delivery's result and publish Mirrored. Does nothing when the request was deleted meanwhile.
 
-        Where there is no room for a long response, its beginning is stored: a result that waits would delay all later
+        Where there is no room for a long response, only its beginning is stored: waiting would delay all later
         deliveries.
         """
         try:
@@ -83,7 +83,7 @@ class Deliveries:
     async def _store(self, delivery: Delivery, response_body: bytes) -> None:
         d = delivery
         headers = encode_headers(d.response_headers)
-        values = {name: getattr(d, name) for name in _OUTCOME}
+        values = {name: getattr(d, name) for name in _RESULT}
         values |= {"id": d.id, "state": d.state.value, "response_headers": headers, "response_body": response_body}
 
         def job(database: SqliteDatabase) -> tuple[MirrorState, int] | None:
@@ -119,10 +119,8 @@ class Deliveries:
         before: int | None = None,
         limit: int = 100,
     ) -> list[tuple[int, Delivery]]:
-        """At most `limit` deliveries, the last queued first, each with its number; those numbered below `before`.
-
-        Of one endpoint or of all (None), in one state or in any.
-        """
+        """At most `limit` deliveries, last queued first, each with its number, numbered below `before`; of one endpoint
+        or of all (None), in one state or in any."""
         query = (
             DeliveryModel.select(*DELIVERY.columns, DeliveryModel.seq)
             .join(CaptureModel)

@@ -1,11 +1,11 @@
-"""Disk space that captures leave alone, so that deleting, retention, settings, start and stop work on a full disk.
+"""Disk space that captures leave free, so that deleting, retention, settings, start and stop work on a full disk.
 
-Captures are refused while less than the reserve is free. That does not help when other programs fill the disk: SQLite
-can delete nothing without room for its log and the log's index, whose sizes change with every checkpoint, and neither
-survives a stop. So the data folder also holds a file whose only purpose is the blocks it owns. A write, or a start,
-that finds no room empties it and is tried again; once there is room, it is filled again. A plain file, because that is
-the same on every file system: a log kept at its full size owns no free block on one that copies on write, and
-reserving blocks behind the end of a file is Linux's alone.
+Captures are refused while less than the reserve is free. That is not enough when other programs fill the disk: SQLite
+cannot delete anything without space for its log and the log's index, whose sizes change with every checkpoint, and
+which do not outlive a stop. So the data folder also contains a file whose only purpose is to occupy space. When a
+write, or a start, finds no space, the file is emptied and the write is retried; once there is space again, the file is
+refilled. It is a plain file because that works on every file system: on one that copies on write, a log kept at its
+full size owns no free blocks, and only Linux can reserve blocks beyond the end of a file.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ from pathlib import Path
 
 from app.core.sizes import GIB, KIB, MIB
 from app.core.text import size_text
-from app.db.connection import AUTOCHECKPOINT, NO_ROOM, checkpoint
+from app.db.connection import AUTOCHECKPOINT, START_MIN_FREE, checkpoint
 from app.db.writer_jobs import Add, Job
 
 log = logging.getLogger(__name__)
 
 FILE_NAME = "hookline.reserve"
 INDEX_NAME = "search.db"
-MOST_IN_FILE = 16 * MIB
+FILE_MAX = 16 * MIB
 """Enough for the largest step of deleting, however full the disk is."""
-LEAST_IN_FILE = 128 * KIB
-"""Enough to start and to delete a few requests: what is filled again at a stop, if there is no more."""
-PLENTY = 16 * MIB
-LEFT_OVER = 64 * KIB
-"""What the file leaves to small files of the folder when it takes back what there is."""
+FILE_MIN = 128 * KIB
+"""Enough to start and to delete a few requests: the smallest size that the file is refilled to at a stop."""
+AMPLE = 16 * MIB
+LEFT_FREE = 64 * KIB
+"""Bytes left free for small files of the folder when the file is refilled."""
 SMALL_DISK, SHARE = 5 * GIB, 20
-LOOK_S = 0.25
-"""How long a measurement holds: other programs write too."""
-GROUP = 64 * KIB
-"""Pages that any commit writes to the log, however small its requests are."""
-ROW = 2 * KIB
-"""A request's row, its index entries and an ordinary head."""
-NEAR = 64 * MIB
-"""With less than this left each head is measured, not estimated."""
-SHRINK = 256 * KIB
-"""A log smaller than this is not worth a checkpoint."""
+MEASURE_S = 0.25
+"""How long a measurement is used: other programs write too."""
+COMMIT_COST = 64 * KIB
+"""Bytes of pages that any commit writes to the log, however small its requests are."""
+ROW_COST = 2 * KIB
+"""Bytes of a request's row, its index entries and an ordinary head."""
+EXACT_BELOW = 64 * MIB
+"""With less than this available, each capture is checked by its size."""
+LOG_MIN = 256 * KIB
+"""A smaller log is not worth a checkpoint."""
 
 
-def reserve_of(setting: int, total: int) -> int:
-    """Bytes kept free on a disk of `total` bytes: what the setting says, on a small disk 5 % of it at most."""
+def reserve_size(setting: int, total: int) -> int:
+    """Bytes kept free on a disk of `total` bytes: the setting, but on a small disk 5 % of it at most."""
     return setting if total >= SMALL_DISK else min(setting, total // SHARE)
 
 
 class DiskReserve:
-    """Decides which captures have room. Used on the writer's thread alone, save for `has_plenty`.
+    """Decides which captures have room. Used on the writer's thread only, except `has_ample_space`.
 
-    `setting` gives the configured size. Sizes are bytes; `low` says that captures are refused, `reason` why.
+    `setting` returns the configured size in bytes. `low`: captures are being refused, for `reason`.
     """
 
     def __init__(self, path: Path, setting: Callable[[], int]) -> None:
@@ -65,143 +65,146 @@ class DiskReserve:
         self._file = path.with_name(FILE_NAME)
         self._keeps_file = False
         self._page_size = 0
-        self._measured = -LOOK_S
-        self._reserve = self._kept = 0
-        self._left = 0
-        """What captures may still write before the disk is measured again."""
+        self._measured = -MEASURE_S
+        self._reserve = self._not_for_captures = 0
+        self._available = 0
+        """Bytes that captures may still write before the disk is measured again."""
         self._needed = 0
         """The largest write that was refused since there was room."""
         self.low = False
         self.reason: str | None = None
 
     def begin(self, connection: sqlite3.Connection) -> None:
-        """Create the reserve's file. A command that opens the store for a moment needs none."""
+        """Create the reserve's file. A command that opens the store only briefly needs none."""
         self._keeps_file = True
-        self.look(connection)
-        if self._left < GROUP:
-            self._refuse(GROUP)
+        self.measure(connection)
+        if self._available < COMMIT_COST:
+            self._refuse(COMMIT_COST)
 
-    def has_plenty(self) -> bool:
+    def has_ample_space(self) -> bool:
         """Whether there is room for the search index, which can wait. Called on any thread."""
         usage = _usage(self._path.parent)
-        return usage is None or usage[1] >= max(PLENTY, 2 * reserve_of(self._setting(), usage[0]))
+        return usage is None or usage[1] >= max(AMPLE, 2 * reserve_size(self._setting(), usage[0]))
 
-    def hold_back(
+    def admit(
         self, connection: sqlite3.Connection, adds: list[Add], jobs: list[Job]
     ) -> tuple[list[Add], list[Job], list[Add | Job]]:
         """Split captures and jobs into those that have room and those that have none."""
         costly = sum([job.cost for job in jobs])
         if not adds and not costly:
             return adds, jobs, []
-        cost = GROUP + costly + sum([_size(add) for add in adds])
-        stale = time.monotonic() - self._measured > LOOK_S
-        if stale or (cost > self._left and not self.low):
-            self.look(connection, cost)
-        if not self.low and self._left - cost > NEAR:
-            self._left -= cost
+        cost = COMMIT_COST + costly + sum([_size(add) for add in adds])
+        stale = time.monotonic() - self._measured > MEASURE_S
+        if stale or (cost > self._available and not self.low):
+            self.measure(connection, cost)
+        if not self.low and self._available - cost > EXACT_BELOW:
+            self._available -= cost
             return adds, jobs, []
-        self._left -= GROUP
-        kept_jobs = [job for job in jobs if not job.cost or self._reserve_bytes(job.cost)]
-        kept_adds = [add for add in adds if self._reserve_bytes(_size(add))]
+        self._available -= COMMIT_COST
+        kept_jobs = [job for job in jobs if not job.cost or self._allocate(job.cost)]
+        kept_adds = [add for add in adds if self._allocate(_size(add))]
         if len(kept_adds) == len(adds) and len(kept_jobs) == len(jobs):
             return adds, jobs, []
         kept = {id(item) for item in (*kept_adds, *kept_jobs)}
-        held_back: list[Add | Job] = [*jobs, *adds]
-        return kept_adds, kept_jobs, [item for item in held_back if id(item) not in kept]
+        rejected: list[Add | Job] = [*jobs, *adds]
+        return kept_adds, kept_jobs, [item for item in rejected if id(item) not in kept]
 
-    def look(self, connection: sqlite3.Connection, cost: int = 0) -> None:
-        """Measure the disk; where there is room again, captures are taken again."""
+    def measure(self, connection: sqlite3.Connection, cost: int = 0) -> None:
+        """Measure the disk, and accept captures again if there is room."""
         self._measure(connection)
-        if self._left < max(cost, self._resume_at()) and self._log_size() > SHRINK and self._owns_enough():
-            # The log holds pages twice until they are in the database: that may be all the room that is missing.
+        if self._available < max(cost, self._resume_at()) and self._log_size() > LOG_MIN and self._is_filled():
+            # Pages in the log are stored twice until they are in the database: a checkpoint may free what is missing.
             _checkpoint(connection, "TRUNCATE")
             self._measure(connection)
-        if self._left >= self._resume_at() and self._owns_enough(fill=True):
+        if self._available >= self._resume_at() and self._is_filled(fill=True):
             self.low, self.reason, self._needed = False, None, 0
 
-    def make_room(self, connection: sqlite3.Connection) -> bool:
-        """A write found the disk full: let it have what the log no longer needs, then the reserve's file; whether
-        there is any use in trying again."""
+    def free_space(self, connection: sqlite3.Connection) -> bool:
+        """A write found the disk full: free what the log no longer needs, then the reserve's file. Returns whether a
+        retry makes sense."""
         free = _free(self._path.parent)
-        if free is None or free > MOST_IN_FILE:
-            return False  # it is not the disk that is full: a limit, a quota
-        self._refuse(GROUP)
+        if free is None or free > FILE_MAX:
+            return False  # the disk is not full: it is a limit or a quota
+        self._refuse(COMMIT_COST)
         emptied = _empty(self._file)
         return _checkpoint(connection, "PASSIVE") or emptied
 
-    def tidy(self, connection: sqlite3.Connection) -> None:
-        """While there is little room, keep the log short, so that it need not grow for what is deleted next, and take
-        back what a write left of the file before others do."""
+    def maintain(self, connection: sqlite3.Connection) -> None:
+        """While there is little room, keep the log short, so that it need not grow for the next deletion, and refill
+        the file before other programs take the space."""
         if self.low:
-            if self._log_size() > SHRINK:
+            if self._log_size() > LOG_MIN:
                 _checkpoint(connection, "PASSIVE")
-            self._take_back()
+            self._refill()
 
     def close(self) -> None:
-        """Fill the reserve's file with the space that closing the database freed: the next start may need it."""
-        self._take_back()
+        """Refill the file with the space that closing the database freed: the next start may need it."""
+        self._refill()
 
-    def _take_back(self) -> None:
-        usage, held_back = _usage(self._path.parent), self._file_size()
-        if usage is None or held_back is None:
+    def _refill(self) -> None:
+        usage, rejected = _usage(self._path.parent), self._file_size()
+        if usage is None or rejected is None:
             return
         total, free = usage
-        size = min(MOST_IN_FILE, reserve_of(self._setting(), total), held_back + free - LEFT_OVER)
-        while size >= max(LEAST_IN_FILE, held_back + 1) and not _fill(self._file, size):
-            size -= size // 8  # the file system wants some for itself
+        size = min(FILE_MAX, reserve_size(self._setting(), total), rejected + free - LEFT_FREE)
+        while size >= max(FILE_MIN, rejected + 1) and not _fill(self._file, size):
+            size -= size // 8  # the file system needs some for itself
 
-    def _reserve_bytes(self, cost: int) -> bool:
-        if self.low or cost > self._left:
+    def _allocate(self, cost: int) -> bool:
+        if self.low or cost > self._available:
             self._refuse(cost)
             return False
-        self._left -= cost
+        self._available -= cost
         return True
 
     def _refuse(self, cost: int) -> None:
         self.low = True
         self._needed = max(self._needed, cost)
         if self.reason is None:
-            free, needed = (self._kept + 2 * left for left in (self._left, self._resume_at()))
+            free, needed = (self._not_for_captures + 2 * left for left in (self._available, self._resume_at()))
             self.reason = (
                 f"The disk has {size_text(max(0, free))} free, and capturing needs {size_text(needed)}."
                 " Delete requests or other files."
             )
 
     def _resume_at(self) -> int:
-        """So much must be left for captures to begin again; some more than was refused, or they would stop at once."""
-        return self._needed + self._needed // 4 + min(self._reserve // 4, MOST_IN_FILE) if self.low else 0
+        """Bytes that must be available before captures are accepted again: somewhat more than was refused, or they
+        would stop at once."""
+        return self._needed + self._needed // 4 + min(self._reserve // 4, FILE_MAX) if self.low else 0
 
     def _measure(self, connection: sqlite3.Connection) -> None:
         self._measured = time.monotonic()
         usage = _usage(self._path.parent)
         in_file = size_of(self._path)
         if usage is None or in_file is None:
-            self._left = 2 * NEAR  # unknown: the write will say what is wrong
+            self._available = 2 * EXACT_BELOW  # unknown: the write will report what is wrong
             return
         if not self._page_size:
             (self._page_size,) = connection.execute("PRAGMA page_size").fetchone()
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         total, free = usage
-        reserve = reserve_of(self._setting(), total)
+        reserve = reserve_size(self._setting(), total)
         if reserve != self._reserve:
             self._reserve = reserve
-            # When others fill the disk, the file must have room for all that is in the log alone, and some more.
+            # When other programs fill the disk, the file must have room for everything that is only in the log, and
+            # some more.
             pages_in_log = min(AUTOCHECKPOINT, self._file_target() // 2 // self._page_size)
             connection.execute(f"PRAGMA wal_autocheckpoint = {max(1, pages_in_log)}")
-        # Pages that are in the log alone: the next checkpoint makes the database file that much larger.
-        self._kept = self._reserve + max(0, pages * self._page_size - in_file)
+        # Pages that are only in the log: the next checkpoint makes the database file that much larger.
+        self._not_for_captures = self._reserve + max(0, pages * self._page_size - in_file)
         if self._keeps_file:
-            self._kept += max(0, self._file_target() - (self._file_size() or 0))
-        # By half: what is captured stands in the log first, and then in the database as well.
-        self._left = (free - self._kept) // 2
+            self._not_for_captures += max(0, self._file_target() - (self._file_size() or 0))
+        # Half of it, because a capture is written to the log first, and then to the database as well.
+        self._available = (free - self._not_for_captures) // 2
 
-    def _owns_enough(self, *, fill: bool = False) -> bool:
-        """Whether the file owns its blocks; `fill` it if it does not. Without it, no block of the log is given away."""
+    def _is_filled(self, *, fill: bool = False) -> bool:
+        """Whether the file has its full size; with `fill`, extend it first. While it has not, the log is not
+        truncated."""
         size = self._file_target()
         return not self._keeps_file or (self._file_size() or 0) >= size or (fill and _fill(self._file, size))
 
     def _file_target(self) -> int:
-        return min(MOST_IN_FILE, self._reserve)
+        return min(FILE_MAX, self._reserve)
 
     def _file_size(self) -> int | None:
         return size_of(self._file)
@@ -211,10 +214,10 @@ class DiskReserve:
 
 
 def make_room_to_start(folder: Path) -> None:
-    """A start writes a little before the database is open: on a full disk, empty the reserve's file for it, or else
-    delete the search index, which can be made again."""
+    """Make room for what a start writes before the database is open: on a full disk, empty the reserve's file, or else
+    delete the search index, which can be rebuilt."""
     free = _free(folder)
-    if free is None or free >= NO_ROOM or give_up(folder):
+    if free is None or free >= START_MIN_FREE or empty_for_small_file(folder):
         return
     for name in (INDEX_NAME, f"{INDEX_NAME}-wal"):
         with contextlib.suppress(OSError):
@@ -222,14 +225,14 @@ def make_room_to_start(folder: Path) -> None:
             log.warning("the disk is full: %s was deleted to make room, and is made again when there is some", name)
 
 
-def give_up(folder: Path) -> bool:
-    """On a full disk, empty the reserve's file for a small one that has to be written; whether that made room."""
+def empty_for_small_file(folder: Path) -> bool:
+    """On a full disk, empty the reserve's file for a small file that has to be written; whether that freed space."""
     free = _free(folder)
-    return free is not None and free < NO_ROOM and _empty(folder / FILE_NAME)
+    return free is not None and free < START_MIN_FREE and _empty(folder / FILE_NAME)
 
 
 def _usage(folder: Path) -> tuple[int, int] | None:
-    """Bytes of the disk, and bytes free; None when the folder cannot be reached."""
+    """Total and free bytes of the disk; None when the folder cannot be reached."""
     try:
         usage = shutil.disk_usage(folder)
     except OSError:
@@ -243,7 +246,7 @@ def _free(folder: Path) -> int | None:
 
 
 def size_of(file: Path) -> int | None:
-    """None when there is no such file, or it cannot be looked at."""
+    """None when the file does not exist or cannot be examined."""
     try:
         return file.stat().st_size
     except OSError:
@@ -252,7 +255,7 @@ def size_of(file: Path) -> int | None:
 
 def _size(add: Add) -> int:
     _, capture, tail, _, _, _, whole = add
-    return ROW + whole - capture.size + len(tail)
+    return ROW_COST + whole - capture.size + len(tail)
 
 
 def _checkpoint(connection: sqlite3.Connection, mode: str) -> bool:
@@ -262,19 +265,19 @@ def _checkpoint(connection: sqlite3.Connection, mode: str) -> bool:
 
 
 def _fill(file: Path, size: int) -> bool:
-    """Give the file `size` bytes that are its own; False when that cannot be, and it is as it was."""
+    """Extend the file to `size` allocated bytes; False, and the file is unchanged, when that fails."""
     with contextlib.suppress(OSError):
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-        held_back = os.fstat(descriptor).st_size
+        rejected = os.fstat(descriptor).st_size
         try:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(descriptor, 0, size)
             else:
-                os.lseek(descriptor, held_back, os.SEEK_SET)
-                for start in range(held_back, size, MIB):
+                os.lseek(descriptor, rejected, os.SEEK_SET)
+                for start in range(rejected, size, MIB):
                     os.write(descriptor, os.urandom(min(size - start, MIB)))  # zeros would be compressed to nothing
         except OSError:
-            os.ftruncate(descriptor, held_back)
+            os.ftruncate(descriptor, rejected)
             raise
         finally:
             os.close(descriptor)
@@ -283,7 +286,7 @@ def _fill(file: Path, size: int) -> bool:
 
 
 def _empty(file: Path) -> bool:
-    """Give the file's blocks away; False when it has none. It stays, to be filled again."""
+    """Truncate the file to free its blocks; False when it has none. The file stays, to be refilled."""
     with contextlib.suppress(OSError):
         if file.stat().st_size:
             os.truncate(file, 0)

@@ -1,4 +1,4 @@
-"""The endpoints: a directory in memory that answers at once, and the writes that change it."""
+"""The endpoints: a directory in memory, and the writes that change it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Endpoints:
             self._keep(endpoint)
 
     def all(self) -> tuple[Endpoint, ...]:
-        """Every endpoint, in the user's order; new ones come last."""
+        """Every endpoint, in the user's order; new ones last."""
         return tuple(self._by_id.values())
 
     def by_slug(self, slug: str) -> Endpoint | None:
@@ -77,7 +77,7 @@ class Endpoints:
         return await self._writer.run(job, after)
 
     async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint:
-        """Change an endpoint to `draft`, whose slug is None or as it was. Raises as `create`, and NotFoundError."""
+        """Change an endpoint to `draft`, whose slug is None or unchanged. Raises as `create`, and NotFoundError."""
         old = self._require(endpoint_id)
         errors = endpoint_errors(draft, self._own_bases())
         if draft.slug not in (None, old.slug):
@@ -100,7 +100,7 @@ class Endpoints:
         return await self._writer.run(job, after)
 
     async def move(self, endpoint_id: int, position: int) -> None:
-        """Put an endpoint at this place of the list, counted from 1.
+        """Move an endpoint to this position in the list, counted from 1.
 
         InvalidFieldsError (field `position`) beyond the list, NotFoundError, or StorageUnavailableError.
         """
@@ -109,7 +109,7 @@ class Endpoints:
         self._check([FieldError(field="position", message=wrong)] if wrong else [])
 
         def job(database: SqliteDatabase) -> list[int]:
-            # Read here, not in the directory: others may have come or gone since this was asked for.
+            # Read from the database, not the directory: endpoints may have been added or removed since.
             ids = [endpoint.id for endpoint in _all(database)]
             if endpoint_id not in ids:
                 raise _not_found()
@@ -129,7 +129,7 @@ class Endpoints:
         await self._writer.run(job, after)
 
     async def delete(self, endpoint_id: int) -> None:
-        """Delete an endpoint: it is hidden at once with its requests, whose rows are deleted in small steps.
+        """Delete an endpoint: it is hidden at once with its requests, which are then deleted in small steps.
 
         NotFoundError, or StorageUnavailableError.
         """
@@ -184,7 +184,7 @@ def _not_found() -> NotFoundError:
 
 
 def _refuse(error: IntegrityError, database: SqliteDatabase, slug: str) -> NoReturn:
-    """Raise the error a user understands for the constraint or trigger that failed."""
+    """Raise the error for the user, by the constraint or trigger that failed."""
     if PLAN_LIMIT in str(error):
         known = len(_all(database))
         raise PlanLimitError(create_refusal(read_plan(database), known) or str(error)) from error

@@ -1,4 +1,4 @@
-"""Deletes the oldest requests where a storage limit is passed, in steps between captures."""
+"""Deletes the oldest requests when a storage limit is exceeded, in steps between captures."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from app.db.writer_jobs import AdaptiveBatch
 log = logging.getLogger(__name__)
 
 SEQS_PER_READ = 20_000
-"""Numbers of the oldest requests read at once: of one endpoint's million that takes a reader 0.3 s."""
+"""Numbers of the oldest requests that are read at once: among an endpoint's million that takes a reader 0.3 s."""
 PUBLISH_INTERVAL_S = 0.5
 """Seconds between two `Purged` events while requests keep coming."""
 
 
 class StorageEviction:
-    """Works when woken. Deletes in order of arrival, whatever the clock said; starred requests too."""
+    """Works when woken. Deletes in order of arrival, whatever time the clock showed; starred requests too."""
 
     def __init__(
         self,
@@ -56,19 +56,19 @@ class StorageEviction:
 
     async def _run(self) -> None:
         try:
-            for endpoint_id in self._limits.passed():
+            for endpoint_id in self._limits.exceeded():
                 await self._evict(endpoint_id)
         except StorageUnavailableError as error:
             log.debug("deleting the oldest requests is put off: %s", error)  # the writer has logged why
         else:
-            self._cleanup.wake()  # it gives the space back to the disk
+            self._cleanup.wake()  # which returns the space to the disk
         finally:
             self._publish_purged()
 
     async def _evict(self, endpoint_id: int | None) -> None:
-        """Delete until this limit has room again, or nothing is left to delete."""
+        """Delete until there is room below this limit again, or nothing is left to delete."""
         if endpoint_id is None and self._limits.excess(None) > 0:
-            await self._cleanup.run()  # what is deleted already comes first
+            await self._cleanup.run()  # deletions that have begun come first
         seqs: list[int] = []
         while (needed := self._limits.excess(endpoint_id)) > 0:
             if not seqs:
@@ -85,10 +85,10 @@ class StorageEviction:
                 if self._rows.rows > 1:
                     self._rows.use_smallest()
                 else:
-                    self._damaged.add(seqs.pop(0))  # a request on a damaged page keeps no other from being deleted
+                    self._damaged.add(seqs.pop(0))  # a request on a damaged page must not block the others
                 continue
-            del seqs[: made.looked_at]
-            if self._limits.waiting_to_go():
+            del seqs[: made.examined]
+            if self._limits.pending_deletion():
                 await self._cleanup.run()
             if time.monotonic() - self._published_at > PUBLISH_INTERVAL_S:
                 self._publish_purged()

@@ -1,4 +1,4 @@
-"""The data folder: held by one Hookline at a time, and a damaged database set aside without losing it."""
+"""The data folder: locked by one Hookline at a time; a damaged database is moved aside without losing it."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ LOCK_NAME = "hookline.lock"
 PID_NAME = "hookline.pid"
 
 
-class FolderHold:
-    """This process's hold on a data folder, until released.
+class FolderLock:
+    """This process's lock on a data folder, until released.
 
-    `was_left` says that the last one to hold it did not release it: it was killed, or the system went down.
+    `was_unclean` says that the last process did not release its lock: it was killed, or the system went down.
     """
 
-    def __init__(self, lock: FileLock, pid_file: Path, *, was_left: bool) -> None:
-        self._lock, self._pid_file, self.was_left = lock, pid_file, was_left
+    def __init__(self, lock: FileLock, pid_file: Path, *, was_unclean: bool) -> None:
+        self._lock, self._pid_file, self.was_unclean = lock, pid_file, was_unclean
 
     def release(self, *, unchecked: bool = False) -> None:
-        """Let others have the folder, even one that can be written no more. Twice is harmless.
+        """Release the lock, even if the folder can no longer be written. Twice is harmless.
 
-        `unchecked` leaves it to the next one to look for the damage of an unclean stop.
+        With `unchecked`, the next start still checks for damage from an unclean stop.
         """
         if self._lock.is_locked:
             with contextlib.suppress(OSError):
                 if not unchecked:
                     self._pid_file.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # the process's end lets go of it anyway
+            with contextlib.suppress(OSError):  # the end of the process releases it anyway
                 self._lock.release()
 
 
-def hold_folder(folder: Path, note: str = "") -> FolderHold:
-    """Create `folder` if need be (mode 0700) and hold it; FolderInUseError or DataFolderError when that cannot be.
+def lock_folder(folder: Path, note: str = "") -> FolderLock:
+    """Create `folder` if need be (mode 0700) and lock it; FolderInUseError or DataFolderError when that fails.
 
     `note` says why it is this folder; it ends the message when the folder cannot be used.
     """
@@ -51,7 +51,7 @@ def hold_folder(folder: Path, note: str = "") -> FolderHold:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = FileLock(folder / LOCK_NAME, timeout=0, mode=0o600, thread_local=False)
         lock.acquire()
-        was_left = os.path.exists(folder / PID_NAME)
+        was_unclean = os.path.exists(folder / PID_NAME)
         make_room_to_start(folder)
         _write_pid(folder / PID_NAME)
     except Timeout:
@@ -65,14 +65,14 @@ def hold_folder(folder: Path, note: str = "") -> FolderHold:
             f" or choose another with --data-dir.{note and ' '}{note}",
             folder,
         ) from error
-    return FolderHold(lock, folder / PID_NAME, was_left=was_left)
+    return FolderLock(lock, folder / PID_NAME, was_unclean=was_unclean)
 
 
 def require_database(folder: Path) -> None:
     """MissingDatabaseError when there is no database, though other files are here that only a used folder has.
 
-    Settings, token and window geometry are none: they may be put into a new folder by hand. A small store has no
-    search index, but each program that captured has left its reserve file.
+    Settings, token and window geometry do not count: a user may have put them into a new folder. A small store has no
+    search index, but every program that captured has left its reserve file.
     """
     path = folder / FILE_NAME
     if size_of(path):
@@ -88,7 +88,7 @@ def require_database(folder: Path) -> None:
 
 
 def set_aside(folder: Path) -> Path:
-    """Rename the database and its companions to names not yet taken; the database's new path.
+    """Rename the database and its companion files to unused names; returns the database's new path.
 
     DataFolderError when there is none, or it cannot be renamed.
     """
@@ -101,7 +101,7 @@ def set_aside(folder: Path) -> Path:
         number += 1
     target, *_ = _aside(path, number)
     try:
-        # The database last: while it is at its place, an attempt that broke off can be made again.
+        # The database last: while it has its name, an interrupted attempt can be repeated.
         for file in reversed(files):
             file.rename(target.with_name(target.name + file.name.removeprefix(FILE_NAME)))
     except OSError as error:
@@ -117,7 +117,8 @@ def _aside(path: Path, number: int) -> tuple[Path, ...]:
 
 
 def _write_pid(file: Path) -> None:
-    """Say who holds the folder. That is for a message alone, so a full disk keeps nobody from starting."""
+    """Record the process that uses the folder. It is needed for a message only, so a full disk does not prevent a
+    start."""
     try:
         descriptor = os.open(file, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
         try:

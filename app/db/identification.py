@@ -1,4 +1,8 @@
-"""Identifies and describes stored requests in the background: long bodies, and what older versions stored."""
+"""Identifies and describes stored requests in the background: long bodies, and what older versions stored.
+
+New requests are stored with a gist, so those without one are the oldest. If the very oldest has one, none are missing;
+otherwise all requests are read once, from the newest to the oldest.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +30,18 @@ from app.db.writer_jobs import AdaptiveBatch
 log = logging.getLogger(__name__)
 
 
-REST = 2.0
+PAUSE_FACTOR = 2.0
 """The pause between steps, as a multiple of the time a step took."""
 
 
 class Identified(Record, frozen=True):
-    """Who sent a stored request (None: nobody known) and its gist, which says `more` than the one that is stored."""
+    """Who sent a stored request (None: unknown) and its gist; `gist_changed`: it differs from the stored one."""
 
     seq: int
     id: str
     sender: ProviderMatch | None
     gist: str
-    more: bool
+    gist_changed: bool
 
 
 class Identification:
@@ -51,17 +55,16 @@ class Identification:
         publish: Callable[[Event], None],
         has_room: Callable[[], bool],
     ) -> None:
-        """Without `identify` no request is identified. Older versions' requests wait until the disk `has_room`."""
+        """Without `identify` no request is identified. Requests of older versions wait until the disk `has_room`."""
         self._writer, self._readers, self._identify, self._publish = writer, readers, identify, publish
         self._has_room = has_room
         self._batch = AdaptiveBatch(32, most=128)
         self._worker = BackgroundWorker("hookline-identification", self._run)
         self.stop = self._worker.stop
         self._below: int | None = None
-        """Requests from this number on have a gist; None: that is not known yet."""
+        """Requests from this number on have a gist; None: not known yet."""
 
     def wake(self) -> None:
-        """There may be requests to identify."""
         if self._identify is not None:
             self._worker.wake()
 
@@ -82,37 +85,37 @@ class Identification:
             found = await self._readers.run(job)
             if not found:
                 return
-            looked = time.perf_counter() - began
+            took = time.perf_counter() - began
             await self._writer.between(partial(store_identified, found=found), self._batch)
             senders = tuple((one.id, one.sender.provider, one.sender.event) for one in found if one.sender is not None)
             if senders:
                 self._publish(RequestsIdentified(senders=senders))
-            gists = tuple((one.id, one.gist) for one in found if one.more)
+            gists = tuple((one.id, one.gist) for one in found if one.gist_changed)
             if gists:
                 self._publish(RequestsDescribed(gists=gists))
-            await asyncio.sleep(looked * REST)
+            await asyncio.sleep(took * PAUSE_FACTOR)
 
     async def _describe_older(self) -> None:
-        """Give a gist to those that have none, until one comes that has to be identified first."""
+        """Describe requests without a gist, until one comes that has to be identified first."""
         while self._below and not self._worker.is_woken:
             began = time.perf_counter()
             described = await self._readers.run(partial(self._describe, below=self._below, limit=self._batch.rows))
-            looked = time.perf_counter() - began
+            took = time.perf_counter() - began
             if described is None:
                 return
             if described.gists:
                 await self._writer.between(partial(store_gists, gists=described.gists), self._batch)
                 self._publish(RequestsDescribed(gists=tuple((name, text) for _, name, text in described.gists)))
             self._below = described.below
-            await asyncio.sleep(looked * REST)
+            await asyncio.sleep(took * PAUSE_FACTOR)
 
     def _describe(self, database: SqliteDatabase, below: int, limit: int) -> Described | None:
-        return describe(database, below, limit) if self._has_room() else None
+        return describe_batch(database, below, limit) if self._has_room() else None
 
 
 def identify_batch(database: SqliteDatabase, identify: Identify, limit: int) -> list[Identified]:
     """Identify the newest requests that are not identified yet: at most `limit`, fewer when that takes long."""
-    connection, end = raw(database), time.perf_counter() + LOOK_S
+    connection, end = raw(database), time.perf_counter() + STEP_S
     found = []
     with database.atomic():
         rows = connection.execute(
@@ -125,14 +128,14 @@ def identify_batch(database: SqliteDatabase, identify: Identify, limit: int) -> 
             headers, body = decode_headers(packed), data or b""
             described = gist(method, target, headers, content_type, body, size=size, complete=bool(complete))
             sender = identify(headers, content_type, body)
-            found.append(Identified(seq=seq, id=name, sender=sender, gist=described, more=described != stored))
+            found.append(Identified(seq=seq, id=name, sender=sender, gist=described, gist_changed=described != stored))
             if time.perf_counter() > end:
                 break
     return found
 
 
 def store_identified(database: SqliteDatabase, _: int, *, found: list[Identified]) -> None:
-    """Store the providers and gists of those that are still stored."""
+    """Store the providers and gists of those requests that are still stored."""
     values = [
         (one.sender.provider, one.sender.event, one.sender.delivery_id, one.gist, one.seq)
         if one.sender is not None
@@ -143,13 +146,13 @@ def store_identified(database: SqliteDatabase, _: int, *, found: list[Identified
     raw(database).executemany(f"UPDATE capture SET {columns} WHERE seq = ? AND provider IS NULL", values)
 
 
-LOOK_S = 0.008
+STEP_S = 0.008
 """Seconds one step may take: it holds the interpreter lock, so a longer one would block the window."""
 SPAN = 4_096
 """Maximum rows one step reads: rows have to be read to see whether they have a gist."""
 
 _OLDEST = "SELECT gist IS NULL FROM capture ORDER BY seq LIMIT 1"
-_LACKING = (
+_WITHOUT_GIST = (
     "SELECT c.seq, c.id, c.method, c.target, c.headers, c.content_type, c.size, c.complete, b.data FROM capture c"
     " LEFT JOIN capture_body b ON b.key = c.seq * ? WHERE c.gist IS NULL AND c.seq > ? AND c.seq < ?"
     " ORDER BY c.seq DESC LIMIT ?"
@@ -164,8 +167,8 @@ class Described(Record, frozen=True):
 
 
 def first_without_gist(database: SqliteDatabase) -> int:
-    """The number below which requests may lack a gist; 0 if none do. Call before identifying starts: that gives gists
-    too, perhaps to the oldest request first."""
+    """The number below which requests may lack a gist; 0 if none do. Call before identifying starts: that stores gists
+    too, perhaps for the oldest request first."""
     connection = raw(database)
     oldest = connection.execute(_OLDEST).fetchone()
     if oldest is None or not oldest[0]:
@@ -174,12 +177,12 @@ def first_without_gist(database: SqliteDatabase) -> int:
     return int(newest) + 1
 
 
-def describe(database: SqliteDatabase, below: int, limit: int) -> Described:
-    """Describe the newest requests below that lack a gist: at most `limit`, fewer if that takes long."""
-    end, found = time.perf_counter() + LOOK_S, []
+def describe_batch(database: SqliteDatabase, below: int, limit: int) -> Described:
+    """Describe the newest requests below `below` that lack a gist: at most `limit`, fewer if that takes long."""
+    end, found = time.perf_counter() + STEP_S, []
     lowest = max(0, below - SPAN - 1)
     with database.atomic():
-        rows = raw(database).execute(_LACKING, (PARTS_PER_BODY, lowest, below, limit))
+        rows = raw(database).execute(_WITHOUT_GIST, (PARTS_PER_BODY, lowest, below, limit))
         for seq, name, method, target, headers, content_type, size, complete, body in rows:
             text = gist(
                 method, target, decode_headers(headers), content_type, body or b"", size=size, complete=bool(complete)

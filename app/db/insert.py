@@ -1,4 +1,4 @@
-"""The hot path, underneath peewee: captures go in as a few many-row statements.
+"""Inserts captures, underneath peewee: as a few many-row statements.
 
 sqlite3 releases the interpreter's lock at each statement, and taking it again from a busy loop may cost more than the
 insert: the fewer statements, the more captures a second.
@@ -41,7 +41,7 @@ class ManyRows:
         self._statements = [(size, head + ", ".join([row] * size)) for size in _SIZES]
 
     def insert(self, connection: sqlite3.Connection, values: list[Any]) -> None:
-        """Insert the rows whose values stand one after the other in `values`."""
+        """Insert the rows whose values are concatenated in `values`."""
         rest = iter(values)
         left = len(values) // self._width
         for size, statement in self._statements:
@@ -54,7 +54,7 @@ _PLAIN = (
     *("seq", "id", "endpoint_id", "received_at", "method", "target", "http_version", "content_type", "size", "sha256"),
     *("source_address", "source_port", "scheme", "complete", "reply_status", "event", "delivery_id", "gist"),
 )
-"""Columns that hold a field of the capture as it is; `_plain` reads them all at once."""
+"""Columns that hold a field of the capture unchanged; `_plain` reads them all at once."""
 _plain = attrgetter(*_PLAIN)
 CAPTURES = ManyRows("capture", (*_PLAIN, "headers", "mirror", "is_read", "provider"))
 BODIES = ManyRows("capture_body", ("key", "data"))
@@ -87,7 +87,7 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
     DELIVERIES.insert(connection, deliveries)
     grow(connection, grown)
     if trailers:
-        # Apart: so few have any that a value for each row would cost more.
+        # Separate statements: so few captures have trailers that a value for each row would cost more.
         connection.executemany("UPDATE capture SET trailers = ? WHERE seq = ?", trailers)
 
 
@@ -98,11 +98,10 @@ class Inserts:
         self._request_counts, self._limits, self._publish = counts, limits, publish
 
     def write(self, connection: sqlite3.Connection, adds: list[Add]) -> None:
-        """Insert them all."""
         insert(connection, adds)
 
     def stored(self, adds: list[Add]) -> None:
-        """Wake those who wait, count, and publish one event for the whole commit."""
+        """Wake the waiting callers, count, and publish one event for the whole commit."""
         summaries = []
         grown: dict[int, int] = {}
         taken, in_parts = 0, []

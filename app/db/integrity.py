@@ -1,4 +1,4 @@
-"""After an unclean stop: looks for damaged pages in the background, table by table."""
+"""Checks the database for damaged pages in the background after an unclean stop, table by table."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from app.db.connection import companions, read_only_uri
 log = logging.getLogger(__name__)
 
 DELAY_S = 5.0
-"""The start comes first."""
+"""The check waits for the start to finish."""
 PAUSE_S = 0.05
-"""Between tables: others want the disk too."""
-LONGEST_LOG = 64 * MIB
-"""While a table is read, the log cannot begin anew. When it has grown to that, the check makes way and tries again."""
+"""The pause between tables, which leaves the disk to others."""
+LOG_MAX = 64 * MIB
+"""While a table is read, the log cannot restart. When it has grown to this size, the check is interrupted and retried
+later."""
 RETRY_S = 30.0
-LOOK_S = 0.5
+WATCH_S = 0.5
 
 
 class IntegrityCheck:
     """`PRAGMA quick_check` on a connection and a thread of its own. Public methods are called on the loop's thread.
 
-    It compares no contents: SQLite keeps no checksums. It finds pages that are torn, empty or another page's.
+    It compares no contents, because SQLite keeps no checksums. It finds pages that are torn, empty or misplaced.
     """
 
     def __init__(self, path: Path, publish: Callable[[Event], None], has_room: Callable[[], bool]) -> None:
@@ -43,13 +44,13 @@ class IntegrityCheck:
         self.finished = self.sound = False
 
     def start(self) -> None:
-        """Check once; what is found is published as DatabaseDamaged."""
+        """Check once; damage is published as DatabaseDamaged."""
         if self._thread is None:
             self._thread = Thread(target=self._main, name="hookline-integrity", daemon=True)
             self._thread.start()
 
     async def stop(self) -> None:
-        """Stop at the current table; the next start begins again. Twice is harmless."""
+        """Stop at the current table; the next start checks again. Twice is harmless."""
         self._stopping.set()
         if self._thread is None:
             return
@@ -77,12 +78,12 @@ class IntegrityCheck:
             self._loop.call_soon_threadsafe(self._report, problems)
 
     def _check(self, connection: sqlite3.Connection) -> list[str] | None:
-        """What is wrong; None when it was stopped."""
+        """The problems found; None when it was stopped."""
         connection.execute("PRAGMA query_only = ON")
         connection.execute("PRAGMA cache_size = -2000")
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         self._connection = connection
-        Thread(target=self._make_way, name="hookline-integrity-log", daemon=True).start()
+        Thread(target=self._watch_log, name="hookline-integrity-log", daemon=True).start()
         problems: list[str] = []
         for table in tables:
             while not self._stopping.wait(PAUSE_S):
@@ -100,12 +101,12 @@ class IntegrityCheck:
                 return None
         return problems
 
-    def _make_way(self) -> None:
-        """Interrupt a check that keeps the log from beginning anew for too long."""
+    def _watch_log(self) -> None:
+        """Interrupt a check that keeps the log from restarting for too long."""
         log_file = companions(self._path)[0]
-        while self._connection is not None and not self._stopping.wait(LOOK_S):
+        while self._connection is not None and not self._stopping.wait(WATCH_S):
             with contextlib.suppress(OSError):
-                if log_file.stat().st_size > LONGEST_LOG or not self._has_room():
+                if log_file.stat().st_size > LOG_MAX or not self._has_room():
                     self._interrupt()
 
     def _interrupt(self) -> None:

@@ -10,7 +10,7 @@ from peewee import JOIN, SqliteDatabase
 from app.core.deletion import Hidden
 from app.core.errors import NotFoundError
 from app.core.model import PageKey, Record
-from app.db.queries import shown_sql, visible
+from app.db.queries import not_hidden_sql, visible
 from app.db.raw_sql import raw
 from app.db.schema import CaptureModel, NoteModel, StarModel
 
@@ -32,13 +32,13 @@ START = PageKey(received_at=-1, id="")
 
 
 def mark_ids(database: SqliteDatabase, ids: Sequence[str], read: bool) -> Marked:
-    """Mark those of these requests that are stored and not marked so already."""
+    """Mark those requests that are stored and not marked so already."""
     update = CaptureModel.update(is_read=read).where(CaptureModel.id.in_(ids), CaptureModel.is_read != read)
     return _by_endpoint(update.returning(CaptureModel.endpoint, CaptureModel.id).tuples().execute(database))
 
 
 def star_ids(database: SqliteDatabase, ids: Sequence[str], starred: bool) -> Marked:
-    """Star these requests, or remove the star, where that changes anything."""
+    """Star requests, or remove the star, where that changes anything."""
     query = (
         CaptureModel.select(CaptureModel.seq, CaptureModel.endpoint, CaptureModel.id)
         .join(StarModel, JOIN.LEFT_OUTER)
@@ -82,7 +82,7 @@ def mark_next_read(
     upto_seq: int,
     hidden: Hidden | None = None,
 ) -> MarkStep:
-    """Mark the next `limit` requests above a place read that are numbered up to `upto_seq`, and not hidden."""
+    """Mark the next `limit` requests above a place read, except hidden ones and those numbered above `upto_seq`."""
     connection = raw(database)
     above_it = "endpoint_id = ? AND (received_at, id) > (?, ?) AND seq <= ?"
     values: list[Any] = [endpoint_id, above.received_at, above.id, upto_seq]
@@ -93,7 +93,7 @@ def mark_next_read(
     ).fetchone()
     if last_at is None:
         return MarkStep(changed=0, reached=None)
-    condition, more = ("1", []) if hidden is None else shown_sql(connection, hidden)
+    condition, more = ("1", []) if hidden is None else not_hidden_sql(connection, hidden)
     changed = connection.execute(
         f"UPDATE capture SET is_read = 1 WHERE {above_it} AND is_read = 0 AND (received_at, id) <= (?, ?)"
         f" AND {condition}",

@@ -1,7 +1,8 @@
-"""Leads older database files to the schema of the models: named steps, each applied together with its record, or not
-at all.
+"""Upgrades older database files to the schema of the models: named steps, each applied in one transaction with its
+record.
 
-A new file is made from the models (`schema.py`). A released step never changes, so it uses no constants of the program.
+A new file is created from the models (`schema.py`). A released step never changes, so it uses no constants of the
+program.
 """
 
 from __future__ import annotations
@@ -23,14 +24,16 @@ Migration = Callable[[SqliteDatabase], None]
 
 
 def add_senders(database: SqliteDatabase) -> None:
-    """Who sent each request. NULL: not looked at yet; the index holds those alone, and so is empty most of the time."""
+    """Who sent each request. NULL: not identified yet; the index contains only those, and so is empty most of the
+    time."""
     for column in ("provider", "event", "delivery_id"):
         raw(database).execute(f"ALTER TABLE capture ADD COLUMN {column} TEXT")
     raw(database).execute("CREATE INDEX capture_unidentified ON capture (seq) WHERE provider IS NULL")
 
 
 def index_outcomes(database: SqliteDatabase) -> None:
-    """What the activity chart counts apart. A capture enters when its delivery has ended, so capturing pays nothing."""
+    """What the activity chart counts separately. A capture enters when its delivery has ended, so capturing costs
+    nothing."""
     raw(database).execute(
         "CREATE INDEX capture_mirrored ON capture (endpoint_id, received_at, mirror, complete)"
         " WHERE mirror IN ('d', 'f') AND complete = 1"
@@ -41,8 +44,8 @@ def index_outcomes(database: SqliteDatabase) -> None:
 
 
 def add_marks(database: SqliteDatabase) -> None:
-    """Stars and notes, beside the captures, because few ever have one: nothing is read or written for those that have
-    none. A column with a CHECK, and an index on it, would read every row there is, and be looked at by each insert."""
+    """Stars and notes in tables of their own, because few captures have one: nothing is read or written for the others.
+    A column with a CHECK, and an index on it, would need every existing row to be read, and slow down each insert."""
     for table, column in (
         ("capture_star", ""),
         ("capture_note", ", text TEXT NOT NULL CHECK (length(text) BETWEEN 1 AND 2000)"),
@@ -54,13 +57,13 @@ def add_marks(database: SqliteDatabase) -> None:
 
 
 def add_trailers(database: SqliteDatabase) -> None:
-    """What came behind a chunked body, NULL for nearly all. No insert names the column, so it costs them nothing."""
+    """The trailers of a chunked body, NULL for nearly all. No insert names the column, so it costs nothing."""
     raw(database).execute("ALTER TABLE capture ADD COLUMN trailers BLOB")
 
 
 def add_gist(database: SqliteDatabase) -> None:
-    """What lists say of a request whose event nobody knows. NULL: stored by an older version and not described yet; the
-    oldest row tells whether there are any, so that no index is needed (`identification.py`)."""
+    """The description that lists show for a request whose event is unknown. NULL: stored by an older version and not
+    described yet; the oldest row tells whether there are any, so no index is needed (`identification.py`)."""
     raw(database).execute("ALTER TABLE capture ADD COLUMN gist TEXT")
 
 
@@ -103,8 +106,8 @@ _STORAGE_USE = (
 
 
 def add_storage_limits(database: SqliteDatabase) -> None:
-    """Limits of endpoints, and what each endpoint's requests take (`counts.py`). Only deletions and deliveries are
-    counted by triggers: one on each insert made captures 6 to 9 % slower, a statement per commit does not."""
+    """Limits of endpoints, and the bytes of each endpoint's requests (`counts.py`). Only deletions and deliveries are
+    counted by triggers: a trigger on each insert made captures 6 to 9 % slower, a statement per commit does not."""
     for statement in _STORAGE_USE:
         raw(database).execute(statement)
 
@@ -134,16 +137,16 @@ CREATE TABLE misdated (
 def remember_clock(database: SqliteDatabase) -> None:
     """When the store last saw the time, and which requests were received while that time was in doubt.
 
-    The newest request of an older file tells when that was. `problem` says why the clock is not trusted; `clock_at` is
+    In an older file that is the time of the newest request. `problem` says why the clock is not trusted; `clock_at` is
     what it last showed since, `ran_us` for how long Hookline ran on it. In `misdated`, `last_seq` is NULL while the
-    clock in doubt is in use, `counted_from` while it is not known which clock is right.
+    doubtful clock is in use, `counted_from` while it is not known which clock is right.
     """
     for statement in _CLOCK.split(";\n"):
         raw(database).execute(statement)
 
 
 def add_endpoint_position(database: SqliteDatabase) -> None:
-    """Where the user put each endpoint in the list. NULL, as a new one has it, is behind all others."""
+    """The position that the user gave each endpoint in the list. NULL, as for a new one, comes after all others."""
     raw(database).execute("ALTER TABLE endpoint ADD COLUMN position INTEGER")
 
 
@@ -157,7 +160,7 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0008_gist", add_gist),
     ("0009_endpoint_position", add_endpoint_position),
 )
-"""In order of application. A name, once released, keeps its meaning for ever."""
+"""In order of application. A released name never changes its meaning."""
 
 OLDEST = "0001_create_tables"
 """The schema of the oldest files, which the first migration starts from."""
@@ -189,7 +192,7 @@ def applied(connection: sqlite3.Connection, path: Path, known: Sequence[str]) ->
 
 
 def migrate(database: SqliteDatabase, path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRATIONS) -> None:
-    """Make a new file, or bring an older one up to date: a copy first, then each step in its own transaction.
+    """Create a new file, or upgrade an older one: first a backup, then each step in its own transaction.
 
     Raises as `applied`.
     """
@@ -217,7 +220,7 @@ def _record(database: SqliteDatabase, *names: str) -> None:
 
 
 def _copy(connection: sqlite3.Connection, target: Path) -> None:
-    """Copy the whole database to `target`, which appears only once it is complete and on disk."""
+    """Copy the database to `target`, which appears only once it is complete and on disk."""
     half = target.with_name(target.name + ".part")
     half.unlink(missing_ok=True)
     os.close(os.open(half, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -226,7 +229,7 @@ def _copy(connection: sqlite3.Connection, target: Path) -> None:
             connection.backup(copy)
     except sqlite3.Error:
         for left in (half, half.with_name(half.name + "-journal")):
-            left.unlink(missing_ok=True)  # it would leave no room for anything else
+            left.unlink(missing_ok=True)  # it would use up the remaining space
         raise
     with half.open("r+b") as file:
         os.fsync(file.fileno())

@@ -34,9 +34,9 @@ def page(
     beginning: str | None = None,
     hidden: Hidden | None = None,
 ) -> list[Summary]:
-    """At most `limit` summaries, newest first: those next older than `before`, or next newer than `after`.
+    """At most `limit` summaries, newest first: the next older than `before`, or the next newer than `after`.
 
-    With `beginning`, only those whose ids begin so; with `hidden`, only those that are not.
+    With `beginning`, only those whose ids begin with it; with `hidden`, only those that are not hidden.
     """
     rising = after is not None
     query = _select(*SUMMARY.columns).limit(limit)
@@ -63,14 +63,14 @@ def page(
         if after is not None:
             query = query.where(place > (after.received_at, after.id))
     if hidden is not None:
-        condition, values = shown_sql(raw(database), hidden)
+        condition, values = not_hidden_sql(raw(database), hidden)
         query = query.where(SQL(f"({condition})", values))
     found = [SUMMARY.record(row) for row in query.tuples().execute(database)]
     return found[::-1] if rising else found
 
 
-def shown_sql(connection: sqlite3.Connection, hidden: Hidden) -> tuple[str, list[Any]]:
-    """The condition on rows of `capture` that leaves out what is hidden. Spans are left to SQLite, which is faster; a
+def not_hidden_sql(connection: sqlite3.Connection, hidden: Hidden) -> tuple[str, list[Any]]:
+    """The condition on rows of `capture` that excludes hidden ones. Spans are evaluated by SQLite, which is faster; a
     million ids in a statement would be parsed again each time, so each row's id is looked up in memory."""
     conditions, values = ["1"], []
     for span in hidden.spans:
@@ -110,9 +110,9 @@ def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | N
 
 
 def count_all(database: SqliteDatabase) -> dict[int, Counts]:
-    """The numbers of each endpoint that holds requests, from the list's index alone.
+    """The counts of each endpoint that has requests, from the list's index alone.
 
-    Its order knows the newest request; read in the same pass, it would take as long as the rest.
+    Its order gives the newest request; reading that in the same pass would take as long as the rest.
     """
     rows = raw(database).execute(
         "SELECT endpoint_id, total, unread,"
@@ -131,5 +131,5 @@ def _select(*columns: Any) -> ModelSelect[CaptureModel]:
 
 
 def visible() -> Expression:
-    """The condition on `CaptureModel` that leaves out a removed endpoint's requests while they are deleted."""
+    """The condition on `CaptureModel` that excludes requests of removed endpoints, which are still being deleted."""
     return CaptureModel.endpoint.not_in(EndpointModel.select(EndpointModel.id).where(SQL("removed")))

@@ -8,6 +8,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `bulk_delete.py` | joins in a fixed order (`CROSS JOIN`): from the few marks to their requests |
 | `cleanup.py` | pragmas |
 | `clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
+| `completion.py` | completes command lines, where importing peewee takes too long |
 | `connection.py` | pragmas, and a check of the file before peewee may open it |
 | `counts.py` | once in each commit of captures, and around each step of a purge |
 | `delete_requests.py` | purges: a parameter used three times, and `+seq`, which keeps SQLite from the wrong index |
@@ -31,7 +32,6 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `search/search.py` | the same |
 | `search/sql_filter.py` | the same |
 | `statistics.py` | the chart's counts name the only indexes that may be read (`INDEXED BY`) |
-| `stored_names.py` | completes command lines, where importing peewee takes too long |
 | `writer.py` | pragmas, on the connection it owns |
 """
 
@@ -62,34 +62,34 @@ def json_list(values: Collection[str] | Collection[int]) -> str:
     return msgspec.json.encode(tuple(values)).decode()
 
 
-def listed(values: Collection[str] | Collection[int]) -> SQL:
-    """The same as the right side of `in_`."""
+def sql_list(values: Collection[str] | Collection[int]) -> SQL:
+    """The same as the right-hand side of `in_`."""
     return SQL("(SELECT value FROM json_each(?))", (json_list(values),))
 
 
 @contextlib.contextmanager
-def transaction(connection: sqlite3.Connection, patient: Callable[[], bool]) -> Iterator[None]:
-    """All of it or nothing; holds the write lock from the start.
+def transaction(connection: sqlite3.Connection, keep_waiting: Callable[[], bool]) -> Iterator[None]:
+    """A transaction that holds the write lock from the start.
 
-    While another program holds that lock, `patient` says after each busy timeout whether to go on waiting.
+    While another program holds that lock, `keep_waiting` is asked after each busy timeout.
     """
     try:
-        _begin(connection, patient)
+        _begin(connection, keep_waiting)
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # A full disk may have undone it already; and when undoing fails, the next BEGIN will tell.
+        # A full disk may have rolled it back already; if the rollback fails, the next BEGIN reports it.
         with contextlib.suppress(sqlite3.Error):
             connection.rollback()
         raise
 
 
-def _begin(connection: sqlite3.Connection, patient: Callable[[], bool]) -> None:
+def _begin(connection: sqlite3.Connection, keep_waiting: Callable[[], bool]) -> None:
     while True:
         try:
             connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or not patient():
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or not keep_waiting():
                 raise
         else:
             return
@@ -97,12 +97,12 @@ def _begin(connection: sqlite3.Connection, patient: Callable[[], bool]) -> None:
 
 @contextlib.contextmanager
 def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
-    """A part of a transaction that is undone alone when it fails."""
+    """A part of a transaction that is undone by itself when it fails."""
     connection.execute("SAVEPOINT alone")
     try:
         yield
     except BaseException:
-        with contextlib.suppress(sqlite3.Error):  # a full disk has undone all of it already
+        with contextlib.suppress(sqlite3.Error):  # a full disk has rolled everything back already
             connection.execute("ROLLBACK TO alone")
             connection.execute("RELEASE alone")
         raise

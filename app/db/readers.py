@@ -1,4 +1,4 @@
-"""Two threads with read-only connections: lists and bodies come from snapshots and hold up no capture."""
+"""Two threads with read-only connections: lists and bodies are read from snapshots and delay no capture."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Readers:
         return await future
 
     async def close(self) -> None:
-        """Do what waits, then close the connections on their threads. Twice is harmless."""
+        """Finish waiting jobs, then close the connections on their threads. Twice is harmless."""
         if not self._closed:
             self._closed = True
             for _ in self._threads:

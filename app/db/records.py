@@ -1,4 +1,4 @@
-"""Rows of the database and the records of `core`: one mapping of each by the names of its fields."""
+"""Maps rows of the database to the records of `core`, by the names of their fields."""
 
 from __future__ import annotations
 
@@ -47,18 +47,17 @@ class RecordMapping(Generic[T]):
         self._names = tuple(columns)
         self._conversions = [(name, convert) for name, (_, convert) in pairs.items() if convert is not None]
         self.columns = tuple(column for column, _ in pairs.values())
-        """What to select. Rows may have more columns behind these."""
+        """The columns to select. Rows may have more columns after these."""
 
     def extended(self, record: type[S], columns: Columns) -> RecordMapping[S]:
-        """A mapping of a record with more fields, whose columns come behind."""
+        """A mapping of a record with more fields, whose columns come after these."""
         return RecordMapping(record, {**self._named, **columns})
 
     def position(self, name: str) -> int:
-        """Where the column of this field stands in a row."""
+        """The index of this field's column in a row."""
         return self._names.index(name)
 
     def record(self, row: Row) -> T:
-        """A row as a record."""
         fields = dict(zip(self._names, row, strict=False))
         for name, convert in self._conversions:
             fields[name] = convert(fields[name])
@@ -136,13 +135,12 @@ DELIVERY = RecordMapping(
 
 
 _PLAIN = ("description", "retention_days", "storage_limit", "when_full", "forward_url", "active")
-"""Columns of an endpoint that a draft sets, as they are."""
+"""Columns of an endpoint that hold a field of its draft unchanged."""
 _AS_JSON: dict[str, type[msgspec.Struct]] = {"reply": Reply, "forward": Forward, "auth": Auth}
-"""Those it sets that are stored as JSON."""
+"""Columns that hold a field of its draft as JSON."""
 
 
 def to_endpoint(row: EndpointModel) -> Endpoint:
-    """A model row as a record."""
     fields: dict[str, Any] = {name: getattr(row, name) for name in ("id", "slug", "name", "created_at", *_PLAIN)}
     for name, kind in _AS_JSON.items():
         fields[name] = msgspec.json.decode(getattr(row, name), type=kind)
@@ -150,7 +148,7 @@ def to_endpoint(row: EndpointModel) -> Endpoint:
 
 
 def from_draft(draft: EndpointDraft) -> dict[str, Any]:
-    """The columns a draft sets, all but the slug."""
+    """The columns that a draft sets, except the slug."""
     plain = {name: getattr(draft, name) for name in _PLAIN}
     encoded = {name: msgspec.json.encode(getattr(draft, name)).decode() for name in _AS_JSON}
     return {"name": draft.name.strip(), **plain, **encoded}

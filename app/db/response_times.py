@@ -1,4 +1,4 @@
-"""Response times: collected, and written many at a time with a later commit."""
+"""Response times: collected in memory, and written many at a time with a later commit."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from app.db.writer_jobs import Job
 
 log = logging.getLogger(__name__)
 
-ENOUGH = 256
-LATEST_S = 1.0
+BATCH = 256
+DELAY_S = 1.0
 
 
 class ResponseTimes:
-    """Times waiting to be written. All public methods are called on the loop's thread."""
+    """All public methods are called on the loop's thread."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
@@ -30,17 +30,17 @@ class ResponseTimes:
         self._closed = False
 
     def add(self, seq: int, ms: float) -> None:
-        """Record that request `seq` was answered after `ms` milliseconds."""
+        """Record that the response to request `seq` was sent after `ms` milliseconds."""
         if self._closed:
             return
         self._waiting.append((seq, ms))
-        if len(self._waiting) >= ENOUGH:
-            self._hand_over()
+        if len(self._waiting) >= BATCH:
+            self._submit()
         else:
             self._later()
 
     async def close(self) -> None:
-        """Write what waits; when that cannot be, it is given up: no request depends on it."""
+        """Write what waits; if that fails it is lost, since no request depends on it."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -53,9 +53,9 @@ class ResponseTimes:
 
     def _later(self) -> None:
         if self._timer is None and not self._closed:
-            self._timer = self._loop.call_later(LATEST_S, self._hand_over)
+            self._timer = self._loop.call_later(DELAY_S, self._submit)
 
-    def _hand_over(self) -> None:
+    def _submit(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -76,7 +76,7 @@ def _written(_: object) -> None:
 
 
 def _write(database: SqliteDatabase, waiting: list[tuple[int, float]]) -> None:
-    """One statement for any number; requests that are gone already are passed over."""
+    """One statement for any number of rows; deleted requests are skipped."""
     raw(database).execute(
         "INSERT OR REPLACE INTO capture_reply (capture_seq, ms)"
         " SELECT c.seq, j.value ->> 1 FROM json_each(?) j JOIN capture c ON c.seq = j.value ->> 0",

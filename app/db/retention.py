@@ -27,7 +27,7 @@ from app.db.cleanup import Cleanup, Reclaim
 from app.db.clock_check import ClockCheck
 from app.db.connection import companions
 from app.db.counts import LOOSE, Freed, Removed, RequestCounts, use_of
-from app.db.delete_requests import delete_oldest, newest
+from app.db.delete_requests import delete_oldest, newest_received_at
 from app.db.disk_reserve import size_of
 from app.db.endpoints import Endpoints
 from app.db.raw_sql import raw
@@ -41,7 +41,7 @@ from app.db.writer_jobs import AdaptiveBatch
 log = logging.getLogger(__name__)
 
 ROW_OVERHEAD = 400
-"""About what a request takes beside its body, headers and target: its row, its index entries."""
+"""Bytes that a request takes besides its body, headers and target, about: its row, its index entries."""
 
 
 class Retention:
@@ -79,46 +79,46 @@ class Retention:
         self.next_run_at: int | None = None
 
     async def load(self) -> None:
-        """Look at the clock; `problem` says why nothing is deleted by age, None while it may be."""
+        """Check the clock; `problem` says why nothing is deleted by age, None while deleting is possible."""
         await self._clock_check.load(self._clock())
         self.problem = self._clock_check.problem
 
     def start(self) -> None:
-        """Purge now, then at each interval, and soon after an endpoint's days were changed."""
+        """Purge now, then at each interval, and soon after an endpoint's retention has changed."""
         self._started = True
         self._worker.wake()
 
     def purge_soon(self) -> None:
-        """An endpoint's days were changed. Nothing happens before `start`."""
+        """An endpoint's retention has changed. Does nothing before `start`."""
         if self._started:
             self._worker.wake()
 
     async def stop(self) -> None:
-        """Stop after the step under way; what it has not deleted is deleted next time."""
+        """Stop after the current step; the rest is deleted next time."""
         await self._worker.stop()
         if self._timer is not None:
             self._timer.cancel()
         self.next_run_at = None
 
     async def close(self) -> None:
-        """Stop, and remember the time."""
+        """Stop, and store the time."""
         await self.stop()
         await self._clock_check.close(self._clock())
 
     async def resume(self) -> None:
-        """Trust the clock as it is and purge soon; StorageUnavailableError when that cannot be remembered."""
+        """Accept the clock as it is and purge soon; StorageUnavailableError when that cannot be stored."""
         await self._clock_check.trust(self._clock())
-        await self._note_problem()
+        await self._update_problem()
         self.purge_soon()
 
     async def purge(self) -> PurgeReport:
-        """Delete what is past its days and shrink the file; publishes Purged. StorageUnavailableError if impossible.
+        """Delete expired requests and shrink the file; publishes Purged. StorageUnavailableError if impossible.
 
         While there is a `problem` nothing is deleted by age.
         """
         async with self._lock:
             now = await self._clock_check.run(self._clock())
-            await self._note_problem()
+            await self._update_problem()
             deleted = {} if now is None else await self._purge_all(now)
             await self._cleanup.run()
             freed = await self._reclaim.run()
@@ -127,22 +127,22 @@ class Retention:
         return self.last_report
 
     async def size(self) -> StorageSize:
-        """Bytes the store takes on disk, and about how many of them the next purge can free.
+        """Bytes that the store takes on disk, and about how many of them the next purge can free.
 
         StorageUnavailableError when the file cannot be read.
         """
-        limits = self._age_limits()
+        limits = self._cutoffs()
         return await self._readers.run(lambda database: _size(database, self._path, limits))
 
-    def _age_limits(self) -> list[tuple[int, int]]:
+    def _cutoffs(self) -> list[tuple[int, int]]:
         now = self._clock()
-        return [(endpoint.id, _limit(endpoint, now)) for endpoint in self._endpoints.all()]
+        return [(endpoint.id, _cutoff(endpoint, now)) for endpoint in self._endpoints.all()]
 
-    async def _note_problem(self) -> None:
-        """Take over what the clock check found; say so, once, when that is another problem than before."""
+    async def _update_problem(self) -> None:
+        """Take over the result of the clock check; log and publish it once, when the problem has changed."""
         problem = self._clock_check.problem
         if problem is not None:
-            limits = self._age_limits()
+            limits = self._cutoffs()
             expired = await self._readers.run(lambda database: count_expired(database, limits))
             problem = msgspec.structs.replace(problem, expired=expired)
         self.problem = problem
@@ -157,13 +157,13 @@ class Retention:
         self._publish(RetentionWaiting(problem=problem))
 
     async def _purge_all(self, now: int) -> dict[int, int]:
-        """Delete all that is expired; how many requests of which endpoint."""
+        """Delete all expired requests; how many of which endpoint."""
         deleted: dict[int, int] = {}
         failed: StorageUnavailableError | None = None
         for endpoint in self._endpoints.all():
             try:
                 total = await self._purge_endpoint(endpoint, now)
-            except StorageUnavailableError as error:  # a damaged page of one endpoint keeps no other's requests
+            except StorageUnavailableError as error:  # a damaged page of one endpoint must not block the others
                 failed = error
                 continue
             if total:
@@ -174,7 +174,7 @@ class Retention:
         return deleted
 
     async def _purge_endpoint(self, endpoint: Endpoint, now: int) -> int:
-        before, number, total = _limit(endpoint, now), endpoint.id, 0
+        before, number, total = _cutoff(endpoint, now), endpoint.id, 0
 
         def after(removed: Removed) -> None:
             self._request_counts.removed(number, removed)
@@ -198,7 +198,7 @@ class Retention:
         self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._worker.wake)
 
 
-def _limit(endpoint: Endpoint, now: int) -> int:
+def _cutoff(endpoint: Endpoint, now: int) -> int:
     return now - endpoint.retention_days * DAY_US
 
 
@@ -224,7 +224,7 @@ _MISDATED = (
 
 
 def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, before: int) -> Removed:
-    """Delete about `limit` requests at most of those an endpoint received before `before`, oldest first."""
+    """Delete at most about `limit` of the requests that an endpoint received before `before`, oldest first."""
     connection = raw(database)
     if not _any_misdated(connection):
         return delete_oldest(database, limit, endpoint_id=endpoint_id, before=before)
@@ -237,11 +237,13 @@ def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, be
         ).fetchall()
     unread = sum(not is_read for (is_read,) in deleted)
     freed = Freed(bytes=used - use_of(database, endpoint_id), loose=use_of(database, LOOSE) - loose)
-    return Removed(total=len(deleted), unread=unread, last_received_at=newest(database, endpoint_id), freed=freed)
+    return Removed(
+        total=len(deleted), unread=unread, last_received_at=newest_received_at(database, endpoint_id), freed=freed
+    )
 
 
 def count_expired(database: SqliteDatabase, limits: list[tuple[int, int]]) -> int:
-    """How many requests `delete_expired` would delete in all; `limits` are endpoint ids with their `before`."""
+    """How many requests `delete_expired` would delete in total; `limits` are endpoint ids with their `before`."""
     connection, total = raw(database), 0
     for endpoint_id, before in limits:
         for selection in _selections(connection):
@@ -264,7 +266,7 @@ def expired_size(database: SqliteDatabase, endpoint_id: int, before: int) -> tup
 
 
 def forget_misdated(database: SqliteDatabase, now: int) -> None:
-    """Drop what is known of misdated requests that are long deleted, whatever their endpoint's days."""
+    """Delete records of misdated requests that have expired under any retention."""
     limit = now - (RETENTION_MAX + 1) * DAY_US
     MisdatedModel.delete().where(MisdatedModel.counted_from < limit).execute(database)
 
@@ -274,7 +276,7 @@ def _any_misdated(connection: sqlite3.Connection) -> bool:
 
 
 def _selections(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """What to count. Without misdated requests the plain question is answered by the list's index alone."""
+    """The requests to count. Without misdated requests the list's index alone is enough."""
     if not _any_misdated(connection):
         return ("FROM capture WHERE endpoint_id = :endpoint AND received_at < :before",)
     return _PLAIN, _MISDATED

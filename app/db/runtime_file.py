@@ -1,4 +1,4 @@
-"""`runtime.json`: tells the command line where the running program is. Present only while it runs."""
+"""`runtime.json`: tells the command line where the running program is. Exists only while it runs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 import msgspec
 
 from app.core.errors import DataFolderError
-from app.db.disk_reserve import give_up
+from app.db.disk_reserve import empty_for_small_file
 
 FILE_NAME = "runtime.json"
 
 
 class Runtime(msgspec.Struct, frozen=True):
-    """The running program's process id and addresses; `capture_url` is None while nothing is listened on.
+    """The running program's process id and addresses; `capture_url` is None while it does not listen.
 
-    `window` says whether it has one, or will have once it has started.
+    `window` says whether it has a window, or will have one once it has started.
     """
 
     pid: int
@@ -27,13 +27,13 @@ class Runtime(msgspec.Struct, frozen=True):
 
 
 def write(folder: Path, runtime: Runtime) -> None:
-    """Write the file, readable by its owner alone, in one step; DataFolderError when that cannot be."""
+    """Write the file atomically, readable by its owner only; DataFolderError when that fails."""
     file, data = folder / FILE_NAME, msgspec.json.encode(runtime) + b"\n"
     try:
         try:
             _replace(file, data)
         except OSError:
-            if not give_up(folder):
+            if not empty_for_small_file(folder):
                 raise
             _replace(file, data)
     except OSError as error:
@@ -59,19 +59,20 @@ def _replace(file: Path, data: bytes) -> None:
 
 
 def _overwrite(file: Path, data: bytes) -> None:
-    """One that a killed program left owns its block, where a full disk has none for another file."""
+    """A file left by a killed program already has its block, where a full disk has none for another file."""
     with file.open("r+b") as old:
         old.write(data)
         old.truncate()
 
 
 def is_there(folder: Path) -> bool:
-    """Whether a program that runs on `folder`, or one that was killed, has said where it is."""
+    """Whether a program that runs on `folder`, or one that was killed, has written the file."""
     return (folder / FILE_NAME).exists()
 
 
 def has_no_window(folder: Path, pid: int | None) -> bool:
-    """Whether process `pid` has said that it runs on `folder` without a window; what a killed one left says nothing."""
+    """Whether process `pid` has written that it runs on `folder` without a window. A file that a killed program left
+    does not count."""
     try:
         running = msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=Runtime)
     except (OSError, msgspec.MsgspecError):
@@ -80,6 +81,6 @@ def has_no_window(folder: Path, pid: int | None) -> bool:
 
 
 def remove(folder: Path) -> None:
-    """Take the file away; harmless when it is gone or the folder can no longer be written."""
+    """Delete the file; harmless when it is gone or the folder can no longer be written."""
     with contextlib.suppress(OSError):
         (folder / FILE_NAME).unlink(missing_ok=True)

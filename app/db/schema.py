@@ -1,6 +1,6 @@
-"""The database as peewee models: the one declaration of its tables, constraints, indexes and triggers.
+"""The database as peewee models: the declaration of its tables, constraints, indexes and triggers.
 
-A new file is made from them by `create_schema`. `migrations.py` leads older files to the same schema, so a change here
+`create_schema` creates a new file from them. `migrations.py` upgrades older files to the same schema, so a change here
 needs a migration. The models are bound to no database: each query is executed with the one it is meant for.
 """
 
@@ -41,9 +41,9 @@ from app.core.rules import (
 from app.db.raw_sql import raw
 
 PARTS_PER_BODY = 4096
-"""A body part's key is `seq * PARTS_PER_BODY + part`: one b-tree, no index beside it. No body has that many parts."""
+"""A body part's key is `seq * PARTS_PER_BODY + part`: one b-tree without another index. No body has that many parts."""
 PIECES_FROM = PARTS_PER_BODY // 2
-"""The keys from `seq * PARTS_PER_BODY + PIECES_FROM` on are of pieces of the part that is being received: a body of a
+"""The keys from `seq * PARTS_PER_BODY + PIECES_FROM` on are for pieces of the part that is being received: a body of a
 gibibyte has half as many parts. A stored request has none."""
 
 MIRROR_CODE = {
@@ -52,7 +52,7 @@ MIRROR_CODE = {
     MirrorState.DELIVERED: "d",
     MirrorState.FAILED: "f",
 }
-"""One letter each: a row that changes its state keeps its length, so that full pages are not split by it."""
+"""One letter each: a row keeps its length when its state changes, so that full pages are not split."""
 
 MIRROR_STATE = {code: state for state, code in MIRROR_CODE.items()}
 
@@ -60,19 +60,19 @@ NOBODY = ""
 """The provider of a request that matches no known provider; NULL: not identified yet."""
 
 PLAN_LIMIT = "plan limit"
-"""The message of the triggers that keep the Free plan's number of endpoints."""
+"""The message of the triggers that enforce the Free plan's number of endpoints."""
 _ENDPOINTS = "(SELECT count(*) FROM endpoint WHERE removed = 0)"
 
 
 class _NumberField(AutoField):
-    """A row number that is never given out twice, not even after a deletion."""
+    """A row number that is never reused, even after a deletion."""
 
     def ddl(self, ctx: Any) -> NodeList:
         return NodeList((super().ddl(ctx), SQL("AUTOINCREMENT")))
 
 
 class _FlagField(BooleanField):
-    """Stored as 0 or 1, the database refuses anything else."""
+    """Stored as 0 or 1; the database rejects anything else."""
 
     def __init__(self, column: str, *, default: bool | None = None) -> None:
         constraints = [Check(f"{column} IN (0, 1)")]
@@ -197,15 +197,15 @@ class CaptureModel(StoreModel):
     event = TextField(null=True)
     delivery_id = TextField(null=True)
     trailers = BlobField(null=True)
-    """NULL for nearly all. No insert names the column, so it costs them nothing."""
+    """NULL for nearly all. No insert names the column, so it costs nothing."""
     gist = TextField(null=True)
-    """NULL: stored by an older version and not described yet; the oldest row tells whether there are any, so that no
-    index is needed (`identification.py`)."""
+    """NULL: stored by an older version and not described yet; the oldest row tells whether there are any, so no index
+    is needed (`identification.py`)."""
 
     class Meta:
         table_name = "capture"
-        # A partial index costs nothing when a capture does not enter it: few are unidentified or incomplete, and one
-        # is mirrored later.
+        # A partial index costs nothing for a capture that does not enter it: few are unidentified or incomplete, and
+        # one is mirrored later.
         indexes = (
             SQL("CREATE INDEX capture_list ON capture (endpoint_id, received_at, id, is_read)"),
             SQL("CREATE INDEX capture_unidentified ON capture (seq) WHERE provider IS NULL"),
@@ -228,8 +228,8 @@ class CaptureModel(StoreModel):
 
 
 class ResponseTimeModel(StoreModel):
-    """Milliseconds until a capture's response had left. Apart: adding it to the capture's row would split full
-    pages."""
+    """Milliseconds until a capture's response was sent. A table of its own, because adding it to the capture's row
+    would split full pages."""
 
     capture = ForeignKeyField(
         CaptureModel, column_name="capture_seq", primary_key=True, on_delete="CASCADE", index=False
@@ -241,8 +241,8 @@ class ResponseTimeModel(StoreModel):
 
 
 class StarModel(StoreModel):
-    """A capture that has a star. Apart, as the notes are, because few ever have one: nothing is read or written for
-    those that have none."""
+    """A capture that has a star. A table of its own, like the notes, because few captures have one: nothing is read or
+    written for the others."""
 
     capture = ForeignKeyField(
         CaptureModel, column_name="capture_seq", primary_key=True, on_delete="CASCADE", index=False
@@ -253,7 +253,7 @@ class StarModel(StoreModel):
 
 
 class NoteModel(StoreModel):
-    """What the user wrote about a capture."""
+    """The user's note on a capture."""
 
     capture = ForeignKeyField(
         CaptureModel, column_name="capture_seq", primary_key=True, on_delete="CASCADE", index=False
@@ -352,7 +352,7 @@ class ClockModel(StoreModel):
 class MisdatedModel(StoreModel):
     """Requests whose time of arrival is wrong: retention counts their days from `counted_from`.
 
-    `last_seq` is NULL while the clock in doubt is in use, `counted_from` while it is not known which clock is right.
+    `last_seq` is NULL while the doubtful clock is in use, `counted_from` while it is not known which clock is right.
     """
 
     id = IntegerField(primary_key=True)
@@ -379,11 +379,11 @@ MODELS: tuple[type[StoreModel], ...] = (
     ClockModel,
     MisdatedModel,
 )
-"""In the order of creation: those a table refers to come before it."""
+"""In the order of creation: a table comes after those it refers to."""
 
 
 def create_schema(database: SqliteDatabase) -> None:
-    """Make the tables of an empty file, with their indexes and triggers, and the rows that are always there."""
+    """Create the tables of an empty file with their indexes and triggers, and the rows that always exist."""
     for model in MODELS:
         SchemaManager(model, database).create_all(safe=False)
     for model in MODELS:

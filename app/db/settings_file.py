@@ -1,4 +1,4 @@
-"""The settings as a file in the data folder, replaced whole or not at all."""
+"""The settings as a file in the data folder, written atomically."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ import msgspec
 
 from app.core.errors import DataFolderError
 from app.core.settings import Settings, bounds, check, first_storage_limit
-from app.db.disk_reserve import give_up
+from app.db.disk_reserve import empty_for_small_file
 
 FILE_NAME = "settings.json"
 
 
 def load(folder: Path) -> Settings:
-    """The settings in `folder`, the defaults when there is no file; DataFolderError naming key and value if bad."""
+    """The settings in `folder`, or the defaults when there is no file; DataFolderError naming key and value if one is
+    invalid."""
     return _settings(folder / FILE_NAME, _read(folder))
 
 
-def decide(folder: Path, settings: Settings, used: int) -> Settings:
-    """The same, with the storage limit decided on and saved at the first start, when it is not in the file yet.
+def with_storage_limit(folder: Path, settings: Settings, used: int) -> Settings:
+    """The settings with a storage limit, which is chosen and saved at the first start, when the file has none yet.
 
-    `used` is what the store takes already.
+    `used` is how many bytes the store takes already.
     """
     if "storage_limit" not in _read(folder):
         limit = first_storage_limit(disk_usage(folder).free, used)
         settings = msgspec.structs.replace(settings, storage_limit=limit)
-        with contextlib.suppress(DataFolderError):  # what cannot be saved now is decided anew at the next start
+        with contextlib.suppress(DataFolderError):  # if it cannot be saved now, it is chosen again at the next start
             save(folder, settings)
     return settings
 
@@ -52,14 +53,14 @@ def _read(folder: Path) -> dict[str, object]:
 
 
 def save(folder: Path, settings: Settings) -> None:
-    """Put the settings on disk, with mode 0600; DataFolderError when that cannot be, and the old ones stay."""
+    """Save the settings with mode 0600; DataFolderError when that fails, and the old file stays."""
     file = folder / FILE_NAME
     text = msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n"
     try:
         try:
             _replace(file, text)
         except OSError:
-            if not give_up(folder):
+            if not empty_for_small_file(folder):
                 raise
             _replace(file, text)
     except OSError as error:

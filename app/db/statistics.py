@@ -12,13 +12,13 @@ from peewee import SQL, Select, SqliteDatabase, fn
 from app.core.activity.bar import Bar
 from app.core.deletion import Hidden
 from app.core.model import MirrorState, SenderCount
-from app.db.queries import shown_sql, visible
+from app.db.queries import not_hidden_sql, visible
 from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.schema import MIRROR_STATE, NOBODY, CaptureModel
 
 BARS_PER_STEP = 16
-"""Lists and bodies are read between two steps, so that they never wait for a whole chart of a big store."""
+"""The readers serve lists and bodies between two steps, so that those never wait for a whole chart of a big store."""
 
 _WHOSE = "endpoint_id IN (SELECT value FROM json_each(:whose)) AND received_at >= :start AND received_at < :end"
 
@@ -36,13 +36,14 @@ COUNT = _count(_WHOSE)
 
 
 class Activity:
-    """Counts of what is stored. All methods are called on the loop's thread and work on a reader's."""
+    """All methods are called on the loop's thread and work on a reader's."""
 
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
 
     async def bars(self, endpoint_id: int | None, edges: Sequence[int], *, hidden: Hidden | None = None) -> list[Bar]:
-        """Count the requests between each two of the ascending times `edges`, of one endpoint or of all (None).
+        """Count the requests between each two consecutive times in `edges` (ascending), of one endpoint or of all
+        (None).
 
         StorageUnavailableError when the file cannot be read, as for the other methods.
         """
@@ -84,7 +85,7 @@ def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int
     connection = raw(database)
     statement, hidden_values = COUNT, {}
     if hidden is not None:
-        shown, given = shown_sql(connection, hidden)
+        shown, given = not_hidden_sql(connection, hidden)
         for number, value in enumerate(given):
             shown = shown.replace("?", f":hidden{number}", 1)
             hidden_values[f"hidden{number}"] = value
@@ -100,13 +101,13 @@ def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int
 
 
 def _visible(connection: sqlite3.Connection, endpoint_id: int | None) -> list[int]:
-    """The endpoint, or all; without those removed, whose requests may still be stored."""
+    """The endpoint, or all, except removed ones, whose requests may still be stored."""
     rows = connection.execute("SELECT id FROM endpoint WHERE NOT removed AND id = coalesce(?, id)", (endpoint_id,))
     return [number for (number,) in rows]
 
 
 NEWEST, MOST = 10_000, 200
-"""So many of the newest requests are looked at, and so many pairs of provider and event given."""
+"""How many of the newest requests are examined, and how many pairs of provider and event are returned at most."""
 
 
 class ProviderStats:
@@ -116,7 +117,7 @@ class ProviderStats:
         self._readers = readers
 
     async def lately(self, endpoint_id: int | None) -> list[SenderCount]:
-        """The known senders of an endpoint's newest requests, or of all (None), the most frequent first.
+        """The providers and events of an endpoint's newest requests, or of all (None), the most frequent first.
 
         StorageUnavailableError when the file cannot be read.
         """

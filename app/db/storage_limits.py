@@ -21,108 +21,112 @@ from app.db.counts import LOOSE, Freed
 RETRY_S = 60
 
 
-class Limit:
-    """`endpoint` None: the limit of all. `taken` is stored, or reserved; `used` tells what is stored alone.
+class StorageLimit:
+    """One limit; `endpoint` None: that of all endpoints. `allocated` bytes are stored or reserved; `used` returns only
+    the stored ones.
 
-    `changed` is called when it is reached, and when there is room again.
+    `changed` is called when the limit is reached, and when there is room again.
     """
 
-    __slots__ = ("_changed", "_used", "ceiling", "endpoint", "limit", "reached", "taken", "when_full")
+    __slots__ = ("_changed", "_used", "allocated", "ceiling", "endpoint", "limit", "reached", "when_full")
 
     def __init__(
-        self, endpoint: Endpoint | None, taken: int, used: Callable[[], int], changed: Callable[[Limit], None]
+        self,
+        endpoint: Endpoint | None,
+        allocated: int,
+        used: Callable[[], int],
+        changed: Callable[[StorageLimit], None],
     ) -> None:
-        self.endpoint, self.taken, self._used, self._changed = endpoint, taken, used, changed
+        self.endpoint, self.allocated, self._used, self._changed = endpoint, allocated, used, changed
         self.limit: int | None = None
         self.when_full: WhenFull = "delete_oldest"
         self.reached = False
         self.ceiling = LARGEST
-        """Up to here nothing needs a second look."""
+        """Up to this many allocated bytes, nothing else has to be checked."""
 
     @property
-    def gap(self) -> int:
-        """How far below the limit deleting goes."""
+    def margin(self) -> int:
+        """How far below the limit deleting continues."""
         return min((self.limit or 0) // 32, 64 * MIB)
 
     @property
-    def slack(self) -> int:
-        """How far the limit may be passed while the oldest requests are being deleted."""
-        return max(512 * KIB, self.gap)
+    def overrun(self) -> int:
+        """How far the limit may be exceeded while the oldest requests are being deleted."""
+        return max(512 * KIB, self.margin)
 
     @property
     def stop_above(self) -> int:
-        """Where more than this is taken and a request does not fit, capturing stops until no more is."""
+        """With more than this allocated, capturing stops when a request does not fit, until less is allocated."""
         limit = self.limit or 0
         return limit - min(limit // 10, 64 * MIB)
 
     def set(self, limit: int | None, when_full: WhenFull) -> None:
-        """Set other bounds; `taken` stays."""
         if (self.limit, self.when_full) != (limit, when_full):
             self.limit, self.when_full = limit, when_full
             if self.reached:
-                self.reach(False)
-        self._lift()
-        if limit is not None and self.taken >= limit and when_full == "stop_capturing" and not self.reached:
-            self.reach(True)
+                self.set_reached(False)
+        self._update_ceiling()
+        if limit is not None and self.allocated >= limit and when_full == "stop_capturing" and not self.reached:
+            self.set_reached(True)
 
     def excess(self) -> int:
-        """How much must be deleted; 0: nothing."""
+        """Bytes that must be deleted."""
         if self.limit is None or self.when_full != "delete_oldest":
             return 0
-        return max(0, self.taken - self.limit + self.gap)
+        return max(0, self.allocated - self.limit + self.margin)
 
-    def is_passed(self) -> bool:
+    def is_exceeded(self) -> bool:
         """Whether the oldest requests must be deleted."""
-        return self.excess() > self.gap
+        return self.excess() > self.margin
 
-    def may_pass(self, whole: int) -> bool:
-        """Whether more of a request that takes `whole` so far may pass the ceiling now, because room is being made.
+    def may_exceed(self, request_size: int) -> bool:
+        """Whether a request of `request_size` bytes so far may exceed the ceiling now, because room is being made.
 
         StorageLimitError where none is.
         """
         assert self.limit is not None
-        if whole > self.limit:
+        if request_size > self.limit:
             raise StorageLimitError(f"{self._name()}, and the request is larger.", RETRY_S, self.limit)
         if self.when_full == "stop_capturing":
-            if not self.reached and self.taken > self.stop_above:
-                self.reach(True)
+            if not self.reached and self.allocated > self.stop_above:
+                self.set_reached(True)
             raise StorageLimitError(f"{self._name()}, and there is no room for the request.", RETRY_S)
-        return self.taken <= self.limit + self.slack
+        return self.allocated <= self.limit + self.overrun
 
     def give_back(self, size: int) -> None:
-        self.taken -= size
+        self.allocated -= size
         if self.reached and self._has_room():
-            self.reach(False)
+            self.set_reached(False)
 
-    def reach(self, reached: bool) -> None:
-        """The oldest requests are being deleted for it, or capturing has stopped; or there is room again."""
+    def set_reached(self, reached: bool) -> None:
+        """`reached`: the oldest requests are being deleted for the limit, or capturing has stopped."""
         if reached != self.reached:
             self.reached = reached
-            self._lift()
+            self._update_ceiling()
             self._changed(self)
 
     def use(self) -> StorageUse:
-        """For people, who see what is stored already."""
+        """The use that is displayed: only what is stored already."""
         return StorageUse(used=self._used(), limit=self.limit, when_full=self.when_full, reached=self.reached)
 
-    def _lift(self) -> None:
+    def _update_ceiling(self) -> None:
         stopped = self.reached and self.when_full == "stop_capturing"
         self.ceiling = -1 if stopped else LARGEST if self.limit is None else self.limit
 
     def _has_room(self) -> bool:
         if self.limit is None:
             return True
-        # Where the oldest go, one large request may take far more away than was too much: that is no end of it.
-        return self.taken <= (self.stop_above if self.when_full == "stop_capturing" else self.limit // 2)
+        # Deleting one large request may free far more than the excess, which does not mean that deleting is over.
+        return self.allocated <= (self.stop_above if self.when_full == "stop_capturing" else self.limit // 2)
 
     def _name(self) -> str:
-        whose = f"Endpoint {self.endpoint.name}" if self.endpoint is not None else "All endpoints together"
-        return f"{whose} may store {exact_size(self.limit or 0)}"
+        name = f"Endpoint {self.endpoint.name}" if self.endpoint is not None else "All endpoints together"
+        return f"{name} may store {exact_size(self.limit or 0)}"
 
 
 BUSY_RETRY_S = 5
 PATIENCE_S = 2.0
-"""So long a sender waits while the oldest requests are being deleted."""
+"""How long a sender waits while the oldest requests are being deleted."""
 
 
 class StorageLimits:
@@ -131,47 +135,50 @@ class StorageLimits:
     def __init__(
         self, publish: Callable[[Event], None], stored: Callable[[int], int], on_excess: Callable[[], None]
     ) -> None:
-        """`stored`: the bytes that an endpoint's requests take in the file. `on_excess`: something is to be deleted."""
+        """`stored` returns the bytes of an endpoint's requests in the file. `on_excess` is called when something has to
+        be deleted."""
         self._publish, self._stored, self._on_excess = publish, stored, on_excess
         self._reserved = 0
-        self._all = Limit(None, 0, lambda: self._all.taken - self._reserved, self._changed)
-        self._own: dict[int | None, Limit] = {}
-        """By endpoint; never None, which finds none."""
+        self._all = StorageLimit(None, 0, lambda: self._all.allocated - self._reserved, self._changed)
+        self._own: dict[int | None, StorageLimit] = {}
+        """By endpoint. The key None never exists, so looking it up finds no limit."""
         self._arriving: dict[int, tuple[int | None, int]] = {}
         """The endpoint and the bytes of each body that is stored in part."""
         self._loose = 0
-        """Bytes of parts without a request: arriving ones, and those whose deletion is under way."""
+        """Bytes of parts without a request: arriving ones, and those that are being deleted."""
         self._loop, self._room = asyncio.get_running_loop(), asyncio.Event()
 
     def load(self, uses: Mapping[int, int]) -> None:
         """Start with the stored bytes by owner, before any body arrives."""
         self._loose = uses.get(LOOSE, 0)
-        self._all.taken = sum(uses.values())
+        self._all.allocated = sum(uses.values())
 
     # -- limits ---------------------------------------------------------------------------------------------------
 
     def set_limit(self, limit: int | None, when_full: WhenFull) -> None:
-        """The limit of all endpoints together."""
+        """Set the limit of all endpoints together."""
         self._all.set(limit, when_full)
         self._room.set()
-        self._look_for_excess(None)
+        self._check_excess(None)
 
     def follow(self, endpoint: Endpoint) -> None:
         """Apply the limit of a new or changed endpoint."""
         number = endpoint.id
         own = self._own.get(number)
         if own is None:
-            own = self._own[number] = Limit(endpoint, self._stored(number), lambda: self._stored(number), self._changed)
+            own = self._own[number] = StorageLimit(
+                endpoint, self._stored(number), lambda: self._stored(number), self._changed
+            )
         own.endpoint = endpoint
         own.set(endpoint.storage_limit, endpoint.when_full)
         self._room.set()
-        self._look_for_excess(own)
+        self._check_excess(own)
 
     def forget(self, endpoint_id: int) -> None:
         """Drop the limit of a deleted endpoint; its requests count towards the total until their rows are deleted."""
         own = self._own.pop(endpoint_id, None)
         if own is not None:
-            own.reach(False)
+            own.set_reached(False)
 
     def use(self) -> StorageUse:
         """How much of the limit of all endpoints is used."""
@@ -183,7 +190,7 @@ class StorageLimits:
         return own.use() if own is not None else _NO_USE
 
     def reached(self) -> list[tuple[Endpoint | None, StorageUse]]:
-        """The limits that are reached now: of which endpoint, or of all (None)."""
+        """The limits that are reached now, each with its endpoint, or None for the limit of all."""
         return [(limit.endpoint, limit.use()) for limit in (*self._own.values(), self._all) if limit.reached]
 
     # -- before writing -------------------------------------------------------------------------------------------
@@ -191,30 +198,30 @@ class StorageLimits:
     def check(self, endpoint_id: int, size: int) -> None:
         """StorageLimitError when a body of `size` bytes would not be stored now."""
         for limit in (self._own.get(endpoint_id), self._all):
-            if limit is not None and limit.taken + size > limit.ceiling:
-                limit.may_pass(size)
+            if limit is not None and limit.allocated + size > limit.ceiling:
+                limit.may_exceed(size)
 
-    def reserve(self, endpoint_id: int | None, size: int, whole: int) -> bool:
-        """Take room for `size` bytes about to be written, of a request that takes `whole` so far. False: not before
-        something is deleted, see `wait_for_room`. StorageLimitError: not at all."""
-        own, everything = self._own.get(endpoint_id), self._all
-        if (own is not None and own.taken + size > own.ceiling) or everything.taken + size > everything.ceiling:
-            for limit in (own, everything):
-                if limit is not None and limit.taken + size > limit.ceiling:
-                    may_pass = limit.may_pass(whole)
+    def reserve(self, endpoint_id: int | None, size: int, request_size: int) -> bool:
+        """Reserve `size` bytes about to be written, of a request that takes `request_size` bytes so far. False when
+        something has to be deleted first, see `wait_for_room`; StorageLimitError when the request cannot be stored."""
+        own, total = self._own.get(endpoint_id), self._all
+        if (own is not None and own.allocated + size > own.ceiling) or total.allocated + size > total.ceiling:
+            for limit in (own, total):
+                if limit is not None and limit.allocated + size > limit.ceiling:
+                    may_exceed = limit.may_exceed(request_size)
                     self._on_excess()
-                    if not may_pass:
+                    if not may_exceed:
                         return False
         if own is not None:
-            own.taken += size
-        everything.taken += size
+            own.allocated += size
+        total.allocated += size
         self._reserved += size
         return True
 
-    async def wait_for_room(self, endpoint_id: int | None, size: int, whole: int) -> None:
-        """The same where `reserve` said no; StorageLimitError when deleting takes too long."""
+    async def wait_for_room(self, endpoint_id: int | None, size: int, request_size: int) -> None:
+        """Reserve when there is room; StorageLimitError when deleting takes too long."""
         deadline = self._loop.time() + PATIENCE_S
-        while not self.reserve(endpoint_id, size, whole):
+        while not self.reserve(endpoint_id, size, request_size):
             self._room.clear()
             try:
                 async with asyncio.timeout_at(deadline):
@@ -224,14 +231,13 @@ class StorageLimits:
                 raise StorageLimitError(text, BUSY_RETRY_S) from None
 
     def arriving(self, seq: int) -> int:
-        """Bytes of this request's body that were stored ahead of it."""
+        """Bytes of this request's body that are stored already."""
         return self._arriving.get(seq, _NO_PARTS)[1]
 
     # -- after writing --------------------------------------------------------------------------------------------
 
     def stored(self, size: int, seqs: Iterable[int]) -> None:
-        """Requests that take `size` bytes are in the file. Parts of the bodies of `seqs` came before; they belong to
-        them now."""
+        """Requests of `size` bytes were stored, with the parts of the bodies of `seqs` that were stored before them."""
         parts = sum(self._arriving.pop(seq, _NO_PARTS)[1] for seq in seqs)
         self._loose -= parts
         self._reserved -= size - parts
@@ -248,43 +254,42 @@ class StorageLimits:
         self._loose += size
 
     def dropped(self, seq: int) -> None:
-        """The parts of this body wait to be deleted."""
         endpoint_id, size = self._arriving.pop(seq, _NO_PARTS)
         self._give_back(endpoint_id, size, 0)
 
     def grew(self, endpoint_id: int, size: int) -> None:
-        """Add what a delivery's response takes."""
+        """Add the bytes of a delivery's response."""
         own = self._own.get(endpoint_id)
         self._give_back(endpoint_id, -size, -size)
-        self._look_for_excess(own)
+        self._check_excess(own)
 
     def freed(self, freed: Freed, endpoint_id: int | None = None) -> None:
-        """Subtract what a deletion freed."""
         self._loose += freed.loose
         self._give_back(endpoint_id, freed.bytes, freed.bytes - freed.loose)
 
     # -- for the eviction -----------------------------------------------------------------------------------------
 
-    def waiting_to_go(self) -> int:
-        """Bytes of bodies whose deletion is under way."""
+    def pending_deletion(self) -> int:
+        """Bytes of bodies that are being deleted."""
         return self._loose - sum(size for _, size in self._arriving.values())
 
     def excess(self, endpoint_id: int | None) -> int:
-        """How much is to be deleted, beside what is on its way out; 0 or less: nothing."""
+        """Bytes to be deleted, not counting those that are being deleted; 0 or less: none."""
         if endpoint_id is None:
-            return self._all.excess() - self.waiting_to_go()
+            return self._all.excess() - self.pending_deletion()
         own = self._own.get(endpoint_id)
         return own.excess() if own is not None else 0
 
-    def passed(self) -> list[int | None]:
-        """The endpoints whose limit is passed, and None if that of all is; each only while the oldest are to go."""
-        return [key for key, limit in (*self._own.items(), (None, self._all)) if limit.is_passed()]
+    def exceeded(self) -> list[int | None]:
+        """The endpoints whose limit is exceeded, and None if that of all is; only limits that delete the oldest
+        requests."""
+        return [key for key, limit in (*self._own.items(), (None, self._all)) if limit.is_exceeded()]
 
     def evicting(self, endpoint_id: int | None) -> None:
         """The oldest requests are being deleted for the limit of this endpoint, or of all (None)."""
         limit = self._all if endpoint_id is None else self._own.get(endpoint_id)
         if limit is not None:
-            limit.reach(True)
+            limit.set_reached(True)
 
     # -- within ---------------------------------------------------------------------------------------------------
 
@@ -295,11 +300,11 @@ class StorageLimits:
         self._all.give_back(size)
         self._room.set()
 
-    def _look_for_excess(self, own: Limit | None) -> None:
-        if self._all.is_passed() or (own is not None and own.is_passed()):
+    def _check_excess(self, own: StorageLimit | None) -> None:
+        if self._all.is_exceeded() or (own is not None and own.is_exceeded()):
             self._on_excess()
 
-    def _changed(self, limit: Limit) -> None:
+    def _changed(self, limit: StorageLimit) -> None:
         self._publish(StorageLimitChanged(endpoint=limit.endpoint, use=limit.use()))
 
 

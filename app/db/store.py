@@ -73,14 +73,14 @@ class Store:
             self._reserve,
         )
         self._readers = readers = Readers(path)
-        self._index = index = Index(path.with_name(INDEX_NAME), readers, self._reserve.has_plenty)
+        self._index = index = Index(path.with_name(INDEX_NAME), readers, self._reserve.has_ample_space)
         self._reclaim = reclaim = Reclaim(writer)
         self._cleanup = cleanup = Cleanup(writer, reclaim, limits.freed)
         self._eviction = StorageEviction(
             writer, readers, counts=counts, limits=limits, cleanup=cleanup, publish=publish_and_index, clock=clock
         )
         self._identification = identification = Identification(
-            writer, readers, identify, publish, self._reserve.has_plenty
+            writer, readers, identify, publish, self._reserve.has_ample_space
         )
         self._closing = asyncio.Lock()
         self.endpoints = Endpoints(
@@ -102,7 +102,7 @@ class Store:
             identification=identification,
             publish=publish_and_index,
         )
-        self.integrity = IntegrityCheck(path, publish, self._reserve.has_plenty)
+        self.integrity = IntegrityCheck(path, publish, self._reserve.has_ample_space)
         self.activity = Activity(readers)
         self.senders = ProviderStats(readers)
         self.deliveries = Deliveries(writer, readers, counts, limits, publish)

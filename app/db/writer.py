@@ -1,4 +1,4 @@
-"""The one thread that writes: all that waits goes into one transaction, and one call wakes everything that waited."""
+"""The thread that writes: everything queued goes into one transaction, and one call to the loop reports all results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import TypeVar
 from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
-from app.db.connection import BUSY_S, FileIdentity, checkpoint, open_writer, trouble, wants_room
+from app.db.connection import BUSY_S, FileIdentity, checkpoint, is_out_of_space, open_writer, trouble
 from app.db.disk_reserve import DiskReserve
 from app.db.raw_sql import raw, savepoint, transaction
 from app.db.schema import AccountModel
@@ -28,25 +28,25 @@ T = TypeVar("T")
 _Done = Callable[[T], None]
 _Failed = Callable[[Exception], None]
 
-LOOK_UP_MS = 100
-"""While another program holds the lock: how often to look whether waiting for it still makes sense."""
+LOCK_RETRY_MS = 100
+"""While another program has the lock: how often to check whether waiting for it still makes sense."""
 PROBE_S = 2.0
-"""How often a store in trouble is tried again while nothing is to be written."""
+"""How often a store that fails is retried while nothing is queued."""
 REPEAT_S = 60.0
-"""Trouble that comes back sooner than that is not logged again."""
+"""Trouble that recurs sooner than this is not logged again."""
 
 
 def _nothing(_: object) -> None:
-    """For a write that nothing in memory depends on."""
+    """The default for writes that nothing in memory depends on."""
 
 
 class Writer:
     """Owns the writing connection. All public methods are called on the loop's thread."""
 
     def __init__(
-        self, path: Path, bulk: BatchInsert, on_trouble: Callable[[str | None], None], reserve: DiskReserve
+        self, path: Path, inserts: BatchInsert, on_trouble: Callable[[str | None], None], reserve: DiskReserve
     ) -> None:
-        self._path, self._bulk, self._on_trouble, self._reserve = path, bulk, on_trouble, reserve
+        self._path, self._inserts, self._on_trouble, self._reserve = path, inserts, on_trouble, reserve
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Add | Job | None] = SimpleQueue()
         self._background: deque[Job] = deque()
@@ -69,7 +69,7 @@ class Writer:
         await self._ready
 
     def put(self, item: Add | Job) -> None:
-        """Hand in a capture or a job; StorageUnavailableError after `close`."""
+        """Queue a capture or a job; StorageUnavailableError after `close`."""
         if self._closed:
             raise StorageUnavailableError("Hookline is closing: nothing is stored any more.")
         self._queue.put(item)
@@ -77,9 +77,9 @@ class Writer:
     async def run(
         self, job: Callable[[SqliteDatabase], T], after: Callable[[T], None] = _nothing, *, cost: int = 0
     ) -> T:
-        """What `job` returns, once that is committed. It may run twice, the first time undone, and may raise.
+        """The result of `job`, once it is committed. It may run twice, the first time rolled back, and may raise.
 
-        With a `cost`, the bytes that senders make it store, it is refused when the disk has no room for them.
+        `cost` is how many bytes senders make it store; it is refused when the disk has no room for them.
         """
         return await self._wait(lambda done, failed: Job(job, done, failed, cost=cost), after)
 
@@ -89,19 +89,21 @@ class Writer:
         batch: AdaptiveBatch,
         after: Callable[[T], None] = _nothing,
         *,
-        whole: bool = True,
+        in_transaction: bool = True,
     ) -> T:
         """Run a step of background work when no capture waits; `batch` says how many rows it may touch, and adapts.
 
-        Unless `whole` it runs outside of a transaction.
+        Unless `in_transaction` it runs outside of a transaction.
         """
         return await self._wait(
-            lambda done, failed: Job(lambda database: step(database, batch.rows), done, failed, batch, whole=whole),
+            lambda done, failed: Job(
+                lambda database: step(database, batch.rows), done, failed, batch, in_transaction=in_transaction
+            ),
             after,
         )
 
     async def checkpoint(self) -> bool:
-        """Move what the log holds into the database file and shrink both; False when a reader is in the way."""
+        """Move the log's content into the database file and shrink both; False when a reader prevents it."""
 
         def job(database: SqliteDatabase, _: int) -> bool:
             connection = raw(database)
@@ -110,16 +112,16 @@ class Writer:
                 # On a full disk the log's blocks are not given away: the next deletion needs them.
                 return checkpoint(connection, "PASSIVE" if self._reserve.low else "TRUNCATE")
             finally:
-                connection.execute(f"PRAGMA busy_timeout = {LOOK_UP_MS}")
+                connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS}")
 
-        return await self.between(job, AdaptiveBatch(1), whole=False)
+        return await self.between(job, AdaptiveBatch(1), in_transaction=False)
 
     def begin_shutdown(self) -> None:
         """Stop waiting for a lock that another program holds: Hookline is about to exit."""
         self._is_shutting_down = True
 
     async def close(self) -> None:
-        """Do what waits, then close the connection on its thread. Twice is harmless."""
+        """Finish what is queued, then close the connection on its thread. Twice is harmless."""
         self.begin_shutdown()
         if not self._closed:
             self._closed = True
@@ -148,7 +150,7 @@ class Writer:
         try:
             self._database = open_writer(self._path)
             self._connection = raw(self._database)
-            self._connection.execute(f"PRAGMA busy_timeout = {LOOK_UP_MS}")
+            self._connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS}")
             self._file_identity = FileIdentity(self._path)
         except BaseException as error:  # whatever it is, `start` raises it
             self._loop.call_soon_threadsafe(self._opened, error)
@@ -158,15 +160,15 @@ class Writer:
             while self._turn():
                 pass
         finally:
-            with contextlib.suppress(sqlite3.Error):  # the last chance to tidy up; the log keeps what this cannot
+            with contextlib.suppress(sqlite3.Error):  # a last attempt; otherwise the log keeps its content
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             self._database.close()
             self._reserve.close()
             self._loop.call_soon_threadsafe(self._ended.set)
 
     def _turn(self) -> bool:
-        """Commit whatever waits, then one step of background work; False once closed and drained."""
-        adds, jobs, stop = self._take()
+        """Commit everything queued, then run one step of background work; False once closed and drained."""
+        adds, jobs, stop = self._collect()
         if adds or jobs:
             self._commit(adds, jobs)
         elif self._announced:
@@ -178,7 +180,7 @@ class Writer:
                 self._step(self._background.popleft())
         return not stop
 
-    def _take(self) -> tuple[list[Add], list[Job], bool]:
+    def _collect(self) -> tuple[list[Add], list[Job], bool]:
         adds: list[Add] = []
         jobs: list[Job] = []
         queue = self._queue
@@ -196,109 +198,110 @@ class Writer:
         return adds, jobs, True
 
     def _transaction(self) -> contextlib.AbstractContextManager[None]:
-        patient_until = time.monotonic() + BUSY_S
-        return transaction(self._connection, lambda: not self._is_shutting_down and time.monotonic() < patient_until)
+        wait_until = time.monotonic() + BUSY_S
+        return transaction(self._connection, lambda: not self._is_shutting_down and time.monotonic() < wait_until)
 
     def _commit(self, adds: list[Add], jobs: list[Job]) -> None:
-        outcome = JobResult()
-        held_back: list[Add | Job] = []
+        result = JobResult()
+        rejected: list[Add | Job] = []
         try:
             self._file_identity.check()
-            adds, jobs, held_back = self._reserve.hold_back(self._connection, adds, jobs)
+            adds, jobs, rejected = self._reserve.admit(self._connection, adds, jobs)
             try:
-                outcome = self._write(adds, jobs)
+                result = self._write(adds, jobs)
             except Exception as error:
-                # What was kept in reserve is for deleting, not for captures.
-                if not wants_room(error) or not jobs or not self._reserve.make_room(self._connection):
+                # The reserve is for deleting, not for captures.
+                if not is_out_of_space(error) or not jobs or not self._reserve.free_space(self._connection):
                     raise
-                held_back, adds = [*held_back, *adds], []
-                outcome = self._write([], jobs)
+                rejected, adds = [*rejected, *adds], []
+                result = self._write([], jobs)
         except Exception as error:
-            outcome = JobResult()
+            result = JobResult()
             unavailable = self._unavailable(error)
-            outcome.failures = [*((job, unavailable) for job in jobs), *((add, unavailable) for add in adds)]
+            result.failures = [*((job, unavailable) for job in jobs), *((add, unavailable) for add in adds)]
         else:
             if self._announced:
                 self._probe()
-        if held_back:
+        if rejected:
             full = StorageUnavailableError(f"Hookline cannot store anything now. {self._reserve.reason}")
-            outcome.failures += [(item, full) for item in held_back]
+            result.failures += [(item, full) for item in rejected]
         self._announce()
-        self._reserve.tidy(self._connection)
-        self._loop.call_soon_threadsafe(self._done, outcome)
+        self._reserve.maintain(self._connection)
+        self._loop.call_soon_threadsafe(self._done, result)
 
     def _write(self, adds: list[Add], jobs: list[Job]) -> JobResult:
-        """All in one transaction; when one fails, each by itself. Trouble of the whole store is raised."""
-        outcome = JobResult()
+        """Write all in one transaction; if one fails, each by itself. Trouble of the whole store is raised."""
+        result = JobResult()
         try:
             with self._transaction():
                 for job in jobs:
                     job.result = job.run(self._database)
                 if adds:
-                    self._bulk.write(self._connection, adds)
+                    self._inserts.write(self._connection, adds)
         except Exception as error:
             if trouble(error):
                 raise
             return self._one_by_one(adds, jobs)
-        outcome.adds, outcome.jobs = adds, jobs
-        return outcome
+        result.adds, result.jobs = adds, jobs
+        return result
 
     def _one_by_one(self, adds: list[Add], jobs: list[Job]) -> JobResult:
-        """The same in one transaction, but each failure is undone and reported by itself."""
-        outcome = JobResult()
+        """The same in one transaction, but each failure is rolled back and reported by itself."""
+        result = JobResult()
         with self._transaction():
             for job in jobs:
                 try:
                     with savepoint(self._connection):
                         job.result = job.run(self._database)
-                    outcome.jobs.append(job)
+                    result.jobs.append(job)
                 except Exception as error:
                     if trouble(error):
                         raise
-                    outcome.failures.append((job, error))
+                    result.failures.append((job, error))
             for add in adds:
                 try:
                     with savepoint(self._connection):
-                        self._bulk.write(self._connection, [add])
-                    outcome.adds.append(add)
+                        self._inserts.write(self._connection, [add])
+                    result.adds.append(add)
                 except Exception as error:
                     if trouble(error):
                         raise
-                    outcome.failures.append((add, error))
-        return outcome
+                    result.failures.append((add, error))
+        return result
 
     def _step(self, job: Job) -> None:
-        """One step of background work. Nobody is promised that it is on disk, so its commit does not wait for that;
-        the next group's does, for both."""
-        outcome = JobResult()
+        """Run one step of background work. Nobody relies on it being on disk, so its commit does not wait for that; the
+        next group's commit does, for both."""
+        result = JobResult()
         try:
             self._file_identity.check()
             self._connection.execute("PRAGMA synchronous = NORMAL")
             try:
                 self._run_step(job)
             except Exception as error:
-                if not wants_room(error) or not self._reserve.make_room(self._connection):
+                if not is_out_of_space(error) or not self._reserve.free_space(self._connection):
                     raise
                 if job.batch is not None:
                     job.batch.use_smallest()
                 self._run_step(job)
-            outcome.jobs.append(job)
+            result.jobs.append(job)
         except Exception as error:
-            outcome.failures.append((job, self._unavailable(error)))
+            result.failures.append((job, self._unavailable(error)))
         finally:
             self._connection.execute("PRAGMA synchronous = FULL")
-        self._reserve.tidy(self._connection)
-        self._loop.call_soon_threadsafe(self._done, outcome)
+        self._reserve.maintain(self._connection)
+        self._loop.call_soon_threadsafe(self._done, result)
 
     def _run_step(self, job: Job) -> None:
-        with self._transaction() if job.whole else contextlib.nullcontext():
+        with self._transaction() if job.in_transaction else contextlib.nullcontext():
             started = time.perf_counter()
             job.result = job.run(self._database)
             if job.batch is not None:
                 job.batch.adapt(time.perf_counter() - started)
 
     def _unavailable(self, error: Exception) -> Exception:
-        """The error for those who wait: StorageUnavailableError (announced once), or a bug of the program as it is."""
+        """The error for the waiting callers: StorageUnavailableError (announced once), or a bug of the program as it
+        is."""
         reason = trouble(error)
         if reason is None:
             return error
@@ -328,11 +331,11 @@ class Writer:
         self._loop.call_soon_threadsafe(self._on_trouble, reason)
 
     def _probe(self) -> None:
-        """Try a tiny write; when it succeeds, storing works again as far as the disk has room."""
+        """Try a tiny write; if it succeeds, storing works again as far as the disk has room."""
         try:
             self._file_identity.check()
             if self._reserve.low:
-                self._reserve.look(self._connection)
+                self._reserve.measure(self._connection)
             with self._transaction():
                 AccountModel.update(plan=AccountModel.plan).execute(self._database)
         except Exception as error:
@@ -355,15 +358,15 @@ class Writer:
         else:
             self._ready.set_exception(error)
 
-    def _done(self, outcome: JobResult) -> None:
-        for job in outcome.jobs:
+    def _done(self, result: JobResult) -> None:
+        for job in result.jobs:
             try:
                 job.after(job.result)
             except Exception as bug:  # only its own caller gets it
                 job.failed(bug)
-        if outcome.adds:
-            self._bulk.stored(outcome.adds)
-        for item, error in outcome.failures:
+        if result.adds:
+            self._inserts.stored(result.adds)
+        for item, error in result.failures:
             if isinstance(item, Job):
                 item.failed(error)
             elif not item[0].done():

@@ -1,4 +1,4 @@
-"""What is handed to the writer, and what it hands back."""
+"""What the writer is given, and what it returns."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from peewee import SqliteDatabase
 from app.core.model import Capture
 
 Add = tuple["asyncio.Future[None]", Capture, bytes, int, str | None, bytes, int]
-"""A capture to store: the future that waits for it, the record, its last body part, that part's number,
-where to forward it, its headers as they are stored, and the bytes it takes with all that.
+"""A capture to store: the future that waits for it, the record, its last body part, that part's number, where to
+forward it, its headers as they are stored, and its total bytes.
 
-A tuple, because one is made for each request.
+A tuple, because one is created for each request.
 """
 
 
@@ -23,16 +23,16 @@ class BatchInsert(Protocol):
     """Stores captures, many at a time."""
 
     def write(self, connection: sqlite3.Connection, adds: list[Add]) -> None:
-        """Insert them all. Runs on the writer's thread, within its transaction."""
+        """Runs on the writer's thread, within its transaction."""
         ...
 
     def stored(self, adds: list[Add]) -> None:
-        """They are on disk: wake those who wait and publish the event. Runs on the loop's thread."""
+        """Called once they are on disk: wake the waiting callers and publish the event. Runs on the loop's thread."""
         ...
 
 
 class AdaptiveBatch:
-    """How many rows a step of background work takes on, so that it keeps captures waiting for about `TARGET_S`."""
+    """How many rows a step of background work processes, so that it delays captures by about `TARGET_S`."""
 
     TARGET_S = 0.004
 
@@ -47,14 +47,14 @@ class AdaptiveBatch:
             self.rows = min(self._most, self.rows * 2)
 
     def use_smallest(self) -> None:
-        """Continue with the smallest step: there was no room for the last one."""
+        """Continue with the smallest step, because there was no room for the last one."""
         self.rows = self._least
 
 
 class Job:
     """One write. `after` runs on the loop, in the order of commits; `failed` runs instead when nothing was written."""
 
-    __slots__ = ("after", "batch", "cost", "failed", "result", "run", "whole")
+    __slots__ = ("after", "batch", "cost", "failed", "in_transaction", "result", "run")
 
     def __init__(
         self,
@@ -63,15 +63,15 @@ class Job:
         failed: Callable[[Exception], None],
         batch: AdaptiveBatch | None = None,
         *,
-        whole: bool = True,
+        in_transaction: bool = True,
         cost: int = 0,
     ) -> None:
-        """With a `batch` it is background work; unless `whole` it runs outside of a transaction.
+        """With a `batch` it is background work; unless `in_transaction` it runs outside of a transaction.
 
-        `cost` is how many bytes senders make it store: it has to leave the disk reserve alone.
+        `cost` is how many bytes senders make it store: the disk reserve must remain free.
         """
         self.run, self.after, self.failed = run, after, failed
-        self.batch, self.whole, self.cost = batch, whole, cost
+        self.batch, self.in_transaction, self.cost = batch, in_transaction, cost
         self.result: Any = None
 
 

@@ -18,7 +18,7 @@ from app.core.model import PART_SIZE, Endpoint, MirrorState
 from app.core.sizes import GIB, MIB
 from app.db import cleanup, disk_reserve
 from app.db import writer as writer_module
-from app.db.disk_reserve import FILE_NAME, make_room_to_start, reserve_of
+from app.db.disk_reserve import FILE_NAME, make_room_to_start, reserve_size
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, add_many, eventually, files, of_kind, query
@@ -48,7 +48,7 @@ class Disk:
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
     made = Disk(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", made.usage)
-    monkeypatch.setattr(disk_reserve, "LOOK_S", 0.0)
+    monkeypatch.setattr(disk_reserve, "MEASURE_S", 0.0)
     monkeypatch.setattr(writer_module, "PROBE_S", 0.05)
     monkeypatch.setattr(cleanup, "SOON_S", 0.05)
     return made
@@ -75,7 +75,7 @@ def reasons(events: list[Event]) -> list[str | None]:
     ],
 )
 def test_a_small_disk_keeps_five_per_cent_at_most(wanted: int, total: int, kept: int) -> None:
-    assert reserve_of(wanted, total) == kept
+    assert reserve_size(wanted, total) == kept
 
 
 async def test_captures_are_refused_below_the_reserve_and_all_else_goes_on(

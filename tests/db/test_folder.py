@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import DataFolderError, FolderInUseError, MissingDatabaseError
-from app.db.folder import hold_folder, require_database, set_aside
+from app.db.folder import lock_folder, require_database, set_aside
 from app.db.store import Store
 from tests.db.helpers import files
 
 HOLDER = """
 import sys
 from pathlib import Path
-from app.db.folder import hold_folder
-hold = hold_folder(Path(sys.argv[1]))
+from app.db.folder import lock_folder
+lock = lock_folder(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -26,12 +26,12 @@ sys.stdin.read()
 
 def test_the_folder_is_made_for_its_user_alone(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "data"
-    hold = hold_folder(folder)
+    lock = lock_folder(folder)
     assert folder.stat().st_mode & 0o777 == 0o700
     assert set(files(folder).values()) == {0o600}
-    hold.release()
-    hold.release()
-    hold_folder(folder).release()
+    lock.release()
+    lock.release()
+    lock_folder(folder).release()
 
 
 def test_a_second_holder_is_refused_and_told_who_the_first_is(tmp_path: Path) -> None:
@@ -41,31 +41,31 @@ def test_a_second_holder_is_refused_and_told_who_the_first_is(tmp_path: Path) ->
         assert holder.stdout.readline() == b"held\n"
         for _ in range(2):
             with pytest.raises(FolderInUseError) as caught:
-                hold_folder(tmp_path)
+                lock_folder(tmp_path)
             assert caught.value.pid == holder.pid
             assert str(holder.pid) in str(caught.value)
         holder.kill()
-    hold_folder(tmp_path).release()  # a killed holder holds nothing
+    lock_folder(tmp_path).release()  # a killed holder holds nothing
 
 
 def test_in_one_process_a_folder_is_held_once_too(tmp_path: Path) -> None:
-    hold = hold_folder(tmp_path)
+    lock = lock_folder(tmp_path)
     with pytest.raises(FolderInUseError) as caught:
-        hold_folder(tmp_path)
+        lock_folder(tmp_path)
     assert caught.value.pid == os.getpid()
-    hold.release()
+    lock.release()
 
 
 def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     for folder in (tmp_path / "data", tmp_path / "data" / "below"):
         with pytest.raises(DataFolderError, match="cannot be used"):
-            hold_folder(folder)
+            lock_folder(folder)
 
 
 def test_a_place_that_cannot_be_written_is_refused() -> None:
     with pytest.raises(DataFolderError, match="cannot be used"):
-        hold_folder(Path("/proc/hookline"))
+        lock_folder(Path("/proc/hookline"))
 
 
 async def test_setting_aside_keeps_every_byte_and_makes_room(tmp_path: Path) -> None:
@@ -86,16 +86,16 @@ def test_there_must_be_something_to_set_aside(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_was_not_released_says_so_until_it_was_checked(tmp_path: Path) -> None:
-    hold = hold_folder(tmp_path)
-    assert not hold.was_left
-    hold.release(unchecked=True)
+    lock = lock_folder(tmp_path)
+    assert not lock.was_unclean
+    lock.release(unchecked=True)
     for unchecked in (True, False):
-        hold = hold_folder(tmp_path)
-        assert hold.was_left
-        hold.release(unchecked=unchecked)
-    hold = hold_folder(tmp_path)
-    assert not hold.was_left
-    hold.release()
+        lock = lock_folder(tmp_path)
+        assert lock.was_unclean
+        lock.release(unchecked=unchecked)
+    lock = lock_folder(tmp_path)
+    assert not lock.was_unclean
+    lock.release()
 
 
 @pytest.mark.parametrize("trace", ["search.db", "hookline.reserve", "hookline.db.before-4"])

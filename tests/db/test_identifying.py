@@ -174,7 +174,7 @@ async def test_what_a_stop_interrupts_goes_on_and_then_nothing_is_gone_through(
     def fail(*_: object) -> None:
         raise AssertionError("all requests have a gist")
 
-    monkeypatch.setattr(identification, "describe", fail)
+    monkeypatch.setattr(identification, "describe_batch", fail)
     store, _ = await opened(tmp_path, [])
     await eventually(lambda: store._identification._below == 0)
     await store.close()

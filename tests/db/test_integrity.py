@@ -80,8 +80,8 @@ async def test_a_check_in_hand_holds_up_neither_log_nor_captures_nor_the_stop(
     tmp_path: Path, events: list[Event], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Reading a table of 80 MB takes longer than it takes to be interrupted."""
-    monkeypatch.setattr(integrity, "LOOK_S", 0.002)
-    monkeypatch.setattr(integrity, "LONGEST_LOG", -1)
+    monkeypatch.setattr(integrity, "WATCH_S", 0.002)
+    monkeypatch.setattr(integrity, "LOG_MAX", -1)
     await stored(tmp_path, 10)
     with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection, connection:
         connection.execute(

@@ -201,12 +201,12 @@ async def test_a_bug_of_ours_reaches_the_caller_and_nobody_else(store: Store, en
 async def test_answer_times_survive_trouble(
     store: Store, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(response_times, "LATEST_S", 0.05)
+    monkeypatch.setattr(response_times, "DELAY_S", 0.05)
     capture = await add(store, endpoint.id)
     with contextlib.closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         store.captures.replied(capture.seq, 4.5)
-        store.captures._response_times._hand_over()
+        store.captures._response_times._submit()
         with pytest.raises(StorageUnavailableError):
             await add(store, endpoint.id)
         other.execute("ROLLBACK")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.folder import hold_folder
+from app.db.folder import lock_folder
 from tests.e2e.program import Program, environment, hookline
 from tests.e2e.senders import exchange, post
 
@@ -84,7 +84,7 @@ def test_a_second_serve_says_who_has_the_folder(tmp_path: Path) -> None:
 
 
 def test_serve_waits_for_a_command_that_holds_the_folder(tmp_path: Path) -> None:
-    hold = hold_folder(tmp_path)
+    hold = lock_folder(tmp_path)
     program = Program(tmp_path)
     try:
         time.sleep(1.0)

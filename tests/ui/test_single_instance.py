@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from app import __version__
 from app.core.launch_request import LINE_MAX, LaunchAction, LaunchRequest, encode
 from app.core.links import EndpointLink, RequestLink
-from app.db.folder import hold_folder
+from app.db.folder import lock_folder
 from app.ui.single_instance import SingleInstance, ask, socket_name
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +56,7 @@ def test_nobody_answers_for_a_folder_without_a_window(qtbot: QtBot, tmp_path: Pa
 
 
 def test_a_start_waits_for_the_window_of_one_that_is_still_starting(qtbot: QtBot, tmp_path: Path) -> None:
-    hold = hold_folder(tmp_path)
+    hold = lock_folder(tmp_path)
     command = [sys.executable, "-m", "app", "--data-dir", str(tmp_path), "--port", "0", "--api-port", "0"]
     with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "QT_QPA_PLATFORM": "offscreen"}) as second:
         try:

@@ -1,4 +1,5 @@
-"""What is stored, by name, for completing a command line: read from the file, which is never made or changed."""
+"""Slugs and request ids for completing a command line, read from the database file, which is never created or
+changed."""
 
 from __future__ import annotations
 
@@ -9,16 +10,17 @@ from pathlib import Path
 FILE_NAME = "hookline.db"  # as in connection.py, which would load peewee
 IDS_MAX = 50
 Names = list[tuple[str, str]]
-"""Each with what it stands for."""
+"""Each with a description."""
 
 
 def stored_slugs(folder: Path) -> Names:
-    """The endpoints' slugs with their names; none where there is no store that can be read."""
+    """The endpoints' slugs with their names; empty where no store can be read."""
     return _read(folder, "SELECT slug, name FROM endpoint WHERE removed = 0 ORDER BY slug", ())
 
 
 def stored_ids(folder: Path, beginning: str) -> Names:
-    """The newest requests' ids that begin so, with method and target; none where there is no store that can be read."""
+    """The newest requests' ids that begin with `beginning`, with method and target; empty where no store can be
+    read."""
     statement = (
         "SELECT id, method || ' ' || target FROM capture WHERE id >= ? AND id < ? AND endpoint_id NOT IN"
         " (SELECT id FROM endpoint WHERE removed) ORDER BY id DESC LIMIT ?"
@@ -28,7 +30,7 @@ def stored_ids(folder: Path, beginning: str) -> Names:
 
 def _read(folder: Path, statement: str, values: tuple[object, ...]) -> Names:
     path = folder / FILE_NAME
-    # Without a log nobody is writing; SQLite would otherwise make one beside the file.
+    # Without a log nobody is writing; SQLite would otherwise create one beside the file.
     mode = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?{mode}", uri=True, timeout=0.2)) as connection:
