@@ -1,4 +1,4 @@
-"""The store: puts its parts together, opens them in order and closes them in the opposite one."""
+"""The store: builds its parts, opens them in order and closes them in reverse order."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ PURGE_INTERVAL_S = 900.0
 
 
 class Store:
-    """The store of one data folder. Its public methods, and its repositories', are called on the loop's thread."""
+    """The store of one data folder. Its public methods, and those of its repositories, are called on the loop's
+    thread."""
 
     def __init__(
         self,
@@ -59,74 +60,93 @@ class Store:
         identify: Identify | None,
         disk_reserve: Callable[[], int],
     ) -> None:
-        publish_and_index = self._publish_and_index
         self._publish = publish
-        self._request_counts = counts = RequestCounts()
-        self.limits = limits = StorageLimits(
-            publish, lambda endpoint_id: counts.of(endpoint_id).stored_bytes, self._limit_passed
-        )
-        self._reserve = DiskReserve(path, disk_reserve)
-        self._writer = writer = Writer(
-            path,
-            Inserts(counts, limits, publish_and_index),
-            lambda reason: publish(StorageTrouble(reason=reason)),
-            self._reserve,
-        )
-        self._readers = readers = Readers(path)
-        self._index = index = Index(path.with_name(INDEX_NAME), readers, self._reserve.has_ample_space)
-        self._reclaim = reclaim = Reclaim(writer)
-        self._cleanup = cleanup = Cleanup(writer, reclaim, limits.freed)
-        self._eviction = StorageEviction(
-            writer, readers, counts=counts, limits=limits, cleanup=cleanup, publish=publish_and_index, clock=clock
-        )
-        self._identification = identification = Identification(
-            writer, readers, identify, publish, self._reserve.has_ample_space
-        )
         self._closing = asyncio.Lock()
-        self.endpoints = Endpoints(
-            writer,
-            counts=counts,
-            limits=limits,
-            cleanup=cleanup,
-            publish=publish,
+        self._request_counts = RequestCounts()
+        self.limits = StorageLimits(publish, self._stored_bytes, self._limit_exceeded)
+        self._reserve = DiskReserve(path, disk_reserve)
+        inserts = Inserts(self._request_counts, self.limits, self._publish_and_index)
+        self._writer = Writer(path, inserts, self._trouble_changed, self._reserve)
+        self._readers = Readers(path)
+        self._index = Index(path.with_name(INDEX_NAME), self._readers, self._reserve.has_ample_space)
+        self._reclaim = Reclaim(self._writer)
+        self._cleanup = Cleanup(self._writer, self._reclaim, self.limits.freed)
+        self._eviction = self._build_eviction(clock)
+        self._identification = Identification(
+            self._writer, self._readers, identify, publish, self._reserve.has_ample_space
+        )
+        self.integrity = IntegrityCheck(path, publish, self._reserve.has_ample_space)
+        self.account = Account(self._writer, publish)
+        self.endpoints = self._build_endpoints(own_bases)
+        self.captures = self._build_captures()
+        self.deliveries = Deliveries(self._writer, self._readers, self._request_counts, self.limits, publish)
+        self.activity = Activity(self._readers)
+        self.senders = ProviderStats(self._readers)
+        self.retention = self._build_retention(path, clock, running_s, purge_interval_s)
+
+    def _build_eviction(self, clock: Callable[[], int]) -> StorageEviction:
+        return StorageEviction(
+            self._writer,
+            self._readers,
+            counts=self._request_counts,
+            limits=self.limits,
+            cleanup=self._cleanup,
+            publish=self._publish_and_index,
+            clock=clock,
+        )
+
+    def _build_endpoints(self, own_bases: Callable[[], Sequence[str]]) -> Endpoints:
+        return Endpoints(
+            self._writer,
+            counts=self._request_counts,
+            limits=self.limits,
+            cleanup=self._cleanup,
+            publish=self._publish,
             own_bases=own_bases,
             retention_changed=self._retention_changed,
         )
-        self.captures = Captures(
-            writer,
-            readers,
-            index,
-            counts=counts,
-            cleanup=cleanup,
-            limits=limits,
-            identification=identification,
-            publish=publish_and_index,
+
+    def _build_captures(self) -> Captures:
+        return Captures(
+            self._writer,
+            self._readers,
+            self._index,
+            counts=self._request_counts,
+            cleanup=self._cleanup,
+            limits=self.limits,
+            identification=self._identification,
+            publish=self._publish_and_index,
         )
-        self.integrity = IntegrityCheck(path, publish, self._reserve.has_ample_space)
-        self.activity = Activity(readers)
-        self.senders = ProviderStats(readers)
-        self.deliveries = Deliveries(writer, readers, counts, limits, publish)
-        self.account = Account(writer, publish)
-        self.retention = Retention(
+
+    def _build_retention(
+        self, path: Path, clock: Callable[[], int], running_s: Callable[[], float], interval_s: float
+    ) -> Retention:
+        return Retention(
             path,
-            writer=writer,
-            readers=readers,
+            writer=self._writer,
+            readers=self._readers,
             endpoints=self.endpoints,
-            counts=counts,
-            limits=limits,
-            cleanup=cleanup,
-            reclaim=reclaim,
-            publish=publish_and_index,
+            counts=self._request_counts,
+            limits=self.limits,
+            cleanup=self._cleanup,
+            reclaim=self._reclaim,
+            publish=self._publish_and_index,
             clock=clock,
             running_s=running_s,
-            interval_s=purge_interval_s,
+            interval_s=interval_s,
         )
 
     def _publish_and_index(self, event: Event) -> None:
         self._index.handle_event(event)
         self._publish(event)
 
-    def _limit_passed(self) -> None:
+    def _trouble_changed(self, reason: str | None) -> None:
+        self._publish(StorageTrouble(reason=reason))
+
+    def _stored_bytes(self, endpoint_id: int) -> int:
+        return self._request_counts.of(endpoint_id).stored_bytes
+
+    def _limit_exceeded(self) -> None:
         self._eviction.wake()
 
     def _retention_changed(self) -> None:
@@ -145,10 +165,10 @@ class Store:
         identify: Identify | None = None,
         disk_reserve: Callable[[], int] = lambda: Settings().disk_reserve,
     ) -> Store:
-        """Open the database in `folder`, made or migrated if need be. `identify` finds the provider of a request;
-        `disk_reserve` gives the setting of that name.
+        """Open the database in `folder`, created or migrated if need be. `identify` finds the provider of a request;
+        `disk_reserve` returns the setting of that name.
 
-        DamagedDatabaseError, NewerDatabaseError or DataFolderError when it cannot be used; it is left as it is then.
+        DamagedDatabaseError, NewerDatabaseError or DataFolderError when it cannot be used; then it is left unchanged.
         """
         store = cls(
             folder / FILE_NAME,
@@ -170,7 +190,7 @@ class Store:
         return store
 
     def keep_reserve(self) -> None:
-        """Create the disk reserve's file; a command that opens the store for a moment needs none."""
+        """Create the disk reserve's file; a command that opens the store only briefly needs none."""
 
         def failed(error: Exception) -> None:
             log.debug("the disk reserve begins with the next capture: %s", error)
@@ -182,7 +202,7 @@ class Store:
         self._writer.begin_shutdown()
 
     async def close(self) -> None:
-        """Stop background work, write what waits, close all connections. Twice is harmless."""
+        """Stop background work, write what is queued, close all connections. Twice is harmless."""
         self.begin_shutdown()
         async with self._closing:
             await self.retention.close()
