@@ -30,7 +30,7 @@ from app.db import runtime_file, settings_file
 from app.db.folder import FolderLock, lock_folder, require_database
 from app.db.store import Store
 from app.server.api import ApiServer, ApiServices
-from app.server.api.auth import load_or_make
+from app.server.api.auth import load_or_create_token
 from app.server.capture import CaptureServer
 from app.server.forward import Forwarder
 from app.server.refused import RefusedLog
@@ -83,7 +83,7 @@ class Application:
                 require_database(self.folder)
             self._saved = settings_file.load(self.folder)
             self.settings = msgspec.structs.replace(self._saved, **self._overrides)
-            self.token = load_or_make(self.folder)
+            self.token = load_or_create_token(self.folder)
             self.store = await Store.open(
                 self.folder,
                 self.bus.publish,

@@ -21,7 +21,7 @@ from app.core.errors import HooklineError
 from app.core.model import EndpointDraft
 from app.selftest.report import Report
 from app.selftest.requests import PARCELS, Parcel, Sending
-from app.server.forward.tls import trust
+from app.server.forward.tls import client_context
 from app.system import installation
 from app.system.display import why_no_display
 from app.system.qt_libraries import speak_utf8, why_no_qt
@@ -179,4 +179,4 @@ async def _check_outside(report: Report) -> None:
             raise HooklineError(f"{installation.executable()} said: {(done.stderr or done.stdout).strip()}")
         seen.detail = f"{installation.executable()}, {__version__}"
     with report.check("TLS") as seen:
-        seen.detail = f"{len((await trust()).get_ca_certs())} certificate authorities are trusted"
+        seen.detail = f"{len((await client_context()).get_ca_certs())} certificate authorities are trusted"

@@ -28,7 +28,8 @@ _LISTEN = "0A"
 
 
 def find_holder(port: int, proc: Path = Path("/proc")) -> str | None:
-    """`name (process 123)` of the program that listens on TCP `port`; None when it cannot be known. Reads files."""
+    """`name (process 123)` of the program that listens on TCP `port`, as far as Linux lets this user see; None when
+    unknown. Reads files."""
     wanted = {f"socket:[{inode}]" for inode in _listening_inodes(port, proc)}
     if not wanted:
         return None

@@ -1,4 +1,4 @@
-"""The newest requests that were not captured, and why; kept in memory only."""
+"""The newest refused requests, and why; kept in memory only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.core.model import Refusal
 
 KEPT = 1_000
 TEXT_MAX = 2_000
-"""Characters kept of a method, a target or a reason, so that the list stays small whatever senders send."""
+"""The most characters kept of a method, a target or a reason, so that the list stays small whatever senders send."""
 
 
 RAW_KEPT = 16 * 1024 * 1024
@@ -20,7 +20,7 @@ RAW_KEPT = 16 * 1024 * 1024
 
 
 class RefusedLog:
-    """The latest 1,000 refused requests. Each is published. The bytes of the oldest are dropped first."""
+    """The newest 1,000 refused requests. Each is published. The bytes of the oldest are dropped first."""
 
     def __init__(self, publish: Callable[[Event], None]) -> None:
         self._publish = publish
@@ -28,10 +28,10 @@ class RefusedLog:
         self._raw: dict[int, bytes] = {}
         self._raw_bytes = 0
         self.total = 0
-        """Refusals since the start, also those no longer kept."""
+        """Refused requests since the start, including those no longer kept."""
 
     def add(self, refusal: Refusal, raw: bytes = b"") -> None:
-        """Keep `refusal` (long texts cut short) and the request's bytes as received, `raw`; number and publish it."""
+        """Keep `refusal` (long texts shortened) and the request's received bytes `raw`; number and publish it."""
         self.total += 1
         refusal = replace(refusal, id=self.total, raw_size=len(raw))
         if max(len(refusal.method), len(refusal.target), len(refusal.reason)) > TEXT_MAX:
@@ -48,7 +48,7 @@ class RefusedLog:
         self._publish(Refused(refusal=refusal))
 
     def raw(self, refusal_id: int) -> bytes | None:
-        """A refused request as received; None when it is not kept (any more)."""
+        """A refused request as received; None when it is no longer kept."""
         return self._raw.get(refusal_id)
 
     def newest(self) -> list[Refusal]:
@@ -56,7 +56,7 @@ class RefusedLog:
         return list(self._refusals)
 
     def clear(self) -> None:
-        """Forget all that are kept; `total` goes on counting."""
+        """Delete all that are kept; `total` continues."""
         self._refusals.clear()
         self._raw.clear()
         self._raw_bytes = 0

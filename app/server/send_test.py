@@ -1,4 +1,4 @@
-"""Sends a test request to an endpoint the way its senders reach it, and finds out whether it arrived.
+"""Sends a test request to an endpoint over the same route as its senders, and checks whether it arrived.
 
 A dead tunnel may still respond, with a page of its provider, so only a request that arrived here counts.
 """
@@ -27,8 +27,8 @@ ARRIVAL_S = 1.0
 class SendTest:
     """Sends test requests.
 
-    `listening` is the capture port's host and port, None while it is closed; `local_url` an endpoint's URL there.
-    `base_url` is the public base URL, if one is set; `capture_url` an endpoint's URL for its senders.
+    `listening` returns the capture port's host and port, None while it is closed; `local_url` an endpoint's URL there.
+    `base_url` returns the public base URL, if one is set; `capture_url` an endpoint's URL for its senders.
     """
 
     def __init__(

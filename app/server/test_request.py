@@ -1,4 +1,4 @@
-"""Sends a small request to a capture URL, so that a user sees at once what a captured request looks like."""
+"""Sends a small test request to a capture URL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import msgspec
 from app.core.clock import now_us, rfc3339
 from app.core.errors import HooklineError
 from app.server.forward.failure import failure_text
-from app.server.forward.tls import trust
+from app.server.forward.tls import client_context
 
 TIMEOUT_MS = 10_000
 """For request and response; an endpoint's own delay is added."""
@@ -37,15 +37,15 @@ class ProbeRequest:
 
 
 async def send_test_request(url: str, request: ProbeRequest, timeout_ms: int = TIMEOUT_MS) -> int:
-    """POST it to `url` over real HTTP, and give the status of the response. HooklineError with the reason when
-    there is none; certificates are verified.
+    """POST it to `url` over HTTP; returns the status of the response. HooklineError with the reason when there is none;
+    certificates are verified.
 
-    A URL of this machine or of a private network is reached directly. The way to any other leads through the proxy that
-    the environment or the system names, as for whatever else leaves this machine: in a network that has one, a direct
-    request would fail though the URL works for its senders.
+    A URL of this machine or of a private network is reached directly. Any other goes through the proxy of the
+    environment or the system, like everything that leaves this machine: in a network that has one, a direct request
+    would fail though the URL works for its senders.
     """
     headers = {"Content-Type": "application/json", "User-Agent": "Hookline", HEADER: request.token}
-    context, proxy = await trust(), await asyncio.to_thread(proxy_for, url)
+    context, proxy = await client_context(), await asyncio.to_thread(proxy_for, url)
     try:
         async with (
             asyncio.timeout(timeout_ms / 1000),
@@ -69,8 +69,8 @@ async def accepts(host: str, port: int) -> bool:
 
 
 def proxy_for(url: str) -> str | None:
-    """The HTTP proxy on the way to `url`. May ask the system, so call it on a thread. HooklineError where none can be
-    reached by what the environment or the system names."""
+    """The HTTP proxy for `url`. May ask the system, so call it on a thread. HooklineError when the environment or the
+    system names an unusable proxy."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if _is_near(host) or proxy_bypass(host):

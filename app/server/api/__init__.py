@@ -1,4 +1,4 @@
-"""The local API: everything the window can do, for scripts, on a loopback port of its own behind a token."""
+"""The local API: everything the window can do, for scripts, on a loopback port of its own, with a token."""
 
 from app.server.api.server import ApiServer
 from app.server.api.services import ApiServices

@@ -19,13 +19,12 @@ class AccountCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        """The calls of this file."""
         return [Route("GET", "/account", self.read), Route("PATCH", "/account", self.change)]
 
     async def read(self, request: web.Request) -> web.Response:
         """The plan, and the endpoints it allows."""
         plan = self._services.account.plan
-        return json_response(AccountOut(plan=plan, endpoints=endpoints_held(self._services, plan)))
+        return json_response(AccountOut(plan=plan, endpoints=endpoint_usage(self._services, plan)))
 
     async def change(self, request: web.Request) -> web.Response:
         """Change the plan; 409 while more endpoints exist than it allows."""
@@ -34,6 +33,6 @@ class AccountCalls:
         return await self.read(request)
 
 
-def endpoints_held(services: ApiServices, plan: Plan) -> EndpointUsage:
+def endpoint_usage(services: ApiServices, plan: Plan) -> EndpointUsage:
     """How many endpoints there are, and how many the plan allows."""
     return EndpointUsage(held=len(services.endpoints.all()), limit=FREE_ENDPOINTS if plan is Plan.FREE else None)

@@ -19,7 +19,7 @@ FILE_NAME = "api-token"
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{16,}=*")
 
 
-def load_or_make(folder: Path) -> str:
+def load_or_create_token(folder: Path) -> str:
     """The token in `folder`, made when there is none (or an empty file). DataFolderError when it cannot be used."""
     path = folder / FILE_NAME
     try:

@@ -1,4 +1,4 @@
-"""Sends a captured body to a caller, part by part, in a way no browser would run or render."""
+"""Sends a captured body to a caller, part by part, with headers that keep browsers from running or rendering it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DecodeError(Exception):
 async def send_body(
     request: web.Request, capture: Capture, captures: CaptureRepository, *, decode: bool
 ) -> web.StreamResponse:
-    """Respond with the body of `capture`; a 422 problem when it cannot be decoded as asked."""
+    """Respond with the body of `capture`; a 422 problem when it cannot be decoded."""
     names = codings(capture.headers) if decode else ()
     size = capture.size
     if names:
@@ -40,7 +40,7 @@ async def send_body(
     response = web.StreamResponse(headers=attachment_headers(f"{capture.id}.bin"))
     response.content_length = size
     parts = decoded_parts(stored_parts(captures, capture), names)
-    # Before the status leaves: a request that was deleted just now is a 404.
+    # Before the status is sent, so that a request deleted just now gives a 404.
     first = b"" if request.method == "HEAD" else await anext(parts, b"")
     await response.prepare(request)
     if request.method != "HEAD":
@@ -49,7 +49,7 @@ async def send_body(
 
 
 async def stored_parts(captures: CaptureRepository, capture: Capture) -> AsyncIterator[bytes]:
-    """The body as it is stored, in parts."""
+    """The body as stored, in parts."""
     for offset in range(0, capture.size, PART_SIZE):
         part = await captures.body(capture.id, offset, PART_SIZE)
         if not part:
@@ -58,9 +58,9 @@ async def stored_parts(captures: CaptureRepository, capture: Capture) -> AsyncIt
 
 
 async def decoded_parts(parts: AsyncIterator[bytes], names: tuple[str, ...]) -> AsyncIterator[bytes]:
-    """`parts` with the codings `names` undone, in pieces of at most `PART_SIZE` bytes.
+    """`parts` with the codings `names` decoded, in pieces of at most `PART_SIZE` bytes.
 
-    DecodeError when the data is damaged or breaks off.
+    DecodeError when the data is damaged or incomplete.
     """
     if not names:
         async for part in parts:
@@ -78,7 +78,7 @@ async def decoded_parts(parts: AsyncIterator[bytes], names: tuple[str, ...]) -> 
 
 
 async def _measured(parts: AsyncIterator[bytes]) -> int:
-    """How many bytes `parts` hold. Decoding twice costs less than keeping them."""
+    """The number of bytes in `parts`. Decoding twice costs less than keeping them."""
     size = 0
     async for part in parts:
         size += len(part)
@@ -90,7 +90,8 @@ async def _measured(parts: AsyncIterator[bytes]) -> int:
 async def _stream(
     request: web.Request, response: web.StreamResponse, first: bytes, parts: AsyncIterator[bytes]
 ) -> None:
-    """Write all parts. Should one be missing, the connection is broken off: a short body must not pass for whole."""
+    """Write all parts. If one is missing, the connection is aborted, so that an incomplete body cannot pass for a
+    complete one."""
     try:
         await response.write(first)
         async for part in parts:
@@ -98,7 +99,7 @@ async def _stream(
     except ConnectionError:
         return  # the caller disconnected
     except NotFoundError:
-        _break_off(request)  # deleted meanwhile, as anybody may
+        _break_off(request)  # deleted meanwhile
     except Exception:
         log.exception("sending %s broke off", request.path)
         _break_off(request)
@@ -110,7 +111,7 @@ def _break_off(request: web.Request) -> None:
 
 
 def attachment_headers(name: str) -> dict[str, str]:
-    """Headers of bytes that a sender wrote: to be saved as the file `name`, never to be shown or run."""
+    """Headers for a sender's bytes: to be saved as the file `name`, never rendered or run."""
     return {
         "Content-Type": "application/octet-stream",
         "Content-Disposition": f'attachment; filename="{name}"',

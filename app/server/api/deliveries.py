@@ -21,11 +21,11 @@ class DeliveryCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        """The calls of this file."""
         return [Route("GET", "/deliveries", self.list, ("request", "endpoint", "state", *PAGING))]
 
     async def list(self, request: web.Request) -> web.Response:
-        """Of one request, oldest first; else the last queued first, of an endpoint or all, in one state or any."""
+        """Deliveries of one request, oldest first; otherwise last queued first, of an endpoint or all, in one state or
+        any."""
         of_request = request.query.get("request")
         if of_request is None:
             return await self._latest(request)

@@ -21,7 +21,7 @@ from app.server.api.services import ApiServices
 
 
 class _After(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """A place in the list: behind this endpoint, which was the `place`th."""
+    """A cursor: the endpoint that ended the page, which was the `place`th."""
 
     id: int
     place: Annotated[int, msgspec.Meta(ge=1)]
@@ -35,7 +35,6 @@ class EndpointCalls:
         self._changing = asyncio.Lock()
 
     def routes(self) -> list[Route]:
-        """The calls of this file."""
         return [
             Route("GET", "/endpoints", self.list, PAGING),
             Route("POST", "/endpoints", self.create),
@@ -50,11 +49,11 @@ class EndpointCalls:
         numbered = list(enumerate(self._services.endpoints.all(), 1))
         begin = 0
         if cursor is not None:
-            # It is after the same endpoint wherever that was moved to; after its old place when it was deleted.
+            # Continues after that endpoint wherever it was moved to, and after its old place if it was deleted.
             begin = next((place for place, one in numbered if one.id == cursor.id), cursor.place - 1)
-        shown = numbered[begin : begin + limit]
-        following = cursor_text(_After(shown[-1][1].id, shown[-1][0])) if len(numbered) > begin + limit else None
-        return json_response(Page(tuple(self._out(one, place) for place, one in shown), following))
+        page = numbered[begin : begin + limit]
+        following = cursor_text(_After(page[-1][1].id, page[-1][0])) if len(numbered) > begin + limit else None
+        return json_response(Page(tuple(self._out(one, place) for place, one in page), following))
 
     async def create(self, request: web.Request) -> web.Response:
         """201 with the endpoint; 409 beyond the plan, 422 for fields that break a rule."""
@@ -66,7 +65,7 @@ class EndpointCalls:
         return json_response(self._out(self._named(request)))
 
     async def change(self, request: web.Request) -> web.Response:
-        """The fields given are changed, all others stay."""
+        """Changes the given fields; all others stay."""
         patch = decoded(await request.read(), EndpointPatch)
         async with self._changing:  # two patches at once must not undo each other's fields
             endpoint, position = self._named(request), patch.position
@@ -82,7 +81,7 @@ class EndpointCalls:
         return json_response(self._out(endpoint))
 
     async def delete(self, request: web.Request) -> web.Response:
-        """The endpoint and all its requests."""
+        """Deletes the endpoint and all its requests."""
         await self._services.endpoints.delete(self._named(request).id)
         return done()
 

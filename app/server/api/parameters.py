@@ -1,4 +1,4 @@
-"""Query parameters: only the known ones, each once; limits and opaque cursors of lists."""
+"""Query parameters: only known ones, each once; limits and opaque cursors of lists."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGING = ("limit", "cursor")
 
 
 def check_names(request: web.Request, known: Collection[str]) -> None:
-    """A Problem when the query holds a parameter that is not `known`, or one twice."""
+    """A Problem when the query has a parameter that is not `known`, or one twice."""
     for name in request.query:
         if name not in known:
             takes = f"This call accepts {', '.join(known)}." if known else "This call accepts none."
@@ -33,7 +33,7 @@ def check_names(request: web.Request, known: Collection[str]) -> None:
 
 
 def limit_of(request: web.Request) -> int:
-    """`limit`, 1 to 500, 50 when not given."""
+    """`limit`, 1 to 500, by default 50."""
     text = request.query.get("limit")
     if text is None:
         return LIMIT_DEFAULT
@@ -43,7 +43,7 @@ def limit_of(request: web.Request) -> int:
 
 
 def flag_of(request: web.Request, name: str) -> bool:
-    """A parameter that is `true` or `false`, false when not given."""
+    """A parameter that is `true` or `false`, by default false."""
     text = request.query.get(name, "false")
     if text not in ("true", "false"):
         raise parameter_problem(name, f"{name} must be true or false, not {text!r}.")
@@ -61,7 +61,7 @@ def marks_of(request: web.Request) -> frozenset[Mark]:
 
 
 def beginning_of(request: web.Request) -> str | None:
-    """What ids are to begin with, of `id`; None when it is not given."""
+    """The parameter `id`, the beginning of ids; None when it is not given."""
     text = request.query.get("id")
     if text is None:
         return None
@@ -73,7 +73,7 @@ def beginning_of(request: web.Request) -> str | None:
 
 
 def cursor_of(request: web.Request, key: type[K]) -> K | None:
-    """The place a list is to go on from, as an earlier `next` gave it; None for its beginning."""
+    """The place where a list continues, from an earlier `next`; None for its beginning."""
     text = request.query.get("cursor")
     if text is None:
         return None
@@ -101,5 +101,5 @@ def cursor_text(key: object) -> str:
 
 
 def wrong_cursor() -> Problem:
-    """The problem of a cursor that leads nowhere."""
-    return parameter_problem("cursor", "cursor is invalid; start again without it.")
+    """The problem for a cursor that this API did not create."""
+    return parameter_problem("cursor", "cursor is not one that this API gave; begin again without it.")

@@ -62,9 +62,9 @@ class ProblemOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     detail: str
     errors: tuple[FieldError, ...] = ()
     span: tuple[int, int] | None = None
-    """Where a search is wrong: characters from the first to before the second."""
+    """The part of a search that is wrong: the first character, and the one after the last."""
     suggestion: str | None = None
-    """What would fit in that place of a search."""
+    """What could stand there instead."""
 
 
 class Problem(Exception):  # noqa: N818 - RFC 9457's own word
@@ -119,7 +119,7 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
 
 
 def problem_of(error: HooklineError) -> Problem:
-    """The problem for an error of the rest of the program."""
+    """The problem for an error from elsewhere in the program."""
     text = str(error)
     if isinstance(error, InvalidFieldsError):
         return Problem(422, "invalid-fields", text, error.errors)
@@ -135,7 +135,7 @@ def problem_of(error: HooklineError) -> Problem:
 
 
 def router_problem(request: web.BaseRequest, error: web.HTTPException) -> Problem:
-    """What aiohttp itself refuses: unknown paths, methods, bodies that are too large."""
+    """The problem for what aiohttp itself rejects: unknown paths, methods, bodies that are too large."""
     if isinstance(error, web.HTTPMethodNotAllowed):
         allowed = ", ".join(sorted(error.allowed_methods))
         detail = f"{request.method} is not allowed at {request.path}; use {allowed}."
@@ -148,7 +148,7 @@ def router_problem(request: web.BaseRequest, error: web.HTTPException) -> Proble
 
 
 def decoded(body: bytes, shape: type[T]) -> T:
-    """`body` as `shape`; a Problem that names the field when it does not fit."""
+    """`body` decoded as `shape`; a Problem that names the field when it does not fit."""
     try:
         return msgspec.json.decode(body, type=shape)
     except msgspec.ValidationError as error:
@@ -160,19 +160,19 @@ def decoded(body: bytes, shape: type[T]) -> T:
 
 
 def parameter_problem(name: str, message: str) -> Problem:
-    """A query parameter that is unknown, given twice or out of bounds."""
+    """The problem of a query parameter that is unknown, given twice or out of bounds."""
     return Problem(400, "invalid-parameter", message, [FieldError(field=name, message=message)])
 
 
 def query_problem(name: str, error: QueryError) -> Problem:
-    """A search, given in the query parameter `name`, that is none."""
+    """The problem of an invalid search in the query parameter `name`."""
     problem = Problem(400, "invalid-query", error.message, [FieldError(field=name, message=error.message)])
     problem.shape = msgspec.structs.replace(problem.shape, span=(error.start, error.end), suggestion=error.suggestion)
     return problem
 
 
 def _field_error(text: str) -> FieldError:
-    """msgspec's message as one about a dotted field: ``Expected `int`, got `str` - at `$.reply.status` ``."""
+    """msgspec's message, such as ``Expected `int`, got `str` - at `$.reply.status` ``, as one about a dotted field."""
     place = _AT.search(text)
     path = place["path"].removeprefix(".") if place else ""
     text = _AT.sub("", text)

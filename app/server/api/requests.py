@@ -33,7 +33,6 @@ class RequestCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        """The calls of this file."""
         return [
             Route("GET", "/requests", self.list, ("endpoint", "id", "q", *PAGING)),
             Route("GET", "/requests/{id}", self.read),
@@ -44,8 +43,8 @@ class RequestCalls:
         ]
 
     async def list(self, request: web.Request) -> web.Response:
-        """Summaries, newest first, of all endpoints or one; with `q` those that the search finds, with `id` those whose
-        ids begin so."""
+        """Summaries, newest first, of all endpoints or one; with `q` the matches of a search, with `id` those whose ids
+        begin with it."""
         services, limit, before = self._services, limit_of(request), cursor_of(request, PageKey)
         query, beginning = query_of(request), beginning_of(request)
         slug = request.query.get("endpoint")
@@ -59,11 +58,11 @@ class RequestCalls:
                 services.captures.search(query, endpoint_id, before=before, limit=limit + 1)
             ) as batches:
                 rows = [row async for batch in batches for row in batch]
-        shown = rows[:limit]
+        page = rows[:limit]
         following = None
         if len(rows) > limit:
-            following = cursor_text(PageKey(received_at=shown[-1].received_at, id=shown[-1].id))
-        found = ((row, services.endpoints.by_id(row.endpoint_id)) for row in shown)
+            following = cursor_text(PageKey(received_at=page[-1].received_at, id=page[-1].id))
+        found = ((row, services.endpoints.by_id(row.endpoint_id)) for row in page)
         items = tuple(summary_out(row, endpoint.slug) for row, endpoint in found if endpoint is not None)
         return json_response(Page(items, following))
 
@@ -74,7 +73,7 @@ class RequestCalls:
         return json_response(request_out(capture, slug, deliveries))
 
     async def change(self, request: web.Request) -> web.Response:
-        """The marks given are put on the request or taken from it, all others stay."""
+        """Sets or removes the given marks; all others stay."""
         patch = decoded(await request.read(), RequestPatch)
         capture, _ = await stored_request(self._services, request.match_info["id"])
         captures = self._services.captures
@@ -87,19 +86,19 @@ class RequestCalls:
         return await self.read(request)
 
     async def body(self, request: web.Request) -> web.StreamResponse:
-        """The body's bytes as they were sent; with `decoded=true`, without their content coding."""
+        """The body's bytes as sent; with `decoded=true`, without their content coding."""
         decode = flag_of(request, "decoded")
         capture, _ = await stored_request(self._services, request.match_info["id"])
         return await send_body(request, capture, self._services.captures, decode=decode)
 
     async def delete(self, request: web.Request) -> web.Response:
-        """One request with its body and deliveries."""
+        """Deletes one request with its body and deliveries."""
         capture, _ = await stored_request(self._services, request.match_info["id"])
         await self._services.captures.delete([capture.id])
         return done()
 
     async def clear(self, request: web.Request) -> web.Response:
-        """All requests of an endpoint, but those with a mark that `keep` names."""
+        """Deletes all requests of an endpoint, except those with a mark that `keep` names."""
         keep = marks_of(request)
         endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
         await self._services.captures.clear(endpoint.id, keep)

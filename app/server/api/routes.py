@@ -37,7 +37,7 @@ class Route:
 
 
 def register(app: web.Application, routes: Iterable[Route]) -> None:
-    """Add `routes` below the API's prefix."""
+    """Add `routes` under the API's prefix."""
     for route in routes:
         handler = _checked(route)
         if route.method == "GET":
@@ -55,7 +55,6 @@ def _checked(route: Route) -> Handler:
 
 
 def json_response(shape: msgspec.Struct, status: int = 200, location: str | None = None) -> web.Response:
-    """`shape` as JSON."""
     headers = {"Location": PREFIX + location} if location else None
     body = msgspec.json.encode(shape)
     return web.Response(body=body, status=status, content_type="application/json", headers=headers)

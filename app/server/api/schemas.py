@@ -1,4 +1,4 @@
-"""The JSON shapes of the local API. The same types validate what comes in and describe what goes out."""
+"""The JSON schemas of the local API, which validate what comes in and describe what goes out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EndpointIn = EndpointDraft
 
 
 def patch_of(record: type[Record], **others: Any) -> Any:
-    """A struct with the fields of `record`, records in it as patches too, and `others` by type: all may be left out."""
+    """A struct with the fields of `record` and `others` (by type), all optional; records within become patches too."""
     types = {**get_type_hints(record), **others}
     fields = [(name, _patch_type(kind) | UnsetType, UNSET) for name, kind in types.items()]
     return msgspec.defstruct(f"{record.__name__}Patch", fields, bases=(Record,), frozen=True, omit_defaults=True)
@@ -25,12 +25,12 @@ def _patch_type(kind: Any) -> Any:
 
 
 EndpointPatch = patch_of(EndpointDraft, slug=str, position=int)
-"""The body of `PATCH /endpoints/{slug}`: fields left out stay, `"forward_url": null` clears it, and so does
-`"storage_limit": null`. `position` is the place in the list of endpoints, from 1."""
+"""The body of `PATCH /endpoints/{slug}`: absent fields stay; null clears `forward_url` and `storage_limit`. `position`
+is the place in the list of endpoints, from 1."""
 
 
 class RequestPatch(Record, frozen=True, omit_defaults=True):
-    """The body of `PATCH /requests/{id}`: fields left out stay, `"note": null` removes the note."""
+    """The body of `PATCH /requests/{id}`: absent fields stay; `"note": null` removes the note."""
 
     read: bool | UnsetType = UNSET
     starred: bool | UnsetType = UNSET
@@ -38,8 +38,8 @@ class RequestPatch(Record, frozen=True, omit_defaults=True):
 
 
 class EndpointOut(Record, frozen=True):
-    """An endpoint with its capture URL and what it holds. `position` is its place in the list, from 1.
-    `storage_limit_reached`: its oldest requests are being deleted for its limit, or its capturing has stopped, as
+    """An endpoint with its capture URL and its counts. `position` is its place in the list, from 1.
+    `storage_limit_reached`: its oldest requests are being deleted for its limit, or capturing has stopped, as
     `when_full` says."""
 
     slug: str
@@ -78,9 +78,8 @@ class SourceAddress(Record, frozen=True):
 
 
 class SummaryOut(Record, frozen=True):
-    """A captured request as lists show it. `provider` and `event` are null where nobody knows who sent it, `note` where
-    there is none. `gist` is a short description; null for one that was stored by an older version and is not
-    described yet."""
+    """A captured request in a list. `provider` and `event` are null where they are unknown. `gist` is a short
+    description; null for a request that an older version stored and that is not described yet."""
 
     id: str
     endpoint: str
@@ -101,7 +100,7 @@ class SummaryOut(Record, frozen=True):
 
 
 class DeliveryOut(Record, frozen=True):
-    """One delivery of a request and its outcome; `endpoint` is a slug, `url` what was requested, with sub-path and
+    """One delivery of a request and its result; `endpoint` is a slug, `url` the requested URL with sub-path and
     query."""
 
     id: str
@@ -133,8 +132,8 @@ class RequestOut(SummaryOut, frozen=True):
 
 
 class RefusalOut(Record, frozen=True):
-    """A request that was not captured, and why. `endpoint` is the slug of the endpoint it was for, null where there is
-    none. `GET /refused/{id}/raw` has its first `raw_size` bytes as received."""
+    """A refused request, and why. `endpoint` is the slug of the endpoint it was for, null if there is none. `GET
+    /refused/{id}/raw` has its first `raw_size` bytes as received."""
 
     id: int
     at: str
@@ -195,7 +194,7 @@ class StoredOut(Record, frozen=True):
 
 
 class StatusOut(Record, frozen=True):
-    """How the program is doing. `storage` is `ok`, or says why storing fails; `warnings` say what else is wrong.
+    """The program's status. `storage` is `ok`, or says why storing fails; `warnings` are other problems.
 
     `database_bytes` is null while the database cannot be read.
     """

@@ -1,4 +1,5 @@
-"""Makes the API's shapes from the program's records, and drafts from patches. Fields of one name have one value."""
+"""Makes the API's JSON objects from the program's records, and drafts from patches. Fields of one name have one
+value."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def merged(base: S, patch: msgspec.Struct) -> S:
-    """`base` with the fields that `patch` sets; objects within are merged the same way."""
+    """`base` with the fields that `patch` sets; nested objects are merged the same way."""
     changes = {}
     for name in patch.__struct_fields__:
         value = getattr(patch, name)
@@ -37,7 +38,7 @@ def merged(base: S, patch: msgspec.Struct) -> S:
 
 
 def endpoint_out(endpoint: Endpoint, url: str, position: int, counts: Counts, use: StorageUse) -> EndpointOut:
-    """`endpoint`, which is at `position` of the list."""
+    """`endpoint`, which is at `position` in the list."""
     return _from_record(
         EndpointOut,
         endpoint,
@@ -52,17 +53,15 @@ def endpoint_out(endpoint: Endpoint, url: str, position: int, counts: Counts, us
 
 
 def stored_out(use: StorageUse) -> StoredOut:
-    """What all endpoints store."""
     return _from_record(StoredOut, use, bytes=use.used, limit_reached=use.reached)
 
 
 def summary_out(row: Summary, slug: str) -> SummaryOut:
-    """A request in a list, of the endpoint of this slug."""
+    """`slug` is the endpoint's."""
     return _from_record(SummaryOut, row, endpoint=slug, reply=_reply(row))
 
 
 def request_out(capture: Capture, slug: str, deliveries: list[Delivery]) -> RequestOut:
-    """A request in full."""
     return _from_record(
         RequestOut,
         capture,
@@ -74,17 +73,16 @@ def request_out(capture: Capture, slug: str, deliveries: list[Delivery]) -> Requ
 
 
 def delivery_out(delivery: Delivery, slug: str) -> DeliveryOut:
-    """A delivery of a request to the endpoint of this slug."""
+    """`slug` is the endpoint's."""
     return _from_record(DeliveryOut, delivery, request=delivery.capture_id, endpoint=slug, url=delivery.request_url)
 
 
 def refusal_out(refusal: Refusal, endpoint: str | None) -> RefusalOut:
-    """A refused request to the endpoint of this slug."""
+    """`endpoint` is the slug of an endpoint that exists."""
     return _from_record(RefusalOut, refusal, endpoint=endpoint, source=_source(refusal))
 
 
 def retention_out(problem: ClockProblem | None) -> RetentionOut:
-    """What deleting by age waits for."""
     if problem is None:
         return RetentionOut(state="running", reason=None, resumes_in_seconds=None)
     reason = f"{problem.reason} {problem.advice}"
@@ -92,7 +90,7 @@ def retention_out(problem: ClockProblem | None) -> RetentionOut:
 
 
 def _from_record(shape: type[S], record: msgspec.Struct, **others: Any) -> S:
-    """A `shape` with the fields that `record` has too, its times (`…_at`, `at`) as RFC 3339, and `others`."""
+    """A `shape` with the fields of the same name in `record`, times (`…_at`, `at`) as RFC 3339, and `others`."""
     shared = (name for name in shape.__struct_fields__ if name not in others)
     values = {name: getattr(record, name) for name in shared}
     times = {name: _time(value) for name, value in values.items() if name == "at" or name.endswith("_at")}

@@ -19,15 +19,15 @@ from app.server.api.routes import register
 from app.server.api.services import ApiServices
 from app.server.api.settings import SettingsCalls
 from app.server.api.status import StateCalls
-from app.server.capture.head import parser_words
+from app.server.capture.head import parser_reason
 from app.server.listening import find_holder, stop_listening
 
 SERVER_NAME = "Hookline"
-"""Instead of the versions that aiohttp names."""
+"""Sent instead of the versions that aiohttp names."""
 
 
 class ApiProtocol(web.RequestHandler):
-    """aiohttp's, with other errors: no plain text, no traceback for what a caller sent."""
+    """aiohttp's request handler, but its own errors are problems as well: no plain text, no traceback."""
 
     def __init__(self, manager: web.Server, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(manager, loop=loop, access_log=None)  # type: ignore[arg-type]  # as web.AppRunner hands it on
@@ -40,7 +40,7 @@ class ApiProtocol(web.RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         if status == HTTPStatus.BAD_REQUEST and isinstance(exc, Exception):
-            problem = Problem(400, "bad-request", f"Malformed HTTP: {parser_words(exc)}.")
+            problem = Problem(400, "bad-request", f"Malformed HTTP: {parser_reason(exc)}.")
         else:
             self.logger.error("a call of the API failed", exc_info=exc)
             problem = Problem(500, "internal", "Hookline could not do this because of an internal error; see its log.")
@@ -60,7 +60,7 @@ class ApiProtocol(web.RequestHandler):
 
 
 async def name_server(_: web.BaseRequest, response: web.StreamResponse) -> None:
-    """Signal handler that puts our name into all other responses."""
+    """Signal handler that sets the Server header of all other responses."""
     response.headers["Server"] = SERVER_NAME
 
 
@@ -70,7 +70,7 @@ _BACKLOG = 128
 
 
 class ApiServer:
-    """Serves `/api/v1` to those who bear `token`."""
+    """Serves `/api/v1` to callers with `token`."""
 
     def __init__(self, services: ApiServices, token: str) -> None:
         self._services = services
@@ -79,14 +79,14 @@ class ApiServer:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port listened on; RuntimeError before `start`."""
+        """Host and port it listens on; RuntimeError before `start`."""
         if self._running is None:
             raise RuntimeError("the local API is not being served")
         host, port = self._running[1].sockets[0].getsockname()[:2]
         return host, port
 
     async def start(self, host: str, port: int) -> None:
-        """Listen (port 0: any free one). PortInUseError when it is taken; then nothing was started."""
+        """Listen (port 0: any free one). PortInUseError when it is in use; then nothing was started."""
         runner = web.AppRunner(self._application(), shutdown_timeout=_STOP_S)
         await runner.setup()
         manager, loop = runner.server, asyncio.get_running_loop()
@@ -105,7 +105,7 @@ class ApiServer:
         self._running = runner, server
 
     async def stop(self) -> None:
-        """Stop listening; calls in hand get a second. Idempotent."""
+        """Stop listening; running calls get a second. Idempotent."""
         running, self._running = self._running, None
         if running is not None:
             runner, server = running

@@ -1,4 +1,4 @@
-"""What the local API is handed of the running program."""
+"""What the local API needs of the running program."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class ApiServices:
     storage_trouble: Callable[[], str | None]
     """Why storing fails now, in words; None when it works."""
     warnings: Callable[[], tuple[str, ...]]
-    """What else is wrong, in words, though storing works."""
+    """Other problems, in words."""
     uptime_s: Callable[[], float]
     settings: Callable[[], Settings]
     apply_settings: Callable[[Settings], Awaitable[None]]
-    """Puts other settings into force; InvalidFieldsError or PortInUseError changes nothing."""
+    """Applies other settings; InvalidFieldsError or PortInUseError changes nothing."""

@@ -16,7 +16,7 @@ from app.server.api.routes import Route, json_response
 from app.server.api.serializers import merged
 from app.server.api.services import ApiServices
 
-# Without the bounds: `check` reports broken ones in words that name the setting.
+# Without the bounds, because `check` reports violations in sentences that name the setting.
 _TYPES: dict[str, Any] = get_type_hints(Settings)
 SettingsOut = msgspec.defstruct("SettingsOut", [(key, _TYPES[key]) for key in scriptable()], frozen=True)
 SettingsPatch = msgspec.defstruct(
@@ -32,15 +32,14 @@ class SettingsCalls:
         self._changing = asyncio.Lock()
 
     def routes(self) -> list[Route]:
-        """The calls of this file."""
         return [Route("GET", "/settings", self.read), Route("PATCH", "/settings", self.change)]
 
     async def read(self, request: web.Request) -> web.Response:
-        """The settings in force, save those of the window alone."""
+        """The settings in force, except those of the window."""
         return json_response(self._out())
 
     async def change(self, request: web.Request) -> web.Response:
-        """The settings given are changed and saved, all others stay; 409 when a port is taken."""
+        """Changes and saves the given settings; all others stay. 409 when a port is in use."""
         patch = decoded(await request.read(), SettingsPatch)
         async with self._changing:
             await self._services.apply_settings(merged(self._services.settings(), patch))

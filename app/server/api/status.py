@@ -10,7 +10,7 @@ from aiohttp import web
 from app.core.errors import StorageUnavailableError
 from app.core.model import Refusal, StorageSize
 from app.core.request_target import slug_of
-from app.server.api.account import endpoints_held
+from app.server.api.account import endpoint_usage
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
 from app.server.api.problems import Problem
@@ -21,7 +21,7 @@ from app.server.api.services import ApiServices
 
 
 class RefusedKey(msgspec.Struct, frozen=True, array_like=True):
-    """A place in the refused list: `given` of the entries of microsecond `at` were already shown."""
+    """A place in the refused list: the first `given` entries of microsecond `at` are on earlier pages."""
 
     at: int
     given: int
@@ -34,7 +34,6 @@ class StateCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        """The calls of this file."""
         return [
             Route("GET", "/status", self.status),
             Route("POST", "/retention/resume", self.resume),
@@ -43,7 +42,7 @@ class StateCalls:
         ]
 
     async def status(self, request: web.Request) -> web.Response:
-        """How the program is doing; works without a usable database too."""
+        """The program's status; works without a usable database too."""
         services = self._services
         endpoints = services.endpoints.all()
         counts = [services.captures.counts(endpoint.id) for endpoint in endpoints]
@@ -57,7 +56,7 @@ class StateCalls:
                 capture_url=services.capture_url(),
                 base_url=services.base_url(),
                 plan=plan,
-                endpoints=endpoints_held(services, plan),
+                endpoints=endpoint_usage(services, plan),
                 counts=Totals(
                     requests=sum(count.total for count in counts),
                     unread=sum(count.unread for count in counts),
@@ -74,7 +73,7 @@ class StateCalls:
         )
 
     async def resume(self, request: web.Request) -> web.Response:
-        """Trust the clock and delete by age again; harmless while that is done anyway."""
+        """Accepts the clock, so that requests are deleted by age again; harmless when they are anyway."""
         await self._services.retention.resume()
         return json_response(retention_out(self._services.retention.problem))
 
@@ -90,12 +89,12 @@ class StateCalls:
         rows = self._services.refused.newest()
         if key is not None:
             rows = [row for row in rows if row.at <= key.at][max(key.given, 0) :]
-        shown, following = rows[:limit], None
+        page, following = rows[:limit], None
         if len(rows) > limit:
-            at = shown[-1].at
+            at = page[-1].at
             before = key.given if key is not None and key.at == at else 0
-            following = cursor_text(RefusedKey(at, before + sum(row.at == at for row in shown)))
-        return json_response(Page(tuple(refusal_out(row, self._slug(row)) for row in shown), following))
+            following = cursor_text(RefusedKey(at, before + sum(row.at == at for row in page)))
+        return json_response(Page(tuple(refusal_out(row, self._slug(row)) for row in page), following))
 
     def _slug(self, refusal: Refusal) -> str | None:
         slug = slug_of(refusal.target)

@@ -1,4 +1,4 @@
-"""The capture port: takes any HTTP request for an endpoint and keeps it exactly as it was sent."""
+"""The capture port: accepts any HTTP request for an endpoint and stores it exactly as it was sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a request shows the credentials its endpoint asks for."""
+"""Whether a request has the credentials that its endpoint requires."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from app.core.model import Auth
 RawHeaders = Sequence[tuple[bytes, bytes]]
 
 
-class Gate:
-    """The check for one `Auth` other than "none". Secrets are compared in constant time."""
+class CredentialCheck:
+    """The check for an `Auth` other than "none". Secrets are compared in constant time."""
 
     def __init__(self, auth: Auth) -> None:
         self._kind = auth.kind
         self._header = auth.name.lower().encode("latin-1", "replace") if auth.kind == "header" else b"authorization"
         secret = f"{auth.name}:{auth.secret}" if auth.kind == "basic" else auth.secret
-        # Clients disagree on how a name or secret outside ASCII is sent, so both customs are right.
+        # Clients disagree on how a name or secret outside ASCII is encoded, so both encodings are accepted.
         self._expected = [secret.encode("utf-8", "surrogatepass")]
         if all(ord(char) < 256 for char in secret):
             self._expected.append(secret.encode("latin-1"))
 
     @property
     def challenge(self) -> str | None:
-        """The value of WWW-Authenticate; None for a header of the user's own, which has no scheme."""
+        """The value of WWW-Authenticate; None for a custom header, which has no scheme."""
         if self._kind == "basic":
             return 'Basic realm="Hookline", charset="UTF-8"'
         return 'Bearer realm="Hookline"' if self._kind == "bearer" else None
 
     def refusal(self, headers: RawHeaders) -> str | None:
-        """Why a request with `headers` may not pass; None when it may."""
-        shown = [value for name, value in headers if name.lower() == self._header]
-        if not shown:
-            return f"The request has no credentials: header {self._header.decode('latin-1')} is missing."
-        if not any(map(self._matches, shown)):
+        """Why a request with `headers` is rejected; None when it is admitted."""
+        values = [value for name, value in headers if name.lower() == self._header]
+        if not values:
+            return f"The request shows no credentials: header {self._header.decode('latin-1')} is missing."
+        if not any(map(self._matches, values)):
             return f"The credentials in header {self._header.decode('latin-1')} are wrong."
         return None
 
@@ -45,7 +45,7 @@ class Gate:
         if given is None:
             return False
         same = False
-        for secret in self._expected:  # all of them, whichever fits: the time taken reveals nothing
+        for secret in self._expected:  # compares all of them, so that the time taken reveals nothing
             same |= hmac.compare_digest(given, secret)
         return same
 

@@ -1,4 +1,4 @@
-"""Reading a body: hashed and counted on the way, in parts where it is large."""
+"""Reads bodies: hashed and counted while they arrive, stored in parts when large."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.server.capture.reader import Incoming
 
 
 class Body(NamedTuple):
-    """A body as received: its last part and that part's number (earlier ones are stored), all its bytes counted."""
+    """A received body: its last part and that part's number (earlier ones are stored), its total size and hash."""
 
     tail: bytes
     tail_part: int
@@ -24,11 +24,11 @@ class Body(NamedTuple):
 
 
 class BodyTooLargeError(Exception):
-    """The body is larger than the limit; what of it was stored is to be dropped."""
+    """The body is larger than the limit; stored parts of it have to be deleted."""
 
 
-def whole(request: Incoming, limit: int) -> Body | None:
-    """The body when it is small and was received with the head, as most are; None otherwise."""
+def read_small_body(request: Incoming, limit: int) -> Body | None:
+    """The body if it is small and was received with the head, as most are; otherwise None."""
     payload = request.payload
     if not payload.is_eof() or payload.total_bytes > min(limit, PART_SIZE) or request.broken:
         return None
@@ -37,13 +37,14 @@ def whole(request: Incoming, limit: int) -> Body | None:
 
 
 class BodyBuffer:
-    """A body on its way in. Full parts are stored at once; of the part under way, pieces when memory is short."""
+    """A body being received. Full parts are stored at once; of the current part, pieces when memory is short."""
 
     def __init__(self, memory: BodyMemory, captures: CaptureSink, seq: int, endpoint_id: int) -> None:
         self._memory, self._captures, self._seq, self._endpoint_id = memory, captures, seq, endpoint_id
         self._part = bytearray()
-        """What is in memory of the part under way; `_ahead` bytes before it are stored, in `_pieces` pieces."""
-        self._ahead = self._parts = self._pieces = 0
+        """The bytes of the current part that are in memory. `_stored_of_part` bytes before them are stored, in
+        `_pieces` pieces."""
+        self._stored_of_part = self._parts = self._pieces = 0
         self._tail_size = 0
         self._storing = asyncio.Lock()
         self._refused: StorageLimitError | None = None
@@ -52,16 +53,16 @@ class BodyBuffer:
 
     @property
     def spillable(self) -> int:
-        """Bytes of the part under way that are in memory; 0 while something is being stored."""
+        """Bytes of the current part that are in memory; 0 while something is being stored."""
         return 0 if self._storing.locked() else len(self._part)
 
     async def spill(self) -> None:
-        """Store what is in memory as a piece. Where a storage limit is in the way, that is for this request alone."""
+        """Store the bytes in memory as a piece. If a storage limit prevents that, only this request fails."""
         async with self._storing:
-            data = self._taken()
+            data = self._take_part()
             if not data:
                 return
-            self._ahead += len(data)
+            self._stored_of_part += len(data)
             try:
                 await self._captures.add_piece(self._seq, self._pieces, data, endpoint_id=self._endpoint_id)
             except StorageLimitError as error:
@@ -69,7 +70,7 @@ class BodyBuffer:
                 self._memory.release(len(data))
                 return
             except BaseException:
-                self._ahead -= len(data)
+                self._stored_of_part -= len(data)
                 self._part[:0] = data
                 if self._closed:
                     self.close()
@@ -78,10 +79,10 @@ class BodyBuffer:
             self._memory.release(len(data))
 
     async def receive(self, connection: Connection, request: Incoming, limit: int) -> Body:
-        """Read to the body's end, or to where it breaks off; everything but the tail is stored then.
+        """Read to the end of the body, or to where it broke off; then everything except the tail is stored.
 
         Nothing is read while something has to be stored first. Raises BodyTooLargeError as soon as `limit` bytes are
-        passed, StorageUnavailableError or StorageLimitError when they cannot be stored.
+        exceeded, StorageUnavailableError or StorageLimitError when they cannot be stored.
         """
         digest, size = sha256(), 0
         while data := await connection.read(request.payload):
@@ -91,42 +92,42 @@ class BodyBuffer:
             if self._refused is not None:
                 raise self._refused
             digest.update(data)
-            self._memory.take(len(data))
-            while len(data) > (room := PART_SIZE - self._ahead - len(self._part)):
-                self._part += data[:room]
-                data = data[room:]
-                with connection.unread():
+            self._memory.add(len(data))
+            while len(data) > (space := PART_SIZE - self._stored_of_part - len(self._part)):
+                self._part += data[:space]
+                data = data[space:]
+                with connection.paused_reading():
                     await self._store_part()
             self._part += data
-            data = b""  # or it would stay in memory until the next one is received
+            data = b""  # otherwise it would stay in memory until the next one is received
             if self._memory.full:
-                with connection.unread():
-                    await self._memory.room()
+                with connection.paused_reading():
+                    await self._memory.wait_for_room()
         if self._pieces or self._storing.locked():
             await self._store_part()
         if self._refused is not None:
             raise self._refused
-        tail = self._taken()
+        tail = self._take_part()
         self._tail_size = len(tail)
         return Body(tail, self._parts, size, digest.hexdigest())
 
     async def drop(self) -> None:
-        """Delete what is stored of it; StorageUnavailableError when that cannot be now."""
-        self._memory.release(len(self._taken()))
+        """Delete the stored parts; StorageUnavailableError when that is impossible now."""
+        self._memory.release(len(self._take_part()))
         async with self._storing:
             if self._parts or self._pieces:
                 await self._captures.drop_parts(self._seq)
 
     def close(self) -> None:
-        """Count its bytes no longer: it is stored, or given up."""
+        """Release its memory: it is stored, or given up."""
         self._closed = True
         self._memory.unregister(self)
-        self._memory.release(len(self._taken()) + self._tail_size)
+        self._memory.release(len(self._take_part()) + self._tail_size)
         self._tail_size = 0
 
     async def _store_part(self) -> None:
         async with self._storing:
-            data = self._taken()
+            data = self._take_part()
             try:
                 await self._captures.add_part(
                     self._seq, self._parts, data, pieces=self._pieces, endpoint_id=self._endpoint_id
@@ -134,8 +135,8 @@ class BodyBuffer:
             finally:
                 self._memory.release(len(data))
             self._parts += 1
-            self._ahead = self._pieces = 0
+            self._stored_of_part = self._pieces = 0
 
-    def _taken(self) -> bytes:
+    def _take_part(self) -> bytes:
         data, self._part = bytes(self._part), bytearray()
         return data

@@ -8,12 +8,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-PIECE_LEAST = 1_024
-"""A body with fewer bytes in memory is left alone."""
+PIECE_MIN = 1_024
+"""A body with fewer bytes in memory is not spilled."""
 READ_MOST = 32 * 1024
-"""Bytes taken from a sender at once; asyncio's 256 KiB, from 512 senders at once, would be 128 MiB."""
-_READING_S = 0.005
-"""How long those that may go on are given to read before more of them may."""
+"""Bytes read from a sender at once; asyncio's 256 KiB, from 512 senders at once, would be 128 MiB."""
+_READ_TURN_S = 0.005
+"""How long the bodies that may continue have to read before more of them may."""
 
 
 class Buffer(Protocol):
@@ -21,18 +21,19 @@ class Buffer(Protocol):
 
     @property
     def spillable(self) -> int:
-        """How many bytes can go to the store now."""
+        """How many bytes can be stored now."""
         ...
 
     async def spill(self) -> None:
-        """Store them and give them back to the `BodyMemory`; StorageUnavailableError when that cannot be."""
+        """Store them and release them from the `BodyMemory`; StorageUnavailableError when that is impossible."""
         ...
 
 
 class BodyMemory:
-    """Counts bytes of bodies from their arrival until they are stored; `room` waits while there are more than `limit`.
+    """Counts the bytes of bodies from their arrival until they are stored; `wait_for_room` waits while there are more
+    than `limit`.
 
-    What each connection reads at once is not included. The limit must be more than `PIECE_LEAST` for each connection.
+    What each connection reads at once is not included. The limit must be more than `PIECE_MIN` for each connection.
     """
 
     def __init__(self, limit: int) -> None:
@@ -44,36 +45,32 @@ class BodyMemory:
         self._spills: list[asyncio.Task[None]] = []
         self._trimming: asyncio.Future[None] | None = None
         self._was_full = False
-        self.held = 0
+        self.used = 0
 
     def register(self, buffer: Buffer) -> None:
-        """A body begins."""
         self._buffers.add(buffer)
 
     def unregister(self, buffer: Buffer) -> None:
-        """The body is stored or given up."""
         self._buffers.discard(buffer)
 
-    def take(self, size: int) -> None:
-        """So many bytes were received."""
-        self.held += size
+    def add(self, size: int) -> None:
+        self.used += size
 
     def release(self, size: int) -> None:
-        """So many bytes are in memory no more."""
-        self.held -= size
+        self.used -= size
         if self._released is not None and not self._released.done():
             self._released.set_result(None)
-        if self._was_full and self.held <= self._limit // 8:
+        if self._was_full and self.used <= self._limit // 8:
             self._was_full = False
             self._trimming = asyncio.get_running_loop().run_in_executor(None, trim)
 
     @property
     def full(self) -> bool:
-        """Whether `room` would wait."""
-        return self.held > self._limit
+        """Whether `wait_for_room` would wait."""
+        return self.used > self._limit
 
-    async def room(self) -> None:
-        """Wait until no more than `limit` is in memory. StorageUnavailableError when nothing can be stored."""
+    async def wait_for_room(self) -> None:
+        """Wait until no more than `limit` bytes are in memory. StorageUnavailableError when nothing can be stored."""
         if not self.full:
             return
         self._was_full = True
@@ -81,11 +78,11 @@ class BodyMemory:
         waiter = loop.create_future()
         self._waiting.append(waiter)
         if self._task is None or self._task.done():
-            self._task = loop.create_task(self._relieve(), name="capture body memory")
+            self._task = loop.create_task(self._spill_largest(), name="capture body memory")
         await waiter
 
     async def close(self) -> None:
-        """Move no more to the store."""
+        """Stop moving bodies to the store."""
         tasks = [task for task in (self._task, *self._spills) if task is not None]
         for task in tasks:
             task.cancel()
@@ -93,15 +90,15 @@ class BodyMemory:
         if self._trimming is not None:
             await self._trimming
 
-    async def _relieve(self) -> None:
+    async def _spill_largest(self) -> None:
         loop = asyncio.get_running_loop()
         while self._waiting:
             if not self.full:
-                self._wake(max(1, (self._limit - self.held) // READ_MOST))
-                await asyncio.sleep(_READING_S)
+                self._wake(max(1, (self._limit - self.used) // READ_MOST))
+                await asyncio.sleep(_READ_TURN_S)
                 continue
             self._spills = [loop.create_task(buffer.spill(), name="body to store") for buffer in self._largest()]
-            if not self._spills:  # what is on its way to the store makes room
+            if not self._spills:  # room comes from what is being stored
                 self._released = loop.create_future()
                 await self._released
                 continue
@@ -111,19 +108,19 @@ class BodyMemory:
                 self._wake(len(self._waiting), errors[0])
 
     def _largest(self) -> list[Buffer]:
-        """Those that together hold what is above three quarters of the limit."""
-        above = self.held - self._limit * 3 // 4
+        """The buffers that together have the bytes above three quarters of the limit."""
+        above = self.used - self._limit * 3 // 4
         sizes = ((buffer.spillable, buffer) for buffer in self._buffers)
-        chosen = []
+        selected = []
         for size, buffer in sorted(sizes, key=lambda sized: sized[0], reverse=True):
-            if above <= 0 or size < PIECE_LEAST:
+            if above <= 0 or size < PIECE_MIN:
                 break
             above -= size
-            chosen.append(buffer)
-        return chosen
+            selected.append(buffer)
+        return selected
 
     def _wake(self, number: int, error: BaseException | None = None) -> None:
-        """Let the first of those that wait go on, or fail."""
+        """Let the first `number` waiting bodies continue, or fail."""
         for _ in range(min(number, len(self._waiting))):
             waiter = self._waiting.popleft()
             if waiter.done():  # given up meanwhile
@@ -135,7 +132,8 @@ class BodyMemory:
 
 
 def trim() -> None:
-    """Give back what is free; nothing where the C library is not glibc. Takes milliseconds, without Python's lock."""
+    """Return free memory to the system, which glibc does not do between blocks still in use; does nothing where the C
+    library is not glibc. Takes milliseconds, without Python's lock."""
     release = _malloc_trim()
     if release is not None:
         release(0)
@@ -144,7 +142,7 @@ def trim() -> None:
 def _malloc_trim() -> Callable[[int], int] | None:
     if not sys.platform.startswith("linux"):
         return None
-    import ctypes  # here, because few runs ever need it
+    import ctypes  # few runs ever need it
 
     found: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
     return found

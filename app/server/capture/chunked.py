@@ -1,4 +1,4 @@
-"""The body of a chunked request, read strictly, with the trailers behind it."""
+"""Parses the body of a chunked request strictly, with its trailers."""
 
 from __future__ import annotations
 
@@ -21,56 +21,55 @@ _MAY_BE_SIZE_LINE = re.compile(rb"(?:[0-9A-Fa-f]+(?:;[\t\x20-\x7e\x80-\xff]*)?\r
 
 
 class ChunkedBody:
-    """Splits the chunks as they arrive. Only this decides where a chunked body ends: aiohttp's parser, which takes a
-    trailer for a header of the next request, is given nothing of it.
-    """
+    """Splits the chunks as they arrive. Only this class decides where a chunked body ends: aiohttp's parser, which
+    takes a trailer for a header of the next request, gets nothing of it."""
 
     def __init__(self) -> None:
         self.done = False
         self.trailers: Headers = ()
         """As sent: order, case, duplicates. They are data, whatever their names."""
-        self.fault: str | None = None
-        """Why it is malformed; nothing more can be read then."""
-        self._left = 0
-        """Bytes of the chunk that are still to come, then 2 for its CR LF, which `_left` counts as -2 and -1."""
+        self.framing_error: str | None = None
+        """Why the body is malformed; then nothing more can be read."""
+        self._remaining = 0
+        """Bytes of the chunk that are still missing; then -2 and -1 while its CR and LF are."""
         self._line = b""
         self._in_trailers = False
         self._trailer_bytes = 0
         self._fields: list[tuple[str, str]] = []
 
     def feed(self, data: bytes) -> tuple[bytes, bytes]:
-        """What of the body is in `data`, and what follows the body's end."""
-        if 0 < len(data) <= self._left:  # the middle of a large chunk: nothing to take apart
-            self._left -= len(data)
-            if not self._left:
-                self._left = -2
+        """The body's bytes in `data`, and those that follow the body's end."""
+        if 0 < len(data) <= self._remaining:  # the middle of a large chunk: nothing to take apart
+            self._remaining -= len(data)
+            if not self._remaining:
+                self._remaining = -2
             return data, b""
         parts: list[bytes] = []
         try:
             at = self._read(data, parts)
         except MalformedError as error:
-            self.fault = str(error)
+            self.framing_error = str(error)
             at = len(data)
         return b"".join(parts), data[at:] if self.done else b""
 
     def _read(self, data: bytes, parts: list[bytes]) -> int:
-        """Put the body's bytes into `parts`; where in `data` the body ended, or its length."""
+        """Append the body's bytes to `parts`; returns where in `data` the body ended, or its length."""
         at, size = 0, len(data)
         while at < size and not self.done:
-            if self._left > 0:
-                part = data[at : at + self._left]
+            if self._remaining > 0:
+                part = data[at : at + self._remaining]
                 parts.append(part)
                 at += len(part)
-                self._left -= len(part)
-                if not self._left:
-                    self._left = -2
-            elif self._left == -2 and data.startswith(b"\r\n", at):
-                self._left = 0
+                self._remaining -= len(part)
+                if not self._remaining:
+                    self._remaining = -2
+            elif self._remaining == -2 and data.startswith(b"\r\n", at):
+                self._remaining = 0
                 at += 2
-            elif self._left < 0:
-                if data[at] != b"\r\n"[self._left]:
+            elif self._remaining < 0:
+                if data[at] != b"\r\n"[self._remaining]:
                     raise MalformedError("a chunk is not followed by CR LF, so its size is wrong")
-                self._left += 1
+                self._remaining += 1
                 at += 1
             elif self._in_trailers:
                 at = self._read_trailer(data, at)
@@ -91,10 +90,10 @@ class ChunkedBody:
             found = _SIZE_LINE.fullmatch(line)
             if found is None:
                 raise MalformedError(_NO_SIZE)
-        self._left = int(found[1], 16)
-        if self._left > _SIZE_MAX:
-            raise MalformedError("the size of a chunk is too large")
-        self._in_trailers = not self._left
+        self._remaining = int(found[1], 16)
+        if self._remaining > _SIZE_MAX:
+            raise MalformedError("a chunk's size is beyond all bounds")
+        self._in_trailers = not self._remaining
         return at
 
     def _read_trailer(self, data: bytes, at: int) -> int:
@@ -119,9 +118,9 @@ class ChunkedBody:
         return at
 
     def _complete(self, data: bytes, at: int, limit: int, too_long: str) -> tuple[bytes | None, int]:
-        """The line that ends in `data`, with its CR LF, and where the next begins; None while it has not ended."""
+        """The line that ends in `data`, with its CR LF, and where the next begins; None while it is incomplete."""
         if self._line:
-            # Its CR may have arrived before: look at the whole line, which is short.
+            # Its CR may have arrived earlier, so the whole line is searched, which is short.
             grown = self._line + data[at : at + limit + 2 - len(self._line)]
             end = grown.find(b"\r\n", len(self._line) - 1) + 2
             begun, line = len(self._line), grown[:end] if end > 1 else grown

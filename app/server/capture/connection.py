@@ -1,8 +1,8 @@
-"""One sender's connection: bytes in, whole requests out to the handler one at a time, bytes of responses back.
+"""One sender's connection: passes complete requests to the handler one at a time, and sends the bytes of responses.
 
 The HTTP is aiohttp's: its parser (see `reader`), stream and flow control. Its request handler is not used, because that
-makes a task for each request, loses a request whose successor is malformed, and drops what was received of a body that
-ends early.
+creates a task for each request, loses a request whose successor is malformed, and discards what was received of a body
+that ends early.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from app.server.capture.server import CaptureServer
 
 HEADER_BYTES = 450
-"""What one header takes in memory beside its bytes."""
+"""Bytes that one header takes in memory besides its text."""
 
 
 class Connection(BaseProtocol):
@@ -40,18 +40,18 @@ class Connection(BaseProtocol):
         self._handler = handler
         self._request: Incoming | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._nap: asyncio.Future[None] | None = None
+        self._delay: asyncio.Future[None] | None = None
         self._backlog = b""
         self._deadline = math.inf
-        self._late = Break.IDLE
+        self._timeout_reason = Break.IDLE
         self._waited = 0.0
         self._stalled = 0.0
         self._counted = 0
-        self._slow_since = self._napping_since = 0.0
+        self._slow_since = self._delayed_since = 0.0
         self._served = False
         self._draining = False
         self._ended = False
-        self._hurried = False
+        self._skip_delays = False
         self.closing = False
         self.head_memory_used = 0
         """Bytes of a head received in more than one read, until its request is handled."""
@@ -69,7 +69,7 @@ class Connection(BaseProtocol):
         if self._server.register(self):
             self._deadline = self._loop.time() + self._server.limits.head_s
             self.task = self._loop.create_task(self._serve(), name=f"capture connection {self.peer[0]}:{self.peer[1]}")
-            self.task.add_done_callback(self._leave)
+            self.task.add_done_callback(self._unregister)
 
     def data_received(self, data: bytes) -> None:
         request = self._request
@@ -77,11 +77,11 @@ class Connection(BaseProtocol):
             return
         if request is None:
             if data:
-                self._take_head(data)
+                self._receive_head(data)
         elif not request.payload.is_eof():
             self._backlog += self._reader.read_body(request, data)
-            if request.fault is not None:
-                self.break_off(Break.MALFORMED)
+            if request.framing_error is not None:
+                self.end_body(Break.MALFORMED)
         elif data:
             self._backlog += data
             self._pause_reading_for_buffer()
@@ -92,20 +92,21 @@ class Connection(BaseProtocol):
         self._pause_transport_reading()
 
     def eof_received(self) -> bool:
-        """A sender may close its side and still wait for the response; the connection then lives until that is sent."""
+        """A sender may close its side and still wait for the response; then the connection stays open until that is
+        sent."""
         self._ended = True
         if self._draining:
             return False
-        self._take_end()
+        self._receive_eof()
         return self._request is not None
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
-        self.closing = self._hurried = True
-        self.break_off(Break.GONE)
+        self.closing = self._skip_delays = True
+        self.end_body(Break.GONE)
         _wake(self._waiter)
-        _wake(self._nap)
-        self._leave()
+        _wake(self._delay)
+        self._unregister()
 
     # -- what the handler calls -----------------------------------------------------------------------------------
 
@@ -116,21 +117,21 @@ class Connection(BaseProtocol):
         limits, began = self._server.limits, self._loop.time()
         idle = began + limits.body_idle_s
         slow = began + limits.body_s + payload.total_bytes / limits.body_rate - self._waited
-        if payload.total_bytes - self._counted >= limits.body_rate:  # a byte now and then is no progress
+        if payload.total_bytes - self._counted >= limits.body_rate:  # a byte now and then does not count as progress
             self._counted, self._stalled = payload.total_bytes, 0.0
         self._slow_since = began - self._stalled
-        self._deadline, self._late = min((idle, Break.IDLE), (slow, Break.SLOW), key=itemgetter(0))
+        self._deadline, self._timeout_reason = min((idle, Break.IDLE), (slow, Break.SLOW), key=itemgetter(0))
         try:
             return await payload.readany()
         finally:
             self._deadline = math.inf
-            took = self._loop.time() - began  # what storing takes is not the sender's time
+            took = self._loop.time() - began  # time spent storing does not count against the sender
             self._waited += took
             self._stalled += took
 
     @contextmanager
-    def unread(self) -> Iterator[None]:
-        """Leave with the system what the sender sends meanwhile, until its buffers are full and the sender waits."""
+    def paused_reading(self) -> Iterator[None]:
+        """Leave what the sender sends in the system's buffers meanwhile, until they are full and the sender waits."""
         self._pause_reading_for_buffer()
         try:
             yield
@@ -139,7 +140,7 @@ class Connection(BaseProtocol):
                 self._resume_reading_for_buffer()
 
     def send(self, data: bytes) -> bool:
-        """Hand `data` to the system; False when the sender disconnected."""
+        """Write `data`; False when the sender disconnected."""
         transport = self.transport
         if transport is None or transport.is_closing():
             return False
@@ -147,7 +148,7 @@ class Connection(BaseProtocol):
         return True
 
     async def flush(self) -> None:
-        """Wait until a sender that reads slowly has taken what waits for it."""
+        """Wait until a slow sender has read what was written."""
         if not self.writing_paused:
             return
         self._deadline = self._loop.time() + self._server.limits.body_idle_s
@@ -159,16 +160,16 @@ class Connection(BaseProtocol):
             self._deadline = math.inf
 
     async def sleep(self, seconds: float) -> None:
-        """Wait before responding; a stop of the server or of the sender ends it early."""
-        if self._hurried:
+        """Wait before responding; ends early when the server stops or the sender disconnects."""
+        if self._skip_delays:
             return
-        self._nap, self._napping_since = self._loop.create_future(), self._loop.time()
-        timer = self._loop.call_later(seconds, _wake, self._nap)
+        self._delay, self._delayed_since = self._loop.create_future(), self._loop.time()
+        timer = self._loop.call_later(seconds, _wake, self._delay)
         try:
-            await self._nap
+            await self._delay
         finally:
             timer.cancel()
-            self._nap = None
+            self._delay = None
 
     # -- what the server calls ------------------------------------------------------------------------------------
 
@@ -180,9 +181,9 @@ class Connection(BaseProtocol):
         if self._draining or self.writing_paused or transport.is_closing():
             transport.abort()
         elif self._request is not None:
-            self.break_off(self._late)
+            self.end_body(self._timeout_reason)
         elif self._reader.head:
-            self._handler.slow(self, self._reader.head)
+            self._handler.head_timed_out(self, self._reader.head)
         else:
             self._close()
 
@@ -191,11 +192,11 @@ class Connection(BaseProtocol):
         """The part of a request's head received so far."""
         return self._reader.head
 
-    def waits_for(self) -> Waiting:
-        """What is waited for from the sender, and since when."""
+    def waiting_for(self) -> Waiting:
+        """What it waits for from the sender, and since when."""
         deadline, request = self._deadline, self._request
-        if self._nap is not None and self.transport is not None:
-            return EvictionStage.DELAYED, self._napping_since
+        if self._delay is not None and self.transport is not None:
+            return EvictionStage.DELAYED, self._delayed_since
         if deadline == math.inf or self.transport is None:
             return None
         if self._draining:
@@ -207,27 +208,27 @@ class Connection(BaseProtocol):
         return (EvictionStage.HEAD if self._reader.head or not self._served else EvictionStage.IDLE), deadline
 
     def close_idle(self) -> None:
-        """Close a connection that has no request in hand."""
+        """Close a connection that has no current request."""
         self.closing = True
         self._close()
 
-    def finish_up(self) -> None:
-        """Take no further request. The one being handled still gets its response, but without the delay."""
-        self.closing = self._hurried = True
-        _wake(self._nap)
+    def drain(self) -> None:
+        """Accept no further request. The current one still gets its response, but without the delay."""
+        self.closing = self._skip_delays = True
+        _wake(self._delay)
         if self._request is None or self._draining:
             self._close()
 
-    def break_off(self, why: Break) -> None:
-        """End a body that is not complete; the handler gets what was received, and `why`."""
+    def end_body(self, why: Break) -> None:
+        """End an incomplete body; the handler gets what was received, and `why`."""
         request = self._request
         if request is not None and not request.payload.is_eof():
             request.broken = why
             self.closing = True
             request.payload.feed_eof()
 
-    def hang_up(self) -> None:
-        """After the last response: close our side, and let the sender read before it finds the connection closed.
+    def close_gracefully(self) -> None:
+        """After the last response: close our side, and let the sender read before the connection is closed.
 
         Closing at once, with bytes of the sender unread, would reset the connection and lose the response.
         """
@@ -269,7 +270,7 @@ class Connection(BaseProtocol):
                     break
                 self._next()
                 if self._request is not None:
-                    await asyncio.sleep(0)  # requests received in one piece must not keep all others waiting
+                    await asyncio.sleep(0)  # requests received together must not block all others
             self._last()
         except BaseException:
             if self.transport is not None:
@@ -277,26 +278,26 @@ class Connection(BaseProtocol):
             raise
 
     def _next(self) -> None:
-        """Continue with the bytes that follow the request just handled."""
+        """Continue with the bytes that follow the handled request."""
         self._request = None
         self._deadline = self._loop.time() + self._server.limits.keepalive_s
         data, self._backlog = self._backlog, b""
         if self._buffer_paused:
             self._resume_reading_for_buffer()
         if data:
-            self._take_head(data)
+            self._receive_head(data)
         if self._ended and not self._draining:
-            self._take_end()
+            self._receive_eof()
             if self._request is None:
                 self.closing = True
 
     def _last(self) -> None:
-        """Close after the last response, at once where nothing of the sender's can be unread."""
+        """Close after the last response, at once if no bytes of the sender can be unread."""
         request = self._request
         if self._draining or (
             request is not None and (request.broken or not request.payload.is_eof() or self._backlog)
         ):
-            self.hang_up()
+            self.close_gracefully()
         else:
             self._close()
 
@@ -305,15 +306,17 @@ class Connection(BaseProtocol):
             self._deadline = self._loop.time() + self._server.limits.body_idle_s
             self.transport.close()
 
-    def _leave(self, _: object = None) -> None:
-        """Unregister once the sender disconnected and nothing is left to do, such as storing what was received."""
+    def _unregister(self, _: object = None) -> None:
+        """Unregister once the sender has disconnected and nothing remains to be done, such as storing what was
+        received."""
         if self.transport is None and (self.task is None or self.task.done()):
-            # Connection, parser and payload refer to each other: the data would stay until garbage is collected.
+            # Connection, parser and payload refer to each other: without this their data would stay until garbage is
+            # collected.
             self._request, self._backlog = None, b""
             self._reader.close()
             self._server.unregister(self)
 
-    def _take_head(self, data: bytes) -> None:
+    def _receive_head(self, data: bytes) -> None:
         reader = self._reader
         begun = reader.head
         try:
@@ -322,30 +325,30 @@ class Connection(BaseProtocol):
             self._handler.malformed(self, error, reader.head)
             return
         if request is None:
-            if reader.head and not begun:  # its time runs from its first byte on
+            if reader.head and not begun:  # its time limit starts with its first byte
                 self._deadline = min(self._deadline, self._loop.time() + self._server.limits.head_s)
             self._server.head_grew(self, len(reader.head) - len(begun))
             return
         self._request = request
-        self._backlog = reader.behind
+        self._backlog = reader.remainder
         self._deadline = math.inf
         self._waited = self._stalled = 0.0
         self._counted = 0
         message = request.message
         if message.should_close or message.upgrade:
             self.closing = True
-        if request.fault is not None:
-            self.break_off(Break.MALFORMED)
-        if not request.payload.is_eof():  # it may take long, and its head is kept as long
-            # As received, for the list of refused requests, and as headers.
+        if request.framing_error is not None:
+            self.end_body(Break.MALFORMED)
+        if not request.payload.is_eof():  # its head stays in memory until the body is received
+            # It is kept as received, for the list of refused requests, and as headers.
             size = 2 * reader.head_size + HEADER_BYTES * len(message.raw_headers)
             self._server.head_grew(self, size - self.head_memory_used)
         _wake(self._waiter)
 
-    def _take_end(self) -> None:
-        """The sender closed its side: what is not complete now will never be."""
+    def _receive_eof(self) -> None:
+        """The sender closed its side: what is incomplete now stays so."""
         if self._request is not None:
-            self.break_off(Break.GONE)
+            self.end_body(Break.GONE)
         elif self._reader.head:
             error = MalformedError("the connection ended within the request's head")
             self._handler.malformed(self, error, self._reader.head)

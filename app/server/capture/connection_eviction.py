@@ -1,4 +1,4 @@
-"""Which connection is closed to make room for a new sender when all are in use."""
+"""Chooses the connection to close for a new sender when all are in use."""
 
 from __future__ import annotations
 
@@ -10,47 +10,44 @@ from enum import IntEnum
 from typing import Generic, Protocol, TypeVar
 
 FRESH_S = 0.02
-"""Slow connections found so long ago are looked for again: some may be idle by now."""
+"""Slow connections are ranked again after this time: some may be idle by now."""
 
 
 class EvictionStage(IntEnum):
-    """What a connection waits for from its sender. Of one address's, those of the lowest stage make room first."""
+    """What a connection waits for from its sender. Among one address's connections, those of the lowest stage are
+    closed first."""
 
     IDLE = 0
-    """The next request: it was kept open after a response."""
+    """The next request, after a response."""
     ANSWERED = 1
-    """That the sender closes, after its last response."""
+    """The sender to close, after its last response."""
     DELAYED = 2
-    """Nothing: its request is stored; the response is sent after the endpoint's delay, or at once to make room."""
+    """Nothing: its request is stored; the response is sent after the endpoint's delay, or at once when evicted."""
     HEAD = 3
     """The rest of a request's head, or its first byte."""
     BODY = 4
     """The rest of a body."""
     UNREAD = 5
-    """That the sender reads its response."""
+    """The sender to read its response."""
 
 
 Waiting = tuple[EvictionStage, float] | None
-"""A stage, and a time that orders connections of one stage: the lowest has waited longest. None: nothing is waited for
-from the sender, because its request is being stored or its response sent."""
+"""A stage, and a time that orders connections of one stage: the lowest has waited longest. None: it does not wait for
+the sender, because its request is being stored or its response sent."""
 
 
 class Evictable(Protocol):
-    """A connection."""
-
-    def waits_for(self) -> Waiting:
-        """What it waits for from its sender."""
-        ...
+    def waiting_for(self) -> Waiting: ...
 
 
 C = TypeVar("C", bound=Evictable)
 
 
 class ConnectionEviction(Generic[C]):
-    """Chooses among open connections: the one idle longest, else the slowest of the address that has the most of them.
+    """Chooses among open connections: the one idle longest, else the slowest of the address that has the most.
 
-    A sender whose address has `share` connections or more, while other addresses have some too, gets room from its own
-    address alone. Every connection is looked at (a quarter of a millisecond for 512) only once for many new senders.
+    A sender whose address has `share` connections or more, while other addresses have some too, replaces one of its own
+    address only. All connections are ranked (a quarter of a millisecond for 512) only once for many new senders.
     """
 
     def __init__(self, connections: Mapping[C, str], per_sender: Mapping[str, int], share: int) -> None:
@@ -61,16 +58,16 @@ class ConnectionEviction(Generic[C]):
 
     def choose(self, newcomer: str, now: float) -> tuple[EvictionStage, C] | None:
         """The connection to close for a sender from this address, and its stage; None when all must be kept."""
-        chosen = self._next(newcomer)
-        if chosen is None or (chosen[0] is not EvictionStage.IDLE and now - self._found_at >= FRESH_S):
-            self._look(now)
-            chosen = self._next(newcomer)
-        return chosen
+        selected = self._next(newcomer)
+        if selected is None or (selected[0] is not EvictionStage.IDLE and now - self._found_at >= FRESH_S):
+            self._rank(now)
+            selected = self._next(newcomer)
+        return selected
 
-    def _look(self, now: float) -> None:
+    def _rank(self, now: float) -> None:
         found: dict[str, list[tuple[EvictionStage, float, int, C]]] = {}
         for number, (connection, address) in enumerate(self._connections.items()):
-            waiting = connection.waits_for()
+            waiting = connection.waiting_for()
             if waiting is not None:
                 found.setdefault(address, []).append((*waiting, number, connection))
         self._found = {
@@ -86,12 +83,12 @@ class ConnectionEviction(Generic[C]):
             stage, since, connection = of_address.popleft()
             if not of_address:
                 del self._found[address]
-            if self._connections.get(connection) == address and connection.waits_for() == (stage, since):
+            if self._connections.get(connection) == address and connection.waiting_for() == (stage, since):
                 return stage, connection
         return None
 
     def _address(self) -> str | None:
-        """Whose connection is next: the one that is idle longest, else the address that has the most."""
+        """The address whose connection is next: the one idle longest, else the one with the most connections."""
         firsts = ((of_address[0], address) for address, of_address in self._found.items())
         idle = min(((first[1], address) for first, address in firsts if first[0] is EvictionStage.IDLE), default=None)
         if idle is not None:
@@ -100,7 +97,7 @@ class ConnectionEviction(Generic[C]):
 
 
 def sender_of(address: str) -> str:
-    """What counts as one address: of IPv6 the first 64 bits, because who has one of them has them all."""
+    """What counts as one address: for IPv6 the first 64 bits, because one customer has all addresses below them."""
     if ":" not in address:
         return address
     whole = ipaddress.IPv6Address(address)

@@ -1,4 +1,4 @@
-"""Handles one request: admits, reads and stores it, and only then responds; or refuses it, with the reason listed."""
+"""Handles one request: admits, reads and stores it, then responds; or refuses it, with a reason for the list."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.providers.contents import kind_of
 from app.core.repositories import CaptureSink, EndpointRepository
 from app.server.capture import admission, responses
-from app.server.capture.admission import Admission, CapturePlan, Rejection, rejection
-from app.server.capture.body import Body, BodyBuffer, BodyTooLargeError, whole
+from app.server.capture.admission import Admission, CaptureConfig, Rejection, rejection
+from app.server.capture.body import Body, BodyBuffer, BodyTooLargeError, read_small_body
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.head import REQUEST_LINE, MalformedError
@@ -31,12 +31,12 @@ log = logging.getLogger(__name__)
 _KEEP = b""
 _KEEP_OLD = b"Connection: keep-alive\r\n"
 _CLOSE = b"Connection: close\r\n"
-AT_ONCE = 8 * 1024
-"""Longer bodies are looked into only after they are stored: it would hold up other senders."""
+IDENTIFY_MAX = 8 * 1024
+"""Longer bodies are identified only after they are stored, because that would delay other senders."""
 RETRY_AFTER = (("Retry-After", "10"),)
 
 SKIPPED_MAX = 256 * 1024
-"""Bytes of a refused request's body that are read and thrown away, so that its connection can be kept."""
+"""Bytes of a refused request's body that are read and discarded, so that its connection can be kept."""
 
 _BROKEN_OFF = responses.of_error(
     400, "bad_request", reason="The connection ended before the request's body was complete."
@@ -52,11 +52,11 @@ _BROKEN = {
     Break.CROWDED: _CROWDED,
     Break.STOPPED: _STOPPING,
 }
-"""The responses to incomplete bodies: never a 2xx. That to a malformed one says why."""
+"""The responses to incomplete bodies: never a 2xx. The response to a malformed one says why."""
 
 
 class Handler:
-    """Takes requests from connections to the store and responds. Keeps nothing of a request."""
+    """Takes requests from connections to the store and responds. Has no state of a request."""
 
     def __init__(
         self,
@@ -77,11 +77,11 @@ class Handler:
         self._identify = identify
 
     async def handle(self, connection: Connection, request: Incoming) -> None:
-        """Respond to `request`, whatever happens; an error of ours is logged, and the response is 500."""
+        """Respond to `request` in any case; an internal error is logged, and the response is 500."""
         try:
             limit = self._body_limit()
             decision = self._admission.decide(request, limit)
-            if isinstance(decision, CapturePlan):
+            if isinstance(decision, CaptureConfig):
                 rejected = await self._capture(connection, request, decision, limit)
             else:
                 rejected = decision
@@ -103,17 +103,16 @@ class Handler:
         )
         self.reject(connection, rejected, received)
 
-    def slow(self, connection: Connection, head: bytes) -> None:
-        """Reject a sender that did not finish its request's head in time."""
-        rejected = Rejection(_TIMEOUT, "The request's head did not arrive in time.")
+    def head_timed_out(self, connection: Connection, head: bytes) -> None:
+        rejected = Rejection(_TIMEOUT, "The request's head was not complete in time.")
         self.reject(connection, rejected, head)
 
     def reject(
         self, connection: Connection, rejected: Rejection, received: bytes = b"", *, listed: bool = True
     ) -> None:
-        """Respond on a connection without a complete request and hang up. `received` are the bytes so far."""
+        """Respond on a connection without a complete request and close it. `received` are the bytes so far."""
         connection.send(rejected.response.compose("", _CLOSE, False))
-        connection.hang_up()
+        connection.close_gracefully()
         if listed:
             method, target = _request_line(received)
             self._refused.add(_refusal(connection, now_us(), rejected, method, target), received[:REFUSED_RAW_MAX])
@@ -121,33 +120,33 @@ class Handler:
     # -- one admitted request -------------------------------------------------------------------------------------
 
     async def _capture(
-        self, connection: Connection, request: Incoming, plan: CapturePlan, limit: int
+        self, connection: Connection, request: Incoming, config: CaptureConfig, limit: int
     ) -> Rejection | None:
-        """Store the request and respond; a rejection if it cannot be stored, with nothing left behind."""
+        """Store the request and respond; returns a rejection if it cannot be stored, with nothing left behind."""
         seq = self._captures.new_seq()
         buffer = None
         try:
-            body = whole(request, limit)
+            body = read_small_body(request, limit)
             if body is None:
-                self._captures.check_room(plan.endpoint.id, request.length)
-                request.raw = request.raw[: request.head_size]  # its body is the store's from here on
-                buffer = BodyBuffer(self._body_memory, self._captures, seq, plan.endpoint.id)
-                self._invite(connection, request)
+                self._captures.check_room(config.endpoint.id, request.length)
+                request.raw = request.raw[: request.head_size]  # from here on its body is in the store
+                buffer = BodyBuffer(self._body_memory, self._captures, seq, config.endpoint.id)
+                self._send_continue(connection, request)
                 body = await buffer.receive(connection, request, limit)
-                if (ended := self._admission.ended(plan)) is not None:
+                if (revoked := self._admission.revoked(config)) is not None:
                     await self._drop(buffer, seq)
-                    return ended
-            response = plan.response if request.broken is None else _broken(request)
+                    return revoked
+            response = config.response if request.broken is None else _broken(request)
             capture = _record(
                 request,
-                plan.endpoint,
+                config.endpoint,
                 body,
                 peer=connection.peer,
                 seq=seq,
                 reply_status=response.status,
                 identify=self._identify,
             )
-            forward_url = plan.endpoint.forward_url if capture.mirror is MirrorState.QUEUED else None
+            forward_url = config.endpoint.forward_url if capture.mirror is MirrorState.QUEUED else None
             await self._captures.add(capture, body.tail, body.tail_part, forward_url)
             request.raw = b""
         except BodyTooLargeError:
@@ -165,11 +164,11 @@ class Handler:
         finally:
             if buffer is not None:
                 buffer.close()
-        await self._reply(connection, request, plan, capture, response)
+        await self._reply(connection, request, config, capture, response)
         return None
 
-    def _invite(self, connection: Connection, request: Incoming) -> None:
-        """Let a sender that waits for our word (`Expect: 100-continue`) send its body."""
+    def _send_continue(self, connection: Connection, request: Incoming) -> None:
+        """Let a sender that waits for it (`Expect: 100-continue`) send its body."""
         message, payload = request.message, request.payload
         waits = message.version >= (1, 1) and message.headers.get(EXPECT, "").lower() == "100-continue"
         if waits and not payload.total_bytes and not payload.is_eof():
@@ -183,10 +182,10 @@ class Handler:
             log.debug("parts of request %d stay until the store works again", seq)
 
     async def _reply(
-        self, connection: Connection, request: Incoming, plan: CapturePlan, capture: Capture, response: Response
+        self, connection: Connection, request: Incoming, config: CaptureConfig, capture: Capture, response: Response
     ) -> None:
-        delay_ms = plan.endpoint.reply.delay_ms
-        if delay_ms and response is plan.response:
+        delay_ms = config.endpoint.reply.delay_ms
+        if delay_ms and response is config.response:
             await connection.sleep(delay_ms / 1000)
         if self._send(connection, request, response, capture.id):
             self._captures.replied(capture.seq, request.elapsed_ms())
@@ -225,17 +224,17 @@ def _refusal(connection: Connection, at: int, rejected: Rejection, method: str, 
 
 
 def _may_be_skipped(request: Incoming) -> bool:
-    """Whether a refused request's body may be thrown away and its connection kept.
+    """Whether a refused request's body may be discarded and its connection kept.
 
-    That depends on the head alone, not on how much of the body was received along with it.
+    That depends on the head alone, not on how much of the body was received with it.
     """
     message = request.message
     return not message.chunked and request.length <= SKIPPED_MAX and EXPECT not in message.headers
 
 
 def _broken(request: Incoming) -> Response:
-    if request.fault is not None:
-        return admission.malformed(request.fault).response
+    if request.framing_error is not None:
+        return admission.malformed(request.framing_error).response
     assert request.broken is not None
     return _BROKEN[request.broken]
 
@@ -257,8 +256,8 @@ def _record(
     content_type = _latin1(message.headers.get(CONTENT_TYPE, ""))
     target = _latin1(message.path)
     sender, identified = _sender(identify, headers, content_type, body)
-    # Of a body in parts the beginning is stored already: what it is has to be read from there.
-    start = b"" if body.tail_part else body.tail[:AT_ONCE]
+    # The beginning of a body in parts is stored already: it has to be identified from there.
+    start = b"" if body.tail_part else body.tail[:IDENTIFY_MAX]
     description = gist(message.method, target, headers, content_type, start, size=body.size, complete=complete)
     return Capture(
         seq=seq,
@@ -288,8 +287,8 @@ def _record(
 
 
 def _sender(identify: Identify, headers: Headers, content_type: str, body: Body) -> tuple[ProviderMatch | None, bool]:
-    """Who sent it, and whether that and its gist are the last word: of a long body, more of it may have to be read."""
-    if body.size <= AT_ONCE:
+    """The provider, and whether it and the gist are final: for a long body, more of it may have to be read."""
+    if body.size <= IDENTIFY_MAX:
         return identify(headers, content_type, body.tail), True
     sender = identify(headers, content_type, b"")
     said_all = kind_of(content_type) is None and not is_counted(content_type) and not body.tail_part
@@ -298,11 +297,11 @@ def _sender(identify: Identify, headers: Headers, content_type: str, body: Body)
 
 
 def _latin1(text: str) -> str:
-    """Text that aiohttp decoded as UTF-8, each byte as one character again."""
+    """Text that aiohttp decoded as UTF-8, with each byte as one character again."""
     return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 def _request_line(head: bytes) -> tuple[str, str]:
-    """Method and target of a head received in part; empty unless its first line is complete and valid."""
+    """Method and target of an incomplete head; empty unless its first line is complete and valid."""
     line = REQUEST_LINE.match(head)
     return (line[1].decode("latin-1"), line[2].decode("latin-1")) if line else ("", "")

@@ -1,9 +1,9 @@
-"""A request's head, read strictly from its bytes, for the few that aiohttp's parser refuses or that arrive in pieces.
+"""Parses a request's head strictly, for the few heads that aiohttp's parser rejects or that arrive in pieces.
 
-Where a request ends is decided by aiohttp's parser alone. It refuses some heads for what has nothing to do with that,
-such as a second User-Agent; `reduced` makes of such a head one with the same framing headers, byte for byte, and
-without all others, which the parser then judges again. Nothing here is lenient: what two programs could read in two
-ways is malformed.
+aiohttp's parser alone decides where a request ends. It rejects some heads for reasons that have nothing to do with
+that, such as a second User-Agent; `framing_head` turns such a head into one with the same framing headers, byte for
+byte, and no others, which the parser then gets again. Nothing here is lenient: what two programs could read in two ways
+is malformed.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ SPACE = b" \t"
 
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 FIELD_LINE = re.compile(rb"(%b):([\t\x20-\x7e\x80-\xff]*)\r\n" % _TOKEN)
-"""Space around the value is for the caller to strip: a pattern for it would take quadratic time."""
+"""The caller strips space around the value: a pattern for it would take quadratic time."""
 REQUEST_LINE = re.compile(rb"(%b) +([^\x00-\x20\x7f]+) +(HTTP/[0-9]\.[0-9])\r\n" % _TOKEN)
-# aiohttp's parser takes more than the request line of today: HTTP/0.9 has no version, RTSP another name.
+# aiohttp's parser accepts other request lines too: HTTP/0.9 has no version, RTSP another name.
 _MAY_BE_REQUEST_LINE = re.compile(rb"%b +[^\x00-\x20\x7f]+(?: +[A-Z]+/[0-9]\.[0-9])?\r\n" % _TOKEN)
 _STRAY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?!\n|\Z)")
-_OWN_WORDS = re.compile(r"(?:Duplicate|Missing) '[A-Za-z-]+' header[a-z ]*\.|Received HTTPS traffic on an HTTP port")
-"""Words of aiohttp's parser beside llhttp's, with nothing of the sender's in them."""
+_AIOHTTP_REASONS = re.compile(
+    r"(?:Duplicate|Missing) '[A-Za-z-]+' header[a-z ]*\.|Received HTTPS traffic on an HTTP port"
+)
+"""Messages of aiohttp's parser, other than llhttp's, that contain nothing of the sender's."""
 _TLS_HANDSHAKE = 0x16
 _FRAMING = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection", b"proxy-connection", b"upgrade"})
 """All headers that aiohttp's parser itself acts on."""
@@ -37,11 +39,11 @@ _ASCII = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
 
 
 class MalformedError(Exception):
-    """What the sender sent is not HTTP. The text says why in words, never in the sender's own."""
+    """The sender did not send HTTP. The text says why, without quoting the sender."""
 
 
 class HeadScan:
-    """Reads a head line by line as it grows. The same bytes give the same fault, however they are cut."""
+    """Reads a head line by line as it arrives. The same bytes give the same error, however they are cut."""
 
     def __init__(self) -> None:
         self._at = self._seen = 0
@@ -49,25 +51,25 @@ class HeadScan:
         self.fields: list[Field] = []
 
     def read(self, data: bytes) -> None:
-        """Parse a head of which `data` was received, including all that was given before.
+        """Parse a head; `data` is everything received of it so far.
 
-        Raises MalformedError as soon as it cannot become a good one.
+        Raises MalformedError as soon as it cannot become valid.
         """
         if data[0] == _TLS_HANDSHAKE:
             raise MalformedError("the sender speaks TLS (HTTPS) to a port for plain HTTP")
         while True:
-            begin = max(self._at, self._seen - 1)  # once more from the last byte on, which may have been a CR
+            begin = max(self._at, self._seen - 1)  # again from the last byte on, which may have been a CR
             end = data.find(b"\r\n", begin) + 2
             stray = _STRAY.search(data, begin, end if end > 1 else len(data))
             if stray is not None:
-                raise MalformedError(_stray_words(stray[0]))
+                raise MalformedError(_stray_reason(stray[0]))
             if end < 2:
                 self._seen = len(data)
                 return
-            self._take(data[self._at : end])
+            self._add_line(data[self._at : end])
             self._at = end
 
-    def _take(self, line: bytes) -> None:
+    def _add_line(self, line: bytes) -> None:
         if self._line is None:
             if not _MAY_BE_REQUEST_LINE.fullmatch(line):
                 raise MalformedError("the first line is not a request line such as GET /path HTTP/1.1")
@@ -75,23 +77,23 @@ class HeadScan:
         elif line != b"\r\n":
             field = FIELD_LINE.fullmatch(line)
             if field is None:
-                raise MalformedError(_line_words(line))
-            if len(self.fields) == HEADERS_MAX:  # at once: short ones take far more memory than they have bytes
+                raise MalformedError(_line_reason(line))
+            if len(self.fields) == HEADERS_MAX:  # checked at once: short ones take far more memory than they have bytes
                 raise MalformedError(f"there are more than {HEADERS_MAX:,} headers")
             self.fields.append((field[1], field[2].strip(SPACE)))
 
     def request_line(self) -> tuple[bytes, bytes, bytes]:
-        """Method, target and version, such as `HTTP/1.1`; MalformedError when they are not all there."""
+        """Method, target and version, such as `HTTP/1.1`; MalformedError unless all are there."""
         parts = REQUEST_LINE.fullmatch(self._line or b"")
         if parts is None:
             raise MalformedError("the first line is not a request line such as GET /path HTTP/1.1")
         return parts[1], parts[2], parts[3]
 
 
-def reduced(scan: HeadScan) -> bytes:
-    """A head for aiohttp's parser that frames the request as the one read by `scan`, without what frames nothing.
+def framing_head(scan: HeadScan) -> bytes:
+    """A head for aiohttp's parser with the framing of the one that `scan` read, and without all other headers.
 
-    MalformedError when its framing is not beyond doubt, or it is too large.
+    MalformedError when its framing is ambiguous, or it is too large.
     """
     method, target, version = scan.request_line()
     if method == b"PRI":
@@ -131,20 +133,20 @@ def _check_framing(version: bytes, framing: list[Field]) -> None:
         raise MalformedError("Transfer-Encoding appears more than once")
 
 
-def parser_words(error: Exception) -> str:
-    """Why aiohttp's parser refused a head, without what it quotes of it."""
+def parser_reason(error: Exception) -> str:
+    """Why aiohttp's parser rejected a head, without quoting the head."""
     if isinstance(error, InvalidURLError):
         return "the request target is not a valid URL"
     if isinstance(error, LineTooLong):
         return "a line is too long"
     reason, drawing, _ = str(getattr(error, "message", "")).partition(":\n\n")
-    if not drawing and not _OWN_WORDS.fullmatch(reason):
-        return "the head is not valid HTTP"
+    if not drawing and not _AIOHTTP_REASONS.fullmatch(reason):
+        return "the head is not what HTTP allows"
     words = reason.rpartition("\n")[2].strip().rstrip(".").replace("`", "")
     return words[:1].lower() + words[1:]
 
 
-def _stray_words(stray: bytes) -> str:
+def _stray_reason(stray: bytes) -> str:
     if stray == b"\n":
         return "a line of the head ends with LF alone instead of CR LF"
     if stray == b"\r":
@@ -152,7 +154,7 @@ def _stray_words(stray: bytes) -> str:
     return f"the head contains the control character 0x{stray[0]:02x}"
 
 
-def _line_words(line: bytes) -> str:
+def _line_reason(line: bytes) -> str:
     if line[:1] in (b" ", b"\t"):
         return "a header is folded over several lines"
     if b":" not in line:

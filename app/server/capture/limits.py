@@ -1,4 +1,4 @@
-"""What the capture port allows one sender before it rejects it."""
+"""What the capture port allows a sender before it rejects it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if sys.platform != "win32":
 
 
 class Limits(Record, frozen=True):
-    """Bounds of the capture port; times are seconds.
+    """Limits of the capture port; times are in seconds.
 
     A request's head must be complete `head_s` after it began, and at most `head_bytes` long. Of all heads received in
-    more than one read, no more than `head_memory` bytes are kept until their requests are handled. A body may pause
-    for `body_idle_s`, and has to arrive at `body_rate` bytes a second overall, with `body_s` to begin with. A
-    connection without a request is closed after `keepalive_s`. After the last response, what the sender still sends is
-    thrown away for `linger_s`, so that it can read the response. All are checked every `sweep_s`.
+    more than one read, at most `head_memory` bytes are kept until their requests are handled. A body may pause for
+    `body_idle_s`, and has to arrive at `body_rate` bytes a second overall, with `body_s` to begin with. A connection
+    without a request is closed after `keepalive_s`. After the last response, what the sender still sends is discarded
+    for `linger_s`, so that it can read the response. All are checked every `sweep_s`.
 
-    Of unfinished bodies no more than `body_memory` bytes are held in memory, beside what is read at once of each; above
-    it they go to the store in pieces, and are read no further until there is room (`body_memory.py`).
+    At most `body_memory` bytes of unfinished bodies are kept in memory, besides what is read at once of each; above
+    that they go to the store in pieces, and are not read until there is room (`body_memory.py`).
 
-    With `connections` open, a new sender takes the place of one that is idle or slow (`eviction.py`).
+    With `connections` open, a new sender replaces one that is idle or slow (`connection_eviction.py`).
     """
 
     connections: int = 512
@@ -39,7 +39,7 @@ class Limits(Record, frozen=True):
 
 
 def affordable(connections: int) -> int:
-    """So many connections, or half of the files this process may open where that is less."""
+    """This many connections, or half of the files this process may open where that is less."""
     if sys.platform == "win32":
         return connections
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -20,11 +20,11 @@ from aiohttp.streams import StreamReader
 from app.core.clock import now_us
 from app.core.model import REFUSED_RAW_MAX, Headers
 from app.server.capture.chunked import ChunkedBody
-from app.server.capture.head import HEADERS_MAX, LINE_MAX, HeadScan, MalformedError, parser_words, reduced
+from app.server.capture.head import HEADERS_MAX, LINE_MAX, HeadScan, MalformedError, framing_head, parser_reason
 
 
 class Break(Enum):
-    """Why a body ended before its end."""
+    """Why a body is incomplete."""
 
     GONE = "the sender broke off"
     MALFORMED = "the body's framing is malformed"
@@ -35,18 +35,18 @@ class Break(Enum):
 
 
 class Incoming:
-    """A request whose head was read. `payload` is the body as far as it is received; `broken` says why it ended early.
+    """A request whose head was read. `payload` is the body received so far; `broken` says why it ended early.
 
     `raw` is what was received along with the head, at most REFUSED_RAW_MAX bytes, for the list of refused requests;
-    the head alone, of `head_size` bytes, while the rest of a body is received, and empty once the request is stored.
-    `length` is the body's Content-Length, 0 without one. `fault` says what of a body is malformed. `trailers` are
+    only the head, of `head_size` bytes, while the rest of a body is received, and empty once the request is stored.
+    `length` is the body's Content-Length, 0 without one. `framing_error` says why a body is malformed. `trailers` are
     complete once the body is. `responded`: whether a response was sent.
     """
 
     __slots__ = (
         "_started",
         "broken",
-        "fault",
+        "framing_error",
         "head_size",
         "length",
         "message",
@@ -65,7 +65,7 @@ class Incoming:
         self.received_at = now_us()
         self._started = time.perf_counter()
         self.broken: Break | None = None
-        self.fault: str | None = None
+        self.framing_error: str | None = None
         self.length = 0
         self.trailers: Headers = ()
         self.responded = False
@@ -81,67 +81,68 @@ _HEAD_END = b"\r\n\r\n"
 
 
 class UnknownMethodError(Exception):
-    """A sound head, but for a method that nobody knows."""
+    """A valid head with an unknown method."""
 
 
 class RequestReader:
-    """`read_head` until it gives a request, `read_body` until that is complete, and so on."""
+    """Call `read_head` until it returns a request, then `read_body` until that is complete, and so on."""
 
     def __init__(self, protocol: BaseProtocol, loop: asyncio.AbstractEventLoop, head_max: int) -> None:
         self._protocol, self._loop, self._head_max = protocol, loop, head_max
         self._parser = self._new_parser()
-        self._scan: HeadScan | None = None
+        self._head_scan: HeadScan | None = None
         self._chunks: ChunkedBody | None = None
-        self._left = 0
+        self._body_remaining = 0
         self.head_size = 0
-        """Bytes of the head that was read last."""
+        """The size of the last head."""
         self.head = b""
-        """The part received of a head that is not complete, or was refused."""
-        self.behind = b""
-        """The bytes after the request that was read last."""
+        """The received part of a head that is incomplete, or was rejected."""
+        self.remainder = b""
+        """The bytes after the last request."""
 
     def read_head(self, data: bytes) -> Incoming | None:
-        """The request whose head `data` completes, with what of its body is in `data`; None while it is not complete.
+        """The request whose head `data` completes, with the part of its body in `data`; None while the head is
+        incomplete.
 
-        What follows the request is in `behind` then. Raises MalformedError or UnknownMethodError, after which nothing
-        more can be read.
+        What follows the request is in `remainder` then. Raises MalformedError or UnknownMethodError, after which
+        nothing more can be read.
         """
         begun = len(self.head)
         if begun:
             data = self.head + data
-        elif data[0] in b"\r\n":  # line ends between requests are nobody's
+        elif data[0] in b"\r\n":  # line ends between requests belong to none
             data = data.lstrip(b"\r\n")
             if not data:
                 return None
         end = data.find(_HEAD_END, begun - 3 if begun > 3 else 0) + 4
         if not 4 <= end <= self._head_max:
-            self._gather(data)
+            self._collect_head(data)
             return None
-        # With the body, which is in `data` as a rule: a second call costs more than all else here. What is fed is never
-        # so much that the payload would be full.
-        fed = self._chunks is None and len(data) <= 2 * _READ_BUFFER
+        # Together with the body, which is usually in `data`: a second call costs more than all else here. The parser
+        # never gets so much that the payload would be full.
+        parsed = self._chunks is None and len(data) <= 2 * _READ_BUFFER
         self._parser.message_consumed()
         try:
-            message, payload = self._parser.feed_data(data if fed else data[:end])[0][0]
-        except Exception as error:  # whatever the parser stumbles over is the sender's doing, ValueError included
+            message, payload = self._parser.feed_data(data if parsed else data[:end])[0][0]
+        except Exception as error:  # any error of the parser is caused by the sender, ValueError included
             self.head = data
             message, payload = self._parse_again(data[:end], error)
-            fed = False
+            parsed = False
         if message.should_close or message.chunked or TRANSFER_ENCODING in message.headers:
             self.head = data
-            _check_rarities(message, data[:end])
-            if message.chunked and fed:
+            _check_ambiguities(message, data[:end])
+            if message.chunked and parsed:
                 message, payload = self._parse_alone(data[:end])
-        self.head, self._scan = b"", None
+        self.head, self._head_scan = b"", None
         self.head_size = end
         request = Incoming(message, payload)
         request.head_size = end
-        self.behind = self._begin_body(request, data, end, fed)
-        request.raw = data[: min(len(data) - len(self.behind), REFUSED_RAW_MAX)]  # not what follows it
+        self.remainder = self._begin_body(request, data, end, parsed)
+        request.raw = data[: min(len(data) - len(self.remainder), REFUSED_RAW_MAX)]  # without what follows it
         return request
 
-    def _begin_body(self, request: Incoming, data: bytes, end: int, fed: bool) -> bytes:
-        """Take the part of the body received with the head, which ends at `end`; what follows the body is returned."""
+    def _begin_body(self, request: Incoming, data: bytes, end: int, parsed: bool) -> bytes:
+        """Read the part of the body received with the head, which ends at `end`; returns what follows the body."""
         message = request.message
         if message.chunked and not request.payload.is_eof():  # CONNECT has no body, whatever its headers say
             self._chunks = ChunkedBody()
@@ -149,87 +150,87 @@ class RequestReader:
         self._chunks = None
         length = message.headers.get(CONTENT_LENGTH)
         if length is not None:
-            # The parser lets digits alone through, but any number of zeros, of which int() takes only so many.
+            # The parser accepts only digits, but any number of zeros, of which int() accepts only so many.
             request.length = int(length if len(length) < 20 else length.lstrip("0") or 0)
-            if request.length > _LENGTH_MAX:  # the parser takes some of these for no body at all
+            if request.length > _LENGTH_MAX:  # the parser takes some of these for no body
                 self.head = data
-                raise MalformedError("Content-Length is too large")
-        if not fed:
-            self._left = request.length
+                raise MalformedError("Content-Length is beyond all bounds")
+        if not parsed:
+            self._body_remaining = request.length
             return data[end:] if request.payload.is_eof() else self.read_body(request, data[end:])
         over = len(data) - end - request.length
         if over <= 0:
-            self._left = -over
+            self._body_remaining = -over
             return b""
-        self._left = 0
-        self._parser = self._new_parser()  # the other one holds what is behind
+        self._body_remaining = 0
+        self._parser = self._new_parser()  # the other one has what follows
         return data[-over:]
 
     def read_body(self, request: Incoming, data: bytes) -> bytes:
-        """Hand what of `data` belongs to the body to `request.payload`; what follows the body is returned.
+        """Pass the body's bytes in `data` to `request.payload`; returns what follows the body.
 
-        Where a chunk is malformed `request.fault` says so; what precedes it has been handed over.
+        Where a chunk is malformed `request.framing_error` says so; what precedes it has been passed on.
         """
         chunks = self._chunks
         if chunks is None:
-            left = self._left
-            if len(data) <= left:
-                self._left = left - len(data)
+            remaining = self._body_remaining
+            if len(data) <= remaining:
+                self._body_remaining = remaining - len(data)
                 self._parser.feed_data(data)
                 return b""
-            self._left = 0
-            self._parser.feed_data(data[:left])
-            return data[left:]
-        body, behind = chunks.feed(data)
+            self._body_remaining = 0
+            self._parser.feed_data(data[:remaining])
+            return data[remaining:]
+        body, remainder = chunks.feed(data)
         request.payload.feed_data(body)
-        request.fault = chunks.fault
+        request.framing_error = chunks.framing_error
         if chunks.done:
             request.trailers = chunks.trailers
             request.payload.feed_eof()
             self._parser = self._new_parser()  # the other one waits for chunks
-        return behind
+        return remainder
 
     def close(self) -> None:
-        """Nothing more is read: free what was received."""
-        self.head = self.behind = b""
-        self._scan = self._chunks = None
+        """Free what was received: nothing more is read."""
+        self.head = self.remainder = b""
+        self._head_scan = self._chunks = None
         self._parser = None  # type: ignore[assignment]
 
     def pause(self) -> None:
-        """The payload is full: let the parser keep what it has of the body until it is asked on."""
+        """Called when the payload is full: the parser keeps what it has of the body until it is resumed."""
         if self._chunks is None:
             self._parser.pause_reading()
 
-    def _gather(self, data: bytes) -> None:
+    def _collect_head(self, data: bytes) -> None:
         self.head = data
-        self._scan = self._scan or HeadScan()
-        self._scan.read(data[: self._head_max])
+        self._head_scan = self._head_scan or HeadScan()
+        self._head_scan.read(data[: self._head_max])
         if len(data) > self._head_max:
             raise MalformedError(f"the head is longer than {self._head_max:,} bytes")
 
     def _parse_alone(self, head: bytes) -> tuple[RawRequestMessage, StreamReader]:
         """Give a new parser the head without what follows it."""
         self._parser = self._new_parser()
-        if self._protocol._reading_paused:  # by the first payload, which nobody is going to read
+        if self._protocol._reading_paused:  # by the first payload, which nobody will read
             self._protocol.resume_reading(resume_parser=False)
         message, payload = self._parser.feed_data(head)[0][0]
         return message, payload
 
     def _parse_again(self, head: bytes, error: Exception) -> tuple[RawRequestMessage, StreamReader]:
-        """Take a head that the parser refused all the same if that was for nothing that frames a request."""
+        """Accept a head that the parser rejected, if the reason does not concern its framing."""
         try:
-            return self._parse_alone(head)  # it may have been its body that was refused
+            return self._parse_alone(head)  # it may have been the body that was rejected
         except Exception as again:
             error = again
         scan = HeadScan()
         scan.read(head)
         if isinstance(error, BadHttpMethod):
             raise UnknownMethodError from error
-        lines = reduced(scan)
+        lines = framing_head(scan)
         try:
             message, payload = self._parse_alone(lines)
         except Exception as again:
-            raise MalformedError(parser_words(again)) from again
+            raise MalformedError(parser_reason(again)) from again
         headers = message.headers.copy()
         headers.clear()
         for name, value in scan.fields:
@@ -252,8 +253,8 @@ class RequestReader:
         )
 
 
-def _check_rarities(message: RawRequestMessage, head: bytes) -> None:
-    """What the parser lets pass and two programs may read in two ways."""
+def _check_ambiguities(message: RawRequestMessage, head: bytes) -> None:
+    """Reject what the parser accepts and two programs may read in two ways."""
     if (CONTENT_LENGTH if message.chunked else TRANSFER_ENCODING) in message.headers:
         # An empty Transfer-Encoding is none to the parser, even beside Content-Length.
         raise MalformedError("Transfer-Encoding does not end in chunked, or Content-Length is present too")
@@ -264,5 +265,5 @@ def _check_rarities(message: RawRequestMessage, head: bytes) -> None:
 
 
 def _text(data: bytes) -> str:
-    """As aiohttp's parser makes text of it."""
+    """Decode as aiohttp's parser does."""
     return data.decode("utf-8", "surrogateescape")

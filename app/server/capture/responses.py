@@ -1,4 +1,4 @@
-"""Answers as the bytes that leave: an endpoint's reply is composed once and only stamped for each request."""
+"""Responses as bytes: an endpoint's response is composed once and only completed for each request."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Response:
-    """One reply, ready to be sent any number of times.
+    """One response, ready to be sent any number of times.
 
-    The default body (`body=None`) holds the id of the captured request. `Server` and `Date` are added unless `headers`
-    set them, and a content type that fits the body.
+    The default body (`body=None`) contains the id of the captured request. `Server`, `Date` and a suitable content type
+    are added unless `headers` set them.
     """
 
     def __init__(self, status: int, headers: Headers, body: str | None) -> None:
@@ -43,10 +43,10 @@ class Response:
         self._head = "\r\n".join(lines).encode("latin-1") + b"\r\n"
         self._dated = "date" in names
 
-    def compose(self, capture_id: str, connection: bytes, alone: bool) -> bytes:
-        """The whole response. `connection` is the header line of that name, `alone` leaves out the body."""
+    def compose(self, capture_id: str, connection: bytes, head_only: bool) -> bytes:
+        """The response's bytes. `connection` is the header line of that name, `head_only` leaves out the body."""
         date = b"" if self._dated else _date_line(int(time.time()))
-        if alone:
+        if head_only:
             return b"%b%b%b\r\n" % (self._head, date, connection)
         body = self._body
         if body is None:
@@ -73,5 +73,5 @@ def _date_line(second: int) -> bytes:
 def _phrase(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
-    except ValueError:  # a number without a name is lawful
+    except ValueError:  # a status without a name is valid
         return ""

@@ -1,4 +1,4 @@
-"""The capture port: listens, keeps the connections within their limits, and stops without losing what is in hand."""
+"""The capture port: listens, enforces limits on connections, and stops without losing requests in progress."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ log = logging.getLogger(__name__)
 _DEFAULTS = Limits()
 _BACKLOG = 512
 _SPARE = 64
-"""Connections above the limit that may live as long as it takes to respond, or to store the part of a body received."""
-_CROWD_LISTED_EVERY_S = 10.0
-_LAST_MOMENT_S = 0.25
+"""Connections above the limit that may live as long as it takes to respond, or to store the received part of a body."""
+_CROWD_ENTRY_S = 10.0
+_FINAL_GRACE_S = 0.25
 
 
 class CaptureServer:
-    """Serves `/catch/…` on one address. Everything is called on the loop's thread; it may be started again."""
+    """Serves `/catch/…` on one address. Everything is called on the loop's thread; it can be started again."""
 
     def __init__(  # noqa: PLR0917 - the parts it is made of, in this order
         self,
@@ -63,13 +63,14 @@ class CaptureServer:
         self._per_sender: dict[str, int] = {}
         self._eviction = ConnectionEviction(self._connections, self._per_sender, self._most // 2)
         self._rejected: dict[Connection, None] = {}
-        self._heads = 0
+        self._head_memory = 0
         self._crowd_next_at = 0.0
         self._crowd_unlisted = 0
         self._empty: asyncio.Future[None] | None = None
 
     async def start(self, host: str, port: int) -> None:
-        """Listen on `host`:`port` (0 for any free one). Raises PortInUseError, or HooklineError if it cannot be."""
+        """Listen on `host`:`port` (0 for any free one). Raises PortInUseError, or HooklineError if that is
+        impossible."""
         loop = asyncio.get_running_loop()
         self._stopping = False
         try:
@@ -88,7 +89,7 @@ class CaptureServer:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port that are listened on; RuntimeError when it is not started."""
+        """Host and port it listens on; RuntimeError when it is not started."""
         if self._server is None or not self._server.sockets:
             raise RuntimeError("the capture server is not listening")
         host, port = self._server.sockets[0].getsockname()[:2]
@@ -96,21 +97,21 @@ class CaptureServer:
 
     @property
     def connections(self) -> list[Connection]:
-        """All that are open now, also those that are being rejected."""
+        """All open connections, also those that are being rejected."""
         return [*self._connections, *self._rejected]
 
     async def stop(self, grace_s: float = 1.0) -> None:
-        """Stop listening, finish the requests being handled within `grace_s`, close the rest. May be called again."""
+        """Stop listening, finish current requests within `grace_s`, close the rest. May be called again."""
         self._stopping = True
         server, self._server = self._server, None
         if server is not None:
             await stop_listening(server)
         for connection in self.connections:
-            connection.finish_up()
+            connection.drain()
         await self._settle(grace_s)
         for connection in self.connections:
-            connection.break_off(Break.STOPPED)
-        await self._settle(_LAST_MOMENT_S)
+            connection.end_body(Break.STOPPED)
+        await self._settle(_FINAL_GRACE_S)
         tasks = [connection.task for connection in self.connections if connection.task is not None]
         for connection in self.connections:
             _abort(connection)
@@ -120,12 +121,12 @@ class CaptureServer:
             self._sweeper = None
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.body_memory.close()
-        await self._settle(_LAST_MOMENT_S)
+        await self._settle(_FINAL_GRACE_S)
 
     # -- what a connection calls ----------------------------------------------------------------------------------
 
     def register(self, connection: Connection) -> bool:
-        """Count a new connection in; reject it when no other makes room, or when the server is stopping."""
+        """Register a new connection; reject it when no other makes room, or when the server is stopping."""
         sender = sender_of(connection.peer[0])
         if not self._stopping and (len(self._connections) < self._most or self._make_room(sender)):
             self._connections[connection] = sender
@@ -139,25 +140,24 @@ class CaptureServer:
         return False
 
     def head_grew(self, connection: Connection, size: int) -> None:
-        """Count the bytes of long heads; above the limit the longest whose sender is waited for is given up."""
+        """Count the bytes of long heads; above the limit the longest that waits for its sender is given up."""
         connection.head_memory_used += size
-        self._heads += size
-        self._relieve_heads()
+        self._head_memory += size
+        self._limit_head_memory()
 
-    def _relieve_heads(self) -> None:
-        while self._heads > self.limits.head_memory:
+    def _limit_head_memory(self) -> None:
+        while self._head_memory > self.limits.head_memory:
             longest = max(
-                self._connections, key=lambda one: (one.waits_for() is not None, one.head_memory_used), default=None
+                self._connections, key=lambda one: (one.waiting_for() is not None, one.head_memory_used), default=None
             )
-            wait = longest.waits_for() if longest is not None and longest.head_memory_used else None
+            wait = longest.waiting_for() if longest is not None and longest.head_memory_used else None
             if longest is None or wait is None:
                 return
-            if not self._give_up(longest, wait[0], "The heads of unfinished requests take too much memory."):
+            if not self._evict(longest, wait[0], "The heads of unfinished requests are too long together."):
                 return
 
     def unregister(self, connection: Connection) -> None:
-        """Count a closed connection out."""
-        self._head_gone(connection)
+        self._release_head(connection)
         self._forget(connection)
         self._rejected.pop(connection, None)
         if self._empty is not None and not self._empty.done() and not self.connections:
@@ -166,48 +166,48 @@ class CaptureServer:
     # -- within ---------------------------------------------------------------------------------------------------
 
     def _make_room(self, newcomer: str) -> bool:
-        """Close the connection that can best be done without; False when every one must be kept."""
+        """Close the most dispensable connection; False when all must be kept."""
         found = self._eviction.choose(newcomer, asyncio.get_running_loop().time())
         if found is None:
             return False
-        stage, chosen = found
-        return self._give_up(chosen, stage, f"All {self._most} connections are in use.")
+        stage, selected = found
+        return self._evict(selected, stage, f"All {self._most} connections are in use.")
 
-    def _give_up(self, chosen: Connection, stage: EvictionStage, reason: str) -> bool:
+    def _evict(self, selected: Connection, stage: EvictionStage, reason: str) -> bool:
         """End a connection that waits for its sender; False when too many are being ended."""
         spare = stage is EvictionStage.IDLE or self._spare()
         if stage is EvictionStage.BODY and not spare:
             return False
-        self._forget(chosen)
-        self._head_gone(chosen)
+        self._forget(selected)
+        self._release_head(selected)
         if stage is EvictionStage.HEAD and spare:
-            self._reject(chosen, reason)
+            self._reject(selected, reason)
             return True
-        self._rejected[chosen] = None
+        self._rejected[selected] = None
         if stage is EvictionStage.BODY:
-            chosen.break_off(Break.CROWDED)
+            selected.end_body(Break.CROWDED)
         elif stage is EvictionStage.IDLE:
-            chosen.close_idle()
+            selected.close_idle()
         elif stage is EvictionStage.DELAYED:
-            chosen.finish_up()
+            selected.drain()
         else:
-            _abort(chosen)
+            _abort(selected)
         return True
 
     def _spare(self) -> bool:
-        """Whether one more connection may live above the limit; one that only lingers goes for it."""
+        """Whether one more connection may live above the limit; a lingering one is closed for it."""
         if len(self._rejected) < _SPARE:
             return True
         for connection in self._rejected:
-            wait = connection.waits_for()
+            wait = connection.waiting_for()
             if wait is not None and wait[0] is not EvictionStage.BODY:
                 del self._rejected[connection]
                 _abort(connection)
                 return True
         return False
 
-    def _head_gone(self, connection: Connection) -> None:
-        self._heads -= connection.head_memory_used
+    def _release_head(self, connection: Connection) -> None:
+        self._head_memory -= connection.head_memory_used
         connection.head_memory_used = 0
 
     def _forget(self, connection: Connection) -> None:
@@ -218,7 +218,7 @@ class CaptureServer:
                 del self._per_sender[sender]
 
     def _reject(self, connection: Connection, why: str) -> None:
-        """Respond that there are too many; listed now and then, or a flood would push all else out of the list."""
+        """Respond that there are too many; listed now and then, because a flood would push all else out of the list."""
         self._rejected[connection] = None
         self._crowd_unlisted += 1
         now = asyncio.get_running_loop().time()
@@ -228,19 +228,19 @@ class CaptureServer:
         self._handler.reject(connection, rejected, connection.head, listed=listed)
         if listed:
             self._crowd_unlisted = 0
-            self._crowd_next_at = now + _CROWD_LISTED_EVERY_S
+            self._crowd_next_at = now + _CROWD_ENTRY_S
 
     async def _sweep(self) -> None:
-        """Look after all time limits. One timer for all connections costs them nothing while they are quick."""
+        """Enforce all time limits. One timer for all connections costs fast ones nothing."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self.limits.sweep_s)
             now = loop.time()
-            self._relieve_heads()  # as many may be ended at once as spare connections are left
+            self._limit_head_memory()  # at most as many can be ended at once as spare connections are left
             for connection in self.connections:
                 try:
                     connection.expire(now)
-                except Exception:  # one connection's trouble must not end the watch over all others
+                except Exception:  # one connection's error must not end the check of all others
                     log.exception("a connection could not be ended")
 
     async def _settle(self, seconds: float) -> None:

@@ -1,4 +1,5 @@
-"""Forwarding: each captured request with a forward URL is sent on, exactly as received, in order per endpoint."""
+"""Forwarding: sends each captured request of an endpoint with a forward URL, exactly as received, in order per
+endpoint."""
 
 from app.server.forward.forwarder import Forwarder
 

@@ -1,4 +1,4 @@
-"""Says why a request could not be sent, or got no valid response, in words for developers."""
+"""Explains why a request could not be sent, or got no valid response, in words for developers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TEXT_MAX = 200
 
 
 def failure_text(error: BaseException, url: str, timeout_ms: int) -> str | None:
-    """The sentence for an exception met while sending to `url`; None when it is none a network can cause."""
+    """The sentence for an exception while sending to `url`; None when the network cannot have caused it."""
     chain = list(_causes(error))
     host, place = _place(url)
     if isinstance(error, TimeoutError):
@@ -37,7 +37,7 @@ def failure_text(error: BaseException, url: str, timeout_ms: int) -> str | None:
 
 
 def _broken_exchange(error: BaseException, chain: list[BaseException], place: str) -> str | None:
-    """What is left when host, port, time and TLS were in order."""
+    """The remaining causes when host, port, time and TLS were in order."""
     if isinstance(error, HooklineError):
         return str(error)
     if isinstance(error, httpx.LocalProtocolError):
@@ -62,7 +62,7 @@ def seconds(ms: int) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """`error` and all that led to it, groups opened."""
+    """`error` and all its causes, groups opened."""
     waiting, seen = [error], set()
     while waiting:
         cause = waiting.pop()
@@ -76,7 +76,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _place(url: str) -> tuple[str, str]:
-    """Host, and host:port, as the URL names them."""
+    """Host, and host:port, of the URL."""
     parts = urlsplit(url)
     host = parts.hostname or url
     port = parts.port or (443 if parts.scheme == "https" else 80)

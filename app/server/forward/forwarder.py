@@ -9,8 +9,8 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import Bus, Captured, Subscription
 from app.core.model import Delivery, MirrorState
 from app.core.repositories import CaptureRepository, DeliveryRepository, EndpointRepository
-from app.server.forward.lazy_sender import LateSender
-from app.server.forward.response import failed_by_us
+from app.server.forward.lazy_sender import LazySender
+from app.server.forward.response import internal_failure
 
 log = logging.getLogger(__name__)
 
@@ -19,9 +19,10 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 30.0
 
 
 class Worker:
-    """Forwards what is queued for `endpoint_id` until nothing is, the endpoint is deleted, or `wind_up` is called.
+    """Forwards what is queued for `endpoint_id` until nothing is, the endpoint is deleted, or `stop_after_current` is
+    called.
 
-    `unstorable` outlives the worker: ids of deliveries that were sent and whose outcome cannot be stored.
+    `unstorable` outlives the worker: ids of deliveries that were sent and whose result cannot be stored.
     """
 
     def __init__(
@@ -29,7 +30,7 @@ class Worker:
         endpoint_id: int,
         endpoints: EndpointRepository,
         queue: DeliveryRepository,
-        sender: LateSender,
+        sender: LazySender,
         unstorable: set[str],
     ) -> None:
         self._endpoint_id = endpoint_id
@@ -37,16 +38,16 @@ class Worker:
         self._queue = queue
         self._sender = sender
         self._woken = False
-        self._winding_up = False
+        self._stopping = False
         self._unstorable = unstorable
 
     def wake(self) -> None:
-        """More was queued: look again before going idle."""
+        """Check the queue again before ending."""
         self._woken = True
 
-    def wind_up(self) -> None:
-        """Return after the delivery in hand; the rest stays queued."""
-        self._winding_up = True
+    def stop_after_current(self) -> None:
+        """End after the current delivery; the rest stays queued."""
+        self._stopping = True
 
     async def run(self) -> None:
         """Work until the queue is empty."""
@@ -69,34 +70,34 @@ class Worker:
                 wait = await self._back_off(wait)
 
     async def _mirror(self, delivery: Delivery) -> bool:
-        """Send and store the outcome; False when this worker is to end. StorageUnavailable is waited out."""
+        """Send and store the result; False when this worker must end. StorageUnavailableError is waited out."""
         wait = _FIRST_WAIT_S
         while True:
             endpoint = self._endpoints.by_id(self._endpoint_id)
-            if endpoint is None or self._winding_up:
+            if endpoint is None or self._stopping:
                 return False
             try:
-                outcome, body = await self._sender.deliver(delivery, endpoint.forward.timeout_ms)
+                result, body = await self._sender.deliver(delivery, endpoint.forward.timeout_ms)
             except StorageUnavailableError:
                 wait = await self._back_off(wait)
                 continue
             except Exception as error:
                 log.exception("forwarding of %s failed", delivery.capture_id)
-                outcome, body = failed_by_us(delivery, error), b""
-            await self._store(outcome, body)
+                result, body = internal_failure(delivery, error), b""
+            await self._store(result, body)
             return True
 
-    async def _store(self, outcome: Delivery, body: bytes) -> None:
-        """Store until it is stored: a delivery that was sent must not be sent again for want of room on the disk."""
+    async def _store(self, result: Delivery, body: bytes) -> None:
+        """Retry until it is stored: a delivery that was sent must not be sent again because the disk is full."""
         wait = _FIRST_WAIT_S
         while True:
             try:
-                await self._queue.finish(outcome, body)
+                await self._queue.finish(result, body)
             except StorageUnavailableError:
                 wait = await self._back_off(wait)
             except Exception:
-                log.exception("the outcome of delivery %s could not be stored", outcome.id)
-                self._unstorable.add(outcome.id)
+                log.exception("the outcome of delivery %s could not be stored", result.id)
+                self._unstorable.add(result.id)
                 return
             else:
                 return
@@ -123,7 +124,7 @@ class Forwarder:
         self._queue = deliveries
         self._endpoints = endpoints
         self._bus = bus
-        self._sender = LateSender(captures, instance_id)
+        self._sender = LazySender(captures, instance_id)
         self._workers: dict[int, Worker] = {}
         self._unstorable: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -138,12 +139,12 @@ class Forwarder:
             self._wake(endpoint_id)
 
     async def stop(self) -> None:
-        """Let deliveries in hand end within half a second; what is not finished stays queued. Idempotent."""
+        """Let current deliveries end within half a second; the rest stays queued. Idempotent."""
         if self._subscription is not None:
             self._subscription.end()
             self._subscription = None
         for worker in self._workers.values():
-            worker.wind_up()
+            worker.stop_after_current()
         tasks = tuple(self._tasks)
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=_GRACE_S)
@@ -168,7 +169,8 @@ class Forwarder:
         task.add_done_callback(self._tasks.discard)
 
     async def _run(self, endpoint_id: int, worker: Worker) -> None:
-        """Nothing may be awaited between the worker's last look and its removal, or a wake in between is lost."""
+        """Nothing may be awaited between the worker's last check of the queue and its removal, or a wake in between is
+        lost."""
         try:
             await worker.run()
         except Exception:

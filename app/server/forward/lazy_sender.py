@@ -18,7 +18,7 @@ from app.core.repositories import CaptureRepository
 if TYPE_CHECKING:
     from app.server.forward.sender import DeliverySender
 
-LATE = ("httpcore", "httpcore._backends.anyio", "anyio", "anyio._backends._asyncio")
+LAZY_IMPORTS = ("httpcore", "httpcore._backends.anyio", "anyio", "anyio._backends._asyncio")
 """What httpx imports only with the first connection. Another version may do without some of them."""
 
 
@@ -29,12 +29,12 @@ async def load(module: str) -> None:
 
 def _load(module: str) -> None:
     import_module(module)
-    for late in LATE:
+    for late in LAZY_IMPORTS:
         with suppress(ImportError):
             import_module(late)
 
 
-class LateSender:
+class LazySender:
     """A `DeliverySender` that is made when it is first needed."""
 
     def __init__(self, captures: CaptureRepository, instance_id: str) -> None:

@@ -21,11 +21,10 @@ _FRAMING = frozenset({"content-length", "transfer-encoding"})
 
 
 def mirror_headers(capture: Capture, host: str, instance_id: str) -> Headers:
-    """The headers to send to `host`: the target's own Host first, the captured ones, then what a proxy adds.
+    """The headers to send to `host`: the target's own Host first, the captured ones, then those that a proxy adds.
 
-    The last says that this is the connection's only request.
-
-    The body's length stands where the sender's framing header stood, and is left out when the sender gave none.
+    The body's length stands in place of the sender's framing header, and is left out when the sender had none.
+    `Connection: close` comes last.
     """
     dropped = _named_by_connection(capture.headers) | _HOP_BY_HOP
     out: list[tuple[str, str]] = [("Host", host)]
@@ -51,7 +50,8 @@ def _named_by_connection(headers: Headers) -> frozenset[str]:
 
 
 def _with_forwarded(out: list[tuple[str, str]], capture: Capture, original_host: str, instance_id: str) -> Headers:
-    """Append the sender's address to X-Forwarded-For; what a tunnel said of host and scheme stays, it knows better."""
+    """Append the sender's address to X-Forwarded-For. Host and scheme that a tunnel added stay, because it knows
+    better."""
     places = {name.lower(): place for place, (name, _) in enumerate(out)}
     last = places.get("x-forwarded-for")
     if last is None:
@@ -69,7 +69,7 @@ def _with_forwarded(out: list[tuple[str, str]], capture: Capture, original_host:
 
 
 class StoredBody(httpx.AsyncByteStream):
-    """A stored body as bytes to send; no more than one part is in memory. NotFoundError when it went meanwhile."""
+    """A stored body as a stream; no more than one part is in memory. NotFoundError when it was deleted meanwhile."""
 
     def __init__(self, captures: CaptureRepository, capture: Capture) -> None:
         self._captures = captures
@@ -86,9 +86,9 @@ class StoredBody(httpx.AsyncByteStream):
 def build_request(
     capture: Capture, forward_url: str, instance_id: str, body: httpx.AsyncByteStream, timeout_s: float
 ) -> httpx.Request:
-    """The request for `capture` to `forward_url`; httpx.InvalidURL when that is none.
+    """The request for `capture` to `forward_url`; httpx.InvalidURL when that is invalid.
 
-    The `target` extension puts the raw target on the wire: httpx would resolve `..` and decode in the URL itself.
+    The `target` extension sends the raw target: httpx would resolve `..` and decode in the URL itself.
     """
     parts = urlsplit(forward_url)
     root = httpx.URL(urlunsplit((parts.scheme, parts.netloc, "/", "", "")))

@@ -16,7 +16,7 @@ from app.core.model import PART_SIZE, Delivery, Headers, MirrorState
 class TargetResponse:
     """A target's response, filled in while it is read, so that what precedes a failure is kept.
 
-    `body` holds the first `PART_SIZE` bytes as they were sent: transfer coding removed, content coding kept.
+    `body` is the first `PART_SIZE` bytes as sent: transfer coding removed, content coding kept.
     """
 
     status: int | None = None
@@ -25,14 +25,16 @@ class TargetResponse:
     truncated: bool = False
 
     def add(self, data: bytes) -> None:
-        """Keep `data` as far as there is room."""
+        """Append `data` as far as there is room."""
         room = PART_SIZE - len(self.body)
         self.body += data[:room]
         self.truncated = len(data) > room
 
 
-def concluded(delivery: Delivery, response: TargetResponse, error: str | None, started_at: int, ms: float) -> Delivery:
-    """`delivery` with its outcome: delivered when a 2xx response was complete, failed with a sentence otherwise."""
+def with_result(
+    delivery: Delivery, response: TargetResponse, error: str | None, started_at: int, ms: float
+) -> Delivery:
+    """`delivery` with its result: delivered when a 2xx response was complete, otherwise failed with a sentence."""
     if error is None and response.status is not None:
         error = status_text(response.status, response.headers, bytes(response.body))
     elif error is not None and response.status is not None:
@@ -50,13 +52,13 @@ def concluded(delivery: Delivery, response: TargetResponse, error: str | None, s
     )
 
 
-def failed_by_us(delivery: Delivery, error: Exception) -> Delivery:
-    """`delivery` failed by an error in this program, so that it is seen and does not hold up the next."""
+def internal_failure(delivery: Delivery, error: Exception) -> Delivery:
+    """`delivery` failed by an error in this program, so that it is visible and does not block the next."""
     text = f"Hookline could not forward this request because of an internal error: {type(error).__name__}: {error}"
-    return concluded(delivery, TargetResponse(), text, now_us(), 0.0)
+    return with_result(delivery, TargetResponse(), text, now_us(), 0.0)
 
 
-LOOPED = "The forwarded request came back to Hookline: the target is one of its own capture URLs."
+LOOP_ERROR = "The forwarded request came back to Hookline: the target is one of its own capture URLs."
 _LOCATION_MAX = 200
 
 
@@ -65,7 +67,7 @@ def status_text(status: int, headers: tuple[tuple[str, str], ...], body: bytes) 
     if 200 <= status < 300:
         return None
     if status == 508 and _is_mirror_loop(body):
-        return LOOPED
+        return LOOP_ERROR
     text = f"The target responded with {status}{_phrase(status)}."
     location = next((value for name, value in headers if name.lower() == "location"), None)
     if 300 <= status < 400 and location:

@@ -1,4 +1,4 @@
-"""Sends one delivery to its target and reads the response; every failure of the network becomes data."""
+"""Sends one delivery to its target and reads the response; network failures become part of the result."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from app.core.model import Capture, Delivery
 from app.core.repositories import CaptureRepository
 from app.server.forward.failure import failure_text
 from app.server.forward.request import StoredBody, build_request
-from app.server.forward.response import TargetResponse, concluded
-from app.server.forward.tls import trust
+from app.server.forward.response import TargetResponse, with_result
+from app.server.forward.tls import client_context
 
-# A target may close an idle connection at any moment; one reused just then would lose a request that must not be
-# sent twice, for nobody knows whether it was processed. So each delivery has a connection of its own.
+# A target may close an idle connection at any moment; a request sent on it just then would be lost, and could not be
+# sent again, because it may have been processed. So each delivery has its own connection.
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-_SHOWN_MAX = 200
+_PATH_MAX = 200
 
 
 class DeliverySender:
     """Owns the connections to the targets, one for each delivery.
 
-    It drives httpx's transport, not its client: nothing is added, no redirect followed, no cookie kept, no environment
+    It uses httpx's transport, not its client: nothing is added, no redirect followed, no cookie kept, no environment
     read.
     """
 
@@ -43,56 +43,57 @@ class DeliverySender:
             await transport.aclose()
 
     async def deliver(self, delivery: Delivery, timeout_ms: int) -> tuple[Delivery, bytes]:
-        """Send `delivery` once; the record with its outcome and the response's body. At most `timeout_ms` in all.
+        """Send `delivery` once; returns the record with its result, and the response's body. Takes at most
+        `timeout_ms`.
 
-        StorageUnavailableError when the request cannot be read: then nothing was sent. Anything else is a bug of ours.
+        StorageUnavailableError when the request cannot be read; then nothing was sent. Anything else is a bug.
         """
         capture = await self._captures.get(delivery.capture_id)
         transport = await self._open(delivery.url)
-        outcome, error = TargetResponse(), None
+        result, error = TargetResponse(), None
         started_at, started = now_us(), time.perf_counter()
         try:
             if capture is None:
                 error = "The captured request was deleted before it could be forwarded."
             elif escapes_path(capture.target):
                 path = sub_path(capture.target)
-                shown = path if len(path) <= _SHOWN_MAX else path[: _SHOWN_MAX - 1] + "…"
+                shown = path if len(path) <= _PATH_MAX else path[: _PATH_MAX - 1] + "…"
                 error = f"Not forwarded: the path {shown} would leave the forward URL's path."
             else:
                 async with asyncio.timeout(timeout_ms / 1000):
-                    await self._exchange(transport, capture, delivery.url, timeout_ms, outcome)
+                    await self._exchange(transport, capture, delivery.url, timeout_ms, result)
         except Exception as problem:
             error = failure_text(problem, delivery.url, timeout_ms)
             if error is None:
                 raise
         ms = (time.perf_counter() - started) * 1000
-        return concluded(delivery, outcome, error, started_at, ms), bytes(outcome.body)
+        return with_result(delivery, result, error, started_at, ms), bytes(result.body)
 
     async def _exchange(
-        self, transport: httpx.AsyncHTTPTransport, capture: Capture, url: str, timeout_ms: int, outcome: TargetResponse
+        self, transport: httpx.AsyncHTTPTransport, capture: Capture, url: str, timeout_ms: int, result: TargetResponse
     ) -> None:
         body = StoredBody(self._captures, capture)
         request = build_request(capture, url, self._instance_id, body, timeout_ms / 1000)
         response = await transport.handle_async_request(request)
         try:
-            outcome.status = response.status_code
-            outcome.headers = tuple(
+            result.status = response.status_code
+            result.headers = tuple(
                 (name.decode("latin-1"), text.decode("latin-1")) for name, text in response.headers.raw
             )
-            chunks = response.aiter_raw()  # the name keeps it alive until the response is closed, whatever the loop
+            chunks = response.aiter_raw()  # named to keep it alive until the response is closed, on any loop
             async for chunk in chunks:
-                outcome.add(chunk)
-                if outcome.truncated:
+                result.add(chunk)
+                if result.truncated:
                     break
         finally:
             await response.aclose()
 
     async def _open(self, url: str) -> httpx.AsyncHTTPTransport:
-        """The connections for `url`'s scheme; certificates are loaded when the first https target asks for them."""
+        """The transport for `url`'s scheme; certificates are loaded for the first https target."""
         secure = url.startswith("https:")
         async with self._opening:
             if secure not in self._transports:
-                context = await trust() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+                context = await client_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
                 self._transports[secure] = httpx.AsyncHTTPTransport(
                     verify=context, trust_env=False, http2=False, limits=_LIMITS
                 )

@@ -1,4 +1,5 @@
-"""Which certificates are trusted when sending: the system's own (a developer's local authority too) and certifi's."""
+"""The certificates that are trusted when sending: the system's (including a developer's local authority) and
+certifi's."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ import ssl
 import certifi
 
 
-async def trust() -> ssl.SSLContext:
-    """A context to connect with. Loading the certificates takes tens of milliseconds, so it is done in a thread."""
+async def client_context() -> ssl.SSLContext:
+    """A context to connect with. Loading the certificates takes tens of milliseconds, so it runs in a thread."""
     return await asyncio.to_thread(_load)
 
 

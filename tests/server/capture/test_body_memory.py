@@ -23,13 +23,13 @@ LIMIT = 256 * 1024
 def most_held(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """Tells the most bytes that were held at once."""
     seen = [0]
-    take = BodyMemory.take
+    add = BodyMemory.add
 
     def watched(self: BodyMemory, size: int) -> None:
-        take(self, size)
-        seen[0] = max(seen[0], self.held)
+        add(self, size)
+        seen[0] = max(seen[0], self.used)
 
-    monkeypatch.setattr(BodyMemory, "take", watched)
+    monkeypatch.setattr(BodyMemory, "add", watched)
     return lambda: seen[0]
 
 
@@ -50,8 +50,8 @@ async def test_bodies_without_their_last_byte_are_not_in_memory(rig: Rig, most_h
     senders, sending = await begin(rig, [request(body=body)[:-1] for body in sent])
     await asyncio.gather(*sending)
     total = sum(len(body) - 1 for body in sent)
-    await eventually(lambda: sum(rig.sink.piece_sizes) + rig.server.body_memory.held == total)
-    await eventually(lambda: rig.server.body_memory.held <= LIMIT)
+    await eventually(lambda: sum(rig.sink.piece_sizes) + rig.server.body_memory.used == total)
+    await eventually(lambda: rig.server.body_memory.used <= LIMIT)
     assert most_held() <= LIMIT + len(senders) * READ_MOST
     assert not rig.sink.captures
     for sender, body in zip(senders, sent, strict=True):
@@ -60,7 +60,7 @@ async def test_bodies_without_their_last_byte_are_not_in_memory(rig: Rig, most_h
         assert rig.sink.last_body == body
         assert rig.sink.last.sha256 == hashlib.sha256(body).hexdigest()
         assert rig.sink.last.size == len(body)
-    assert rig.server.body_memory.held == 0
+    assert rig.server.body_memory.used == 0
     assert not rig.sink.pieces
     await senders[0].send(request(body=sent[1]))
     assert (await senders[0].response()).status == 200
@@ -79,7 +79,7 @@ async def test_a_storage_limit_met_by_a_piece_is_for_its_own_sender(rig: Rig) ->
     await first.send(full[-1:])
     assert (await first.response()).status == 503
     assert sorted(rig.sink.bodies.values()) == sorted(sent[1:])
-    assert rig.server.body_memory.held == 0
+    assert rig.server.body_memory.used == 0
 
 
 async def test_pieces_become_parts_of_the_usual_size(rig: Rig) -> None:
@@ -89,9 +89,9 @@ async def test_pieces_become_parts_of_the_usual_size(rig: Rig) -> None:
     await asyncio.gather(*sending, *(sender.response() for sender in senders))
     assert sorted(rig.sink.bodies.values()) == sorted(sent)
     assert rig.sink.piece_sizes
-    assert min(rig.sink.piece_sizes) >= body_memory.PIECE_LEAST
+    assert min(rig.sink.piece_sizes) >= body_memory.PIECE_MIN
     assert max(rig.sink.part_sizes) == PART_SIZE
-    assert rig.server.body_memory.held == 0
+    assert rig.server.body_memory.used == 0
 
 
 async def test_a_small_number_of_bodies_is_stored_without_pieces(rig: Rig) -> None:
@@ -107,7 +107,7 @@ async def test_senders_wait_unread_for_a_slow_store_and_are_not_blamed(rig: Rig,
     rig.sink.hold = asyncio.Event()
     sent = bodies(*[400_000] * 6)
     senders, sending = await begin(rig, [request(body=body) for body in sent])
-    await eventually(lambda: rig.server.body_memory.held > LIMIT and rig.sink.writing)
+    await eventually(lambda: rig.server.body_memory.used > LIMIT and rig.sink.writing)
     await asyncio.sleep(0.4)
     assert most_held() <= LIMIT + len(senders) * READ_MOST
     rig.sink.hold.set()
@@ -121,18 +121,18 @@ async def test_senders_wait_unread_for_a_slow_store_and_are_not_blamed(rig: Rig,
 async def test_when_nothing_can_be_stored_senders_are_told_and_memory_is_free(rig: Rig) -> None:
     await rig.restart(body_memory=LIMIT)
     (idle,), _ = await begin(rig, [request(body=bytes(200_000))[:-1]])
-    await eventually(lambda: rig.server.body_memory.held == 199_999)
+    await eventually(lambda: rig.server.body_memory.used == 199_999)
     rig.sink.fail_with = StorageUnavailableError("The disk is full.")
     senders, sending = await begin(rig, [request(body=bytes(300_000)) for _ in range(6)])
     for sender in senders:
         assert (await sender.response()).json() == {"error": "storage_unavailable"}
     await asyncio.gather(*sending, return_exceptions=True)
-    assert rig.server.body_memory.held <= LIMIT
+    assert rig.server.body_memory.used <= LIMIT
     rig.sink.fail_with = None
     await idle.send(b"\0")
     assert (await idle.response()).status == 200
     assert rig.sink.last_body == bytes(200_000)
-    assert rig.server.body_memory.held == 0
+    assert rig.server.body_memory.used == 0
     assert not rig.sink.pieces
     assert not rig.sink.parts
 
@@ -143,7 +143,7 @@ async def test_what_is_in_pieces_is_kept_or_dropped_as_the_rest(rig: Rig) -> Non
     chunked = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n30d40\r\n" + bytes(200_000)
     senders, sending = await begin(rig, [chunked] * 6)
     await asyncio.gather(*sending)
-    await eventually(lambda: len(rig.sink.pieces) == 6 and rig.server.body_memory.held <= LIMIT)
+    await eventually(lambda: len(rig.sink.pieces) == 6 and rig.server.body_memory.used <= LIMIT)
     for sender in senders[:3]:
         await sender.close()
     await eventually(lambda: len(rig.sink.captures) == 3)
@@ -154,7 +154,7 @@ async def test_what_is_in_pieces_is_kept_or_dropped_as_the_rest(rig: Rig) -> Non
         assert (await sender.response()).status == 413
     assert len(rig.sink.dropped) == 3
     assert not rig.sink.pieces
-    assert rig.server.body_memory.held == 0
+    assert rig.server.body_memory.used == 0
 
 
 async def test_a_stop_ends_senders_that_wait_for_the_store(rig: Rig) -> None:
@@ -164,7 +164,7 @@ async def test_a_stop_ends_senders_that_wait_for_the_store(rig: Rig) -> None:
     await eventually(lambda: rig.sink.writing)
     await rig.server.stop(0.05)
     assert rig.server.connections == []
-    assert rig.server.body_memory.held == 0
+    assert rig.server.body_memory.used == 0
     await asyncio.gather(*sending, return_exceptions=True)
 
 
@@ -174,7 +174,7 @@ async def test_memory_goes_back_to_the_system_once_the_rush_is_over(rig: Rig, mo
 
     def watched() -> None:
         trim()
-        trimmed.append(rig.server.body_memory.held)
+        trimmed.append(rig.server.body_memory.used)
 
     monkeypatch.setattr(body_memory, "trim", watched)
     await rig.restart(body_memory=LIMIT)

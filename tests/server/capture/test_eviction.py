@@ -47,7 +47,7 @@ async def held(rig: Rig, *sent: bytes, address: str | None = None) -> list[Sende
 
 def has_come(rig: Rig, sender: Sender, stage: EvictionStage) -> bool:
     own = sender.writer.get_extra_info("sockname")
-    waits = [connection.waits_for() for connection in rig.server.connections if connection.peer == own]
+    waits = [connection.waiting_for() for connection in rig.server.connections if connection.peer == own]
     return bool(waits and waits[0] and waits[0][0] is stage)
 
 
@@ -113,9 +113,9 @@ async def test_a_body_that_goes_on_is_kept_before_one_that_stopped(rig: Rig) -> 
     await rig.restart(connections=2)
     first, second = await held(rig, BODY, BODY)
     (connection, _) = rig.server.connections
-    began = connection.waits_for()
+    began = connection.waiting_for()
     await first.send(b"x" * 1_998)
-    await eventually(lambda: connection.waits_for() != began)
+    await eventually(lambda: connection.waiting_for() != began)
     assert (await rig.post()).status == 200
     assert (await second.response()).status == 503
     await first.send(b"x" * 2)

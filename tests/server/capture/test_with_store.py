@@ -107,7 +107,7 @@ async def test_bodies_that_wait_in_pieces_are_stored_as_they_were_sent(program: 
     bodies = [os.urandom(size) for size in (1, 90_000, 200_000, 300_000, PART_SIZE, PART_SIZE + 70_000)]
     senders = [await program.connect() for _ in bodies]
     await asyncio.gather(*(sender.send(request(body=body)[:-1]) for sender, body in zip(senders, bodies, strict=True)))
-    await eventually(lambda: 0 < program.server.body_memory.held <= 128 * 1024)
+    await eventually(lambda: 0 < program.server.body_memory.used <= 128 * 1024)
     for sender, body in zip(senders, bodies, strict=True):
         await sender.send(body[-1:])
         capture = await program.store.captures.get((await sender.response()).json()["id"])
@@ -136,7 +136,7 @@ async def test_a_body_that_ends_after_the_endpoint_was_switched_off_is_not_store
     endpoints, sender = program.store.endpoints, await program.connect()
     body = os.urandom(2_000_000)
     await sender.send(request(body=body)[:-1])
-    await eventually(lambda: program.server.body_memory.held)
+    await eventually(lambda: program.server.body_memory.used)
     if gone:
         await endpoints.delete(program.endpoint.id)
     else:

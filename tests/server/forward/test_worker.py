@@ -11,7 +11,7 @@ import pytest
 
 from app.core.model import PART_SIZE, Delivery, MirrorState
 from app.server.forward import Forwarder
-from app.server.forward.tls import trust
+from app.server.forward.tls import client_context
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, target
 
@@ -109,7 +109,7 @@ async def test_public_certificates_are_known_without_the_systems(
     (tmp_path / "none.pem").touch()
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
-    context = await trust()
+    context = await client_context()
     assert context.cert_store_stats()["x509_ca"] > 50
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
