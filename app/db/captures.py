@@ -128,13 +128,13 @@ class Captures:
         """
 
         def job(database: SqliteDatabase) -> None:
-            first, whole = seq * PARTS_PER_BODY, data
+            first, part_data = seq * PARTS_PER_BODY, data
             if pieces:
                 of_pieces = BodyModel.key.between(first + PIECES_FROM, first + PIECES_FROM + pieces - 1)
                 rows = BodyModel.select(BodyModel.data).where(of_pieces).order_by(BodyModel.key)
-                whole = b"".join([*(row[0] for row in rows.tuples().execute(database)), data])
+                part_data = b"".join([*(row[0] for row in rows.tuples().execute(database)), data])
                 BodyModel.delete().where(of_pieces).execute(database)
-            _add_loose(database, seq, first + part, whole)
+            _add_loose(database, seq, first + part, part_data)
             grow(raw(database), {LOOSE: len(data)})
 
         await self._add_loose(seq, len(data), endpoint_id, job, cost=PART_SIZE if pieces else len(data))
@@ -152,9 +152,9 @@ class Captures:
         self, seq: int, size: int, endpoint_id: int | None, job: Callable[[SqliteDatabase], None], cost: int
     ) -> None:
         """Have `job` store `size` bytes of a body, once there is room for them."""
-        whole = self._limits.arriving(seq) + size
-        if not self._limits.reserve(endpoint_id, size, whole):
-            await self._limits.wait_for_room(endpoint_id, size, whole)
+        request_size = self._limits.arriving(seq) + size
+        if not self._limits.reserve(endpoint_id, size, request_size):
+            await self._limits.wait_for_room(endpoint_id, size, request_size)
         try:
             await self._writer.run(job, lambda _: self._limits.stored_part(endpoint_id, seq, size), cost=cost)
         except Exception:

@@ -254,8 +254,8 @@ def size_of(file: Path) -> int | None:
 
 
 def _size(add: Add) -> int:
-    _, capture, tail, _, _, _, whole = add
-    return ROW_COST + whole - capture.size + len(tail)
+    _, capture, tail, _, _, _, request_size = add
+    return ROW_COST + request_size - capture.size + len(tail)
 
 
 def _checkpoint(connection: sqlite3.Connection, mode: str) -> bool:

@@ -42,7 +42,7 @@ class FolderLock:
                 self._lock.release()
 
 
-def lock_folder(folder: Path, note: str = "") -> FolderLock:
+def lock_folder(folder: Path, reason: str = "") -> FolderLock:
     """Create `folder` if need be (mode 0700) and lock it; FolderInUseError or DataFolderError when that fails.
 
     `note` says why it is this folder; it ends the message when the folder cannot be used.
@@ -62,7 +62,7 @@ def lock_folder(folder: Path, note: str = "") -> FolderLock:
     except OSError as error:
         raise DataFolderError(
             f"The data folder {folder} cannot be used: {error.strerror or error}. Check its permissions and the disk,"
-            f" or choose another with --data-dir.{note and ' '}{note}",
+            f" or choose another with --data-dir.{reason and ' '}{reason}",
             folder,
         ) from error
     return FolderLock(lock, folder / PID_NAME, was_unclean=was_unclean)

@@ -20,19 +20,21 @@ from app.db.schema import MIRROR_STATE, NOBODY, CaptureModel
 BARS_PER_STEP = 16
 """The readers serve lists and bodies between two steps, so that those never wait for a whole chart of a big store."""
 
-_WHOSE = "endpoint_id IN (SELECT value FROM json_each(:whose)) AND received_at >= :start AND received_at < :end"
+_IN_RANGE = (
+    "endpoint_id IN (SELECT value FROM json_each(:endpoint_ids)) AND received_at >= :start AND received_at < :end"
+)
 
 
-def _count(which: str) -> str:
+def _count(condition: str) -> str:
     return f"""SELECT
-    (SELECT count(*) FROM capture INDEXED BY capture_list WHERE {which}),
-    (SELECT count(*) FROM capture INDEXED BY capture_incomplete WHERE complete = 0 AND {which}),
+    (SELECT count(*) FROM capture INDEXED BY capture_list WHERE {condition}),
+    (SELECT count(*) FROM capture INDEXED BY capture_incomplete WHERE complete = 0 AND {condition}),
     mirrored, failed
 FROM (SELECT count(*) AS mirrored, coalesce(sum(mirror = 'f'), 0) AS failed FROM capture INDEXED BY capture_mirrored
-    WHERE mirror IN ('d', 'f') AND complete = 1 AND {which})"""
+    WHERE mirror IN ('d', 'f') AND complete = 1 AND {condition})"""
 
 
-COUNT = _count(_WHOSE)
+COUNT = _count(_IN_RANGE)
 
 
 class Activity:
@@ -85,15 +87,15 @@ def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int
     connection = raw(database)
     statement, hidden_values = COUNT, {}
     if hidden is not None:
-        shown, given = not_hidden_sql(connection, hidden)
+        condition, given = not_hidden_sql(connection, hidden)
         for number, value in enumerate(given):
-            shown = shown.replace("?", f":hidden{number}", 1)
+            condition = condition.replace("?", f":hidden{number}", 1)
             hidden_values[f"hidden{number}"] = value
-        statement = _count(f"{_WHOSE} AND {shown}")
-    whose = f"[{','.join(map(str, _visible(connection, endpoint_id)))}]"
+        statement = _count(f"{_IN_RANGE} AND {condition}")
+    endpoint_ids = f"[{','.join(map(str, _visible(connection, endpoint_id)))}]"
     bars = []
     for start, end in pairwise(edges):
-        values = {"whose": whose, "start": start, "end": end, **hidden_values}
+        values = {"endpoint_ids": endpoint_ids, "start": start, "end": end, **hidden_values}
         total, incomplete, mirrored, failed = connection.execute(statement, values).fetchone()
         plain = total - incomplete - mirrored
         bars.append(Bar(plain=plain, delivered=mirrored - failed, failed=failed, incomplete=incomplete))

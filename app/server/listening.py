@@ -30,11 +30,11 @@ _LISTEN = "0A"
 def find_holder(port: int, proc: Path = Path("/proc")) -> str | None:
     """`name (process 123)` of the program that listens on TCP `port`, as far as Linux lets this user see; None when
     unknown. Reads files."""
-    wanted = {f"socket:[{inode}]" for inode in _listening_inodes(port, proc)}
-    if not wanted:
+    targets = {f"socket:[{inode}]" for inode in _listening_inodes(port, proc)}
+    if not targets:
         return None
     for process in proc.glob("[0-9]*"):
-        if _holds(process, wanted):
+        if _holds(process, targets):
             return f"{_name(process)} (process {process.name})"
     return None
 
@@ -51,9 +51,9 @@ def _listening_inodes(port: int, proc: Path) -> Iterator[str]:
                 yield fields[9]
 
 
-def _holds(process: Path, wanted: set[str]) -> bool:
+def _holds(process: Path, targets: set[str]) -> bool:
     try:
-        return any(str(entry.readlink()) in wanted for entry in (process / "fd").iterdir())
+        return any(str(entry.readlink()) in targets for entry in (process / "fd").iterdir())
     except OSError:  # another user's process, or one that ended meanwhile
         return False
 

@@ -89,7 +89,7 @@ async def test_nothing_is_counted_of_what_is_not_there(store: Store, endpoint: E
 
 async def test_counting_reads_indexes_alone(store: Store, endpoint: Endpoint, tmp_path: Path) -> None:
     statement = f"EXPLAIN QUERY PLAN {COUNT}"
-    for name, value in (("whose", f"'[{endpoint.id}]'"), ("start", NOW), ("end", NOW + 1)):
+    for name, value in (("endpoint_ids", f"'[{endpoint.id}]'"), ("start", NOW), ("end", NOW + 1)):
         statement = statement.replace(f":{name}", str(value))
     plan = [row[3] for row in query(tmp_path, statement)]
     searches = [line for line in plan if "capture" in line and line.startswith("SEARCH")]

@@ -182,8 +182,8 @@ def _narrow(term: Term, now: int) -> tuple[Sql, bool]:
     if isinstance(term, All | Either):
         parts = [_narrow(part, now) for part in term.terms]
         exact = all(exact for _, exact in parts)
-        joined = _join(" AND " if isinstance(term, All) else " OR ", [sql for sql, _ in parts])
-        return joined, exact
+        condition = _join(" AND " if isinstance(term, All) else " OR ", [sql for sql, _ in parts])
+        return condition, exact
     return TRUE, False
 
 

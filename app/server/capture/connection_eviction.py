@@ -100,5 +100,5 @@ def sender_of(address: str) -> str:
     """What counts as one address: for IPv6 the first 64 bits, because one customer has all addresses below them."""
     if ":" not in address:
         return address
-    whole = ipaddress.IPv6Address(address)
-    return str(whole.ipv4_mapped or ipaddress.IPv6Network((int(whole) >> 64 << 64, 64)))
+    parsed = ipaddress.IPv6Address(address)
+    return str(parsed.ipv4_mapped or ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)))

@@ -108,12 +108,12 @@ class Handler:
         self.reject(connection, rejected, head)
 
     def reject(
-        self, connection: Connection, rejected: Rejection, received: bytes = b"", *, listed: bool = True
+        self, connection: Connection, rejected: Rejection, received: bytes = b"", *, add_to_list: bool = True
     ) -> None:
         """Respond on a connection without a complete request and close it. `received` are the bytes so far."""
         connection.send(rejected.response.compose("", _CLOSE, False))
         connection.close_gracefully()
-        if listed:
+        if add_to_list:
             method, target = _request_line(received)
             self._refused.add(_refusal(connection, now_us(), rejected, method, target), received[:REFUSED_RAW_MAX])
 

@@ -222,11 +222,11 @@ class CaptureServer:
         self._rejected[connection] = None
         self._crowd_unlisted += 1
         now = asyncio.get_running_loop().time()
-        listed = now >= self._crowd_next_at
+        add_to_list = now >= self._crowd_next_at
         reason = f"{why} {self._crowd_unlisted} rejected since the last entry, new or slow."
         rejected = rejection(reason, 503, "too_many_connections", RETRY_AFTER)
-        self._handler.reject(connection, rejected, connection.head, listed=listed)
-        if listed:
+        self._handler.reject(connection, rejected, connection.head, add_to_list=add_to_list)
+        if add_to_list:
             self._crowd_unlisted = 0
             self._crowd_next_at = now + _CROWD_ENTRY_S
 

@@ -57,8 +57,8 @@ class DeliverySender:
                 error = "The captured request was deleted before it could be forwarded."
             elif escapes_path(capture.target):
                 path = sub_path(capture.target)
-                shown = path if len(path) <= _PATH_MAX else path[: _PATH_MAX - 1] + "…"
-                error = f"Not forwarded: the path {shown} would leave the forward URL's path."
+                path_text = path if len(path) <= _PATH_MAX else path[: _PATH_MAX - 1] + "…"
+                error = f"Not forwarded: the path {path_text} would leave the forward URL's path."
             else:
                 async with asyncio.timeout(timeout_ms / 1000):
                     await self._exchange(transport, capture, delivery.url, timeout_ms, result)

@@ -244,8 +244,8 @@ def _exact_header(test: HeaderTest) -> IndexQuery | None:
     """Requests with such a header."""
     if test.operator == "exists":
         return HasTerm(term=term("h", test.name.lower())) if is_indexable(test.name) else None
-    whole = header_text(test.name, test.value)
-    return HasTerm(term=term("v", whole)) if test.operator == "=" and is_shared(whole) else None
+    text = header_text(test.name, test.value)
+    return HasTerm(term=term("v", text)) if test.operator == "=" and is_shared(text) else None
 
 
 def _text_at(test: JsonTest) -> IndexQuery | None:

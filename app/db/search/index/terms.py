@@ -181,13 +181,13 @@ UNKNOWN = term("?", "")
 """On requests that are not identified yet, or whose provider cannot be a term."""
 
 
-def terms_of(columns: ColumnValues, target: str, headers: Headers, leaves: JsonLeaves, text: str) -> str:
+def terms_of(columns: ColumnValues, target: str, headers: Headers, json_leaves: JsonLeaves, text: str) -> str:
     """All terms of a request, joined by spaces. `text` is the case-folded text that words are searched in."""
     found = {
         EVERY,
         *_of_columns(columns),
         *_of_headers(headers),
-        *_of_json(leaves),
+        *_of_json(json_leaves),
         *_of_words(text[:INDEXED]),
     }
     start = path_start(target)
@@ -245,14 +245,14 @@ def header_text(name: str, value: str) -> str:
     return f"{name.lower()}={value.strip().casefold()}"
 
 
-def _of_json(leaves: JsonLeaves) -> Iterator[str]:
-    if leaves.more:
+def _of_json(json_leaves: JsonLeaves) -> Iterator[str]:
+    if json_leaves.more:
         yield MORE
-    for path in leaves.paths:
+    for path in json_leaves.paths:
         yield term("j", path)
-    for path, _ in leaves.numbers | leaves.near:
+    for path, _ in json_leaves.numbers | json_leaves.near:
         yield term("n", path)
-    for path, value in leaves.texts:
+    for path, value in json_leaves.texts:
         if is_shared(value):
             yield json_term(path, value)
 
