@@ -1,4 +1,4 @@
-"""`hookline`: gives the command line what it can do: serve, open the window, reach the store."""
+"""`hookline`: runs the command line with what it needs: serve, the window, the store."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from app.core.launch_request import LaunchRequest
 from app.system import child_environment
 from app.system.display import why_no_display
 from app.system.installation import portable_folder
-from app.system.qt_libraries import speak_utf8, tell_on_desktop, why_no_qt
+from app.system.qt_libraries import set_utf8_locale, show_desktop_dialog, why_no_qt
 
 if TYPE_CHECKING:
     from app.gui import Ready
 
 DRAW = "--draw"
-"""What the packaged window starts itself with to have something drawn: not for people."""
+"""The argument with which the packaged window starts itself to draw something: not for users."""
 FIRST_ENDPOINT = "My first endpoint"
-"""What a start without a window makes sure there is, so that its URL can be shown at once."""
+"""The endpoint that a start without a window creates, so that its URL can be printed at once."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code is the process's."""
+    """Run one command; returns the process's exit code."""
     given = sys.argv[1:] if argv is None else argv
     if list(given) == [DRAW]:
         return _draw()
-    child_environment.set_them_free()
+    child_environment.restore_environment()
     services = CliServices(
         serve=_serve,
         window=show_window,
@@ -70,24 +70,24 @@ def _serve(options: ServeOptions) -> int:
 
 
 def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None = None) -> int:
-    """Show the window until it is closed, or have the one that is open shown; `on_ready` as in `run_window`."""
+    """Show the window until it is closed, or the one that is already open; `on_ready` as in `run_window`."""
     reason = why_no_display()
     if reason is not None and (options.link or options.new_endpoint):
         raise HooklineError(f"{reason} A link or the form for a new endpoint needs the window.")
     if reason is not None:
         print(f"{reason} Serving without a window; press Ctrl-C to stop.", file=sys.stderr, flush=True)
         return _serve(msgspec.structs.replace(options.headless(), endpoints=(FIRST_ENDPOINT,), tail=True))
-    gc.disable()  # until the window's own collector takes over: all that is imported from here on stays
-    speak_utf8()
+    gc.disable()  # until the window's own collector takes over: everything imported from here on stays
+    set_utf8_locale()
     if lacking := why_no_qt():
         return _tell(lacking)
-    # Only a start with a display may import Qt, and one that finds a window open needs no more of it than this.
+    # Only a start with a display may import Qt, and one that finds an open window needs only this part.
     from app.ui.plain_imports import load_qt
 
     load_qt()
     from app.ui.single_instance import ask  # after it
 
-    if ask(options.data_dir, LaunchRequest(__version__, options.wish)):
+    if ask(options.data_dir, LaunchRequest(__version__, options.launch_action)):
         return 0
     from app.gui import run_window  # start-up time, see above
 
@@ -95,11 +95,11 @@ def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None
 
 
 def _tell(lacking: str) -> int:
-    """Say why no window can open, where the user sees it."""
+    """Print why no window can open, or show it in a dialog when there is no terminal."""
     print(f"hookline: {lacking}", file=sys.stderr, flush=True)
     if not sys.stderr.isatty():
-        tell_on_desktop(lacking)
-    return Exit.CANNOT
+        show_desktop_dialog(lacking)
+    return Exit.ENVIRONMENT
 
 
 def _selftest(options: SelftestOptions) -> int:

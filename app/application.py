@@ -1,9 +1,9 @@
-"""The whole program without its window: builds every part, hands each what it needs, starts and stops them in order.
+"""The program without its window: builds every part, passes each what it needs, starts and stops them in order.
 
-The story of a start: hold the data folder, read the settings, open the store (`open`); then take the capture port and
-the API port, resume forwarding and write `runtime.json` for the command line (`listen`). A stop goes the other way
-round: no new requests, those in progress are finished, forwarding pauses, the store is drained and closed (`close`).
-The window, `serve` and single commands all run on this one object.
+A start: lock the data folder, read the settings, open the store (`open`); then open the capture port and the API port,
+resume forwarding and write `runtime.json` for the command line (`listen`). A stop is the reverse: no new requests,
+current ones are finished, forwarding pauses, the store is drained and closed (`close`). The window, `serve` and single
+commands all use this object.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LOOPBACK = "127.0.0.1"
 class Application:
     """All parts of one running Hookline.
 
-    `overrides` are settings of this run alone (from the command line); `window` says whether it has one.
+    `overrides` are settings of this run only (from the command line); `window` says whether it has one.
     """
 
     store: Store
@@ -69,15 +69,15 @@ class Application:
         self._retiring: set[asyncio.Task[None]] = set()
         self._opened = False
         self._started_at = time.monotonic()
-        self.bus.subscribe(StorageTrouble, self._note_trouble)
-        self.bus.subscribe(DatabaseDamaged, self._note_damage)
+        self.bus.subscribe(StorageTrouble, self._record_trouble)
+        self.bus.subscribe(DatabaseDamaged, self._record_damage)
 
     async def open(self, *, new_database: bool = False) -> None:
-        """Hold the folder and open the store; DataFolderError leaves everything as it was.
+        """Lock the folder and open the store; DataFolderError leaves everything unchanged.
 
-        MissingDatabaseError when the database was there once, unless a `new_database` is asked for.
+        MissingDatabaseError when the database existed before, unless a `new_database` is requested.
         """
-        self.folder_lock = lock_folder(self.folder, installation.portable_note(self.folder))
+        self.folder_lock = lock_folder(self.folder, installation.portable_reason(self.folder))
         try:
             if not new_database:
                 require_database(self.folder)
@@ -100,11 +100,12 @@ class Application:
         self._opened = True
 
     async def listen(self) -> None:
-        """Take both ports and start the background work. PortInUseError starts nothing; call again once mended."""
+        """Open both ports and start the background work. PortInUseError starts nothing; call again once it is
+        resolved."""
         if self._capture is None:
             self._capture = await self._start_capture(self.settings)
         await self.listen_api(self.settings.api_port)
-        self._note_free_ports(self._capture, self._api)
+        self._record_free_ports(self._capture, self._api)
         self._forwarder = Forwarder(
             self.store.captures, self.store.deliveries, self.store.endpoints, self.bus, self.store.account.instance_id
         )
@@ -115,13 +116,13 @@ class Application:
             self.store.integrity.start()
         self._write_runtime()
 
-    def _note_free_ports(self, capture: CaptureServer, api: ApiServer | None) -> None:
-        """Name the ports that port 0 took: 0 itself is no valid setting, and no other could be saved beside it."""
+    def _record_free_ports(self, capture: CaptureServer, api: ApiServer | None) -> None:
+        """Record the ports that port 0 took: 0 itself is not a valid setting, and no other could be saved with it."""
         taken = {"port": capture.address[1]} | ({"api_port": api.address[1]} if api is not None else {})
         self.override(**{name: port for name, port in taken.items() if getattr(self.settings, name) == 0})
 
     async def listen_api(self, port: int) -> str:
-        """Serve the local API alone (0: any free port) and give its address."""
+        """Serve only the local API (0: any free port); returns its address."""
         if self._api is None:
             api = ApiServer(self._api_services(), self.token)
             await api.start(LOOPBACK, port)
@@ -129,7 +130,7 @@ class Application:
         return self.api_url
 
     async def close(self) -> None:
-        """Stop everything in order; may be called twice, and after a start that failed."""
+        """Stop everything in order; may be called twice, and after a failed start."""
         if self._capture is not None:
             await self._capture.stop()
         if self._opened:
@@ -174,11 +175,11 @@ class Application:
         return f"{base.rstrip('/')}/catch/{endpoint.slug}"
 
     def local_url(self, endpoint: Endpoint) -> str:
-        """The URL by which this machine reaches `endpoint`, whatever the public base URL is."""
+        """The URL by which this machine reaches `endpoint`, regardless of the public base URL."""
         return f"{self.local_base()}/catch/{endpoint.slug}"
 
     def own_bases(self) -> tuple[str, ...]:
-        """What Hookline's own URLs begin with, on the capture port and the API port: what a forward URL must not be."""
+        """The prefixes of Hookline's own URLs, on the capture port and the API port, which no forward URL may have."""
         bases = [self.local_base(), f"http://{LOOPBACK}:{(self.listening or ('', self.settings.port))[1]}"]
         if self.settings.base_url:
             bases.append(self.settings.base_url)
@@ -201,7 +202,7 @@ class Application:
         self.settings = msgspec.structs.replace(self.settings, **values)
 
     async def apply_settings(self, new: Settings) -> None:
-        """Put `new` into force and save what changed. On InvalidFieldsError or PortInUseError all stays as it was."""
+        """Apply `new` and save what changed. On InvalidFieldsError or PortInUseError nothing changes."""
         old_api = await self._apply(new)
         if old_api is not None:
             await old_api.stop()
@@ -215,7 +216,7 @@ class Application:
             task.add_done_callback(self._retiring.discard)
 
     async def _apply(self, new: Settings) -> ApiServer | None:
-        """The API's listener that is to be stopped, if it is another now."""
+        """Returns the API's previous listener if it has to be stopped."""
         if errors := check(new):
             raise InvalidFieldsError(errors)
         old, old_capture, old_api = self.settings, self._capture, self._api
@@ -223,7 +224,7 @@ class Application:
         if old_capture is not None and (new.port, new.host) != (old.port, old.host):
             capture = await self._start_capture(new)
         try:
-            # What is opened for a single command has a port of its own, and keeps it.
+            # The API of a single command has a port of its own, and keeps it.
             if old_api is not None and self._forwarder is not None and new.api_port != old.api_port:
                 api = ApiServer(self._api_services(), self.token)
                 await api.start(LOOPBACK, new.api_port)
@@ -290,27 +291,27 @@ class Application:
         try:
             runtime_file.write(self.folder, running)
         except DataFolderError as error:
-            self._tell_files(str(error))
+            self._report_file_trouble(str(error))
         else:
-            self._tell_files(None)
+            self._report_file_trouble(None)
 
-    def _tell_files(self, trouble: str | None) -> None:
+    def _report_file_trouble(self, trouble: str | None) -> None:
         if trouble == self.file_trouble:
             return
         self.file_trouble = trouble
         log.warning("%s", trouble or f"{self.folder / runtime_file.FILE_NAME} is written again.")
         self.bus.publish(FileTrouble(reason=trouble))
 
-    def _note_trouble(self, event: StorageTrouble) -> None:
+    def _record_trouble(self, event: StorageTrouble) -> None:
         self.storage_trouble = event.reason
         if event.reason is None and self.file_trouble is not None and self._api is not None:
             self._write_runtime()
 
-    def _note_damage(self, event: DatabaseDamaged) -> None:
+    def _record_damage(self, event: DatabaseDamaged) -> None:
         self.damage = event.reason
 
     def repeat_troubles(self) -> None:
-        """Publish what is wrong now once more, for a window that was not there when it began."""
+        """Publish the current problems again, for a window that opened after they began."""
         self.bus.publish(StorageTrouble(reason=self.storage_trouble))
         self.bus.publish(FileTrouble(reason=self.file_trouble))
         if self.damage is not None:

@@ -1,7 +1,8 @@
-"""The program with its window: opens the data folder and the ports, asking when it cannot, then shows the window.
+"""The program with its window: opens the data folder and the ports, asks the user when that fails, then shows the
+window.
 
-The window's modules are loaded on a thread while the store opens and counts: each waits for the other as little as may
-be, and senders get responses before there is anything to see.
+The window's modules are loaded on a thread while the store opens, so that neither waits long for the other, and senders
+get responses before there is anything to see.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from PySide6.QtCore import QTimer
 
 from app import __version__
 from app.application import LOOPBACK, Application
+from app.cli.errors import Exit
 from app.cli.options import WindowOptions
 from app.core.errors import (
     DamagedDatabaseError,
@@ -50,10 +52,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-EXIT_ENVIRONMENT = 3
 SIGNAL_POLL_MS = 250
 STARTING_S = 10.0
-"""Two starts at once: the one that has the data folder needs a while until its window responds."""
+"""With two starts at once, the one that has the data folder needs this long at most until its window responds."""
 
 QUIT = DialogOption("Quit")
 NEW_DATABASE = DialogOption("Start with an empty database")
@@ -63,7 +64,7 @@ AGAIN = DialogOption("Try again")
 
 @dataclass(frozen=True)
 class Ready:
-    """What a benchmark or the picture book gets hold of once the window is shown."""
+    """What a benchmark or the selftest needs of the shown window."""
 
     application: Application
     window: MainWindow
@@ -76,9 +77,9 @@ def run_window(
     on_ready: Callable[[Ready], None] | None = None,
     on_question: Callable[[str], None] | None = None,
 ) -> int:
-    """Show the window until it is closed; the exit code. `on_ready` is called once it accepts requests.
+    """Show the window until it is closed; returns the exit code. `on_ready` is called once it accepts requests.
 
-    `on_question` gets the text of a question at the start, instead of the user; the program then quits.
+    `on_question` receives the text of a question at the start, instead of the user; the program then quits.
     """
     app = GuiApplication(sys.argv[:1])
     app.setApplicationName("Hookline")
@@ -86,11 +87,11 @@ def run_window(
     app.setDesktopFileName("hookline")
     app.setWindowIcon(app_icon())
     app.setQuitOnLastWindowClosed(False)
-    return run(app, Windowed(app, options, on_question).main(on_ready))
+    return run(app, GuiProgram(app, options, on_question).main(on_ready))
 
 
-class Windowed:
-    """One run of the windowed program."""
+class GuiProgram:
+    """One run of the program with its window."""
 
     def __init__(
         self, app: GuiApplication, options: WindowOptions, on_question: Callable[[str], None] | None = None
@@ -104,17 +105,17 @@ class Windowed:
         app.quit_requested.connect(self._quit)
         self._collector = GuiCollector(app)
         self._program_file = updates.ProgramFile(installation.executable())
-        self._again = False
+        self._restart_requested = False
 
     async def main(self, on_ready: Callable[[Ready], None] | None) -> int:
-        """From the first look at the data folder to the last row on disk."""
+        """Run from opening the data folder to closing the store."""
         self._stop_on_signals()
         loading = asyncio.create_task(asyncio.to_thread(import_module, "app.window_session"), name="load the window")
         try:
             if not await self._open():
-                return EXIT_ENVIRONMENT
+                return Exit.ENVIRONMENT
             if not await self._listen():
-                return EXIT_ENVIRONMENT
+                return Exit.ENVIRONMENT
             await loading
             await self._show(on_ready)
         except FolderInUseError as error:
@@ -122,10 +123,10 @@ class Windowed:
         finally:
             self._collector.stop()
             await self._application.close()
-        return await self._start_again() if self._again else 0
+        return await self._start_again() if self._restart_requested else 0
 
     async def _open(self) -> bool:
-        """Open the data folder; False when the user gave up."""
+        """Open the data folder; False when the user quits."""
         new_database = False
         while True:
             try:
@@ -153,7 +154,7 @@ class Windowed:
                 return True
 
     async def _listen(self) -> bool:
-        """Take the ports; False when the user gave up."""
+        """Open the ports; False when the user quits."""
         while True:
             try:
                 await self._application.listen()
@@ -178,41 +179,41 @@ class Windowed:
                 return True
 
     async def _ask(self, title: str, text: str, *ways: DialogOption) -> DialogOption | None:
-        """The way the user chose; None when there was no choice, or the program is asked to end meanwhile."""
+        """The selected option; None when there was none, or the program has to end meanwhile."""
         if self._on_question is not None:
             self._on_question(text)
             return None
-        choosing = asyncio.create_task(choose(title, text, ways, self._theme), name="question at the start")
+        answer = asyncio.create_task(choose(title, text, ways, self._theme), name="question at the start")
         closing = asyncio.create_task(self._closing.wait(), name="end of the program")
         try:
-            await asyncio.wait((choosing, closing), return_when=asyncio.FIRST_COMPLETED)
-            return choosing.result() if choosing.done() else None
+            await asyncio.wait((answer, closing), return_when=asyncio.FIRST_COMPLETED)
+            return answer.result() if answer.done() else None
         finally:
-            choosing.cancel()
+            answer.cancel()
             closing.cancel()
-            await asyncio.gather(choosing, closing, return_exceptions=True)
+            await asyncio.gather(answer, closing, return_exceptions=True)
 
     async def _show(self, on_ready: Callable[[Ready], None] | None) -> None:
-        from app.window_session import ShownWindow  # start-up time: loaded meanwhile, see `main`
+        from app.window_session import WindowSession  # start-up time: loaded meanwhile, see `main`
 
         tasks = Tasks(self._messages)
-        shown = ShownWindow(self._application, self._app, self._theme, tasks, self._closing.set)
+        session = WindowSession(self._application, self._app, self._theme, tasks, self._closing.set)
         self._application.repeat_troubles()
-        shown.show(self._options)
+        session.show(self._options)
         self._collector.freeze()
         if not can_write():
             log.warning("hookline: No font is installed, so text cannot be shown. %s", how_to_install_fonts())
         if on_ready is not None:
-            on_ready(Ready(self._application, shown.window, self._theme, self._messages))
+            on_ready(Ready(self._application, session.window, self._theme, self._messages))
         if installation.is_bundle():
             tasks.start(self._watch_program(), "program file")
         try:
             await self._closing.wait()
         finally:
-            await shown.close()
+            await session.close()
 
     async def _watch_program(self) -> None:
-        """Say that the program was updated or removed; only its next start is another."""
+        """Report that the program was updated or removed, which affects only its next start."""
         async for change in self._program_file.changes():
             restart = (MessageAction("Restart now", self._restart),) if change.startable else ()
             self._messages.post(
@@ -220,7 +221,7 @@ class Windowed:
             )
 
     def _restart(self) -> None:
-        self._again = True
+        self._restart_requested = True
         self._closing.set()
 
     async def _start_again(self) -> int:
@@ -232,18 +233,18 @@ class Windowed:
             text = (
                 f"{installation.executable()} does not start: {error.strerror}. Your requests are safe. Reinstall it."
             )
-            await self._ask("Hookline cannot restart", text, QUIT)
-            return EXIT_ENVIRONMENT
+            await self._ask("Hookline cannot be started again", text, QUIT)
+            return Exit.ENVIRONMENT
         return 0
 
     async def _hand_over(self, error: FolderInUseError) -> int:
-        """Another Hookline has the folder: pass the request on to its window, or say that it has none."""
+        """Another Hookline has the folder: pass the request on to its window, or report that it has none."""
         loop = asyncio.get_running_loop()
         folder, end = self._application.folder, loop.time() + STARTING_S
-        while not ask(folder, LaunchRequest(__version__, self._options.wish)):
+        while not ask(folder, LaunchRequest(__version__, self._options.launch_action)):
             if loop.time() > end or runtime_file.has_no_window(folder, error.pid):
                 await self._ask("Hookline is already running", str(error), QUIT)
-                return EXIT_ENVIRONMENT
+                return Exit.ENVIRONMENT
             await asyncio.sleep(0.1)
         return 0
 
@@ -263,7 +264,7 @@ class Windowed:
         self._closing.set()
 
     def _start_signal_poll(self) -> None:
-        """On Windows Python looks at its signals only when it runs, so let it run now and then."""
+        """On Windows Python handles signals only while it runs, so it has to run now and then."""
         timer = QTimer(self._collector)
         timer.timeout.connect(_look_at_signals)
         timer.start(SIGNAL_POLL_MS)

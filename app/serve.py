@@ -1,4 +1,4 @@
-"""`hookline serve`: the whole program on plain asyncio, without Qt; what happens is printed to standard output."""
+"""`hookline serve`: the program on plain asyncio, without Qt; events are printed to standard output."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 
 from app.application import Application
+from app.cli.errors import Exit
 from app.cli.options import ServeOptions
 from app.cli.text import local_seconds, visible
 from app.core.curl import ready_curl
@@ -23,18 +24,17 @@ from app.db import runtime_file
 from app.db.folder import set_aside
 from app.system import installation, updates
 
-EXIT_ENVIRONMENT = 3
 PATIENCE_S, PAUSE_S = 2.0, 0.05
 WINDOWS_SIGNAL_POLL_S = 0.25
 
 
 def run_headless(options: ServeOptions) -> int:
-    """Serve until SIGINT or SIGTERM; the exit code is 3, with one line on standard error, when that cannot be."""
+    """Serve until SIGINT or SIGTERM; returns 3, with one line on standard error, when that is impossible."""
     try:
         return asyncio.run(_serve(options))
     except HooklineError as error:
         print(f"hookline: {error}", file=sys.stderr)
-        return EXIT_ENVIRONMENT
+        return Exit.ENVIRONMENT
 
 
 async def _serve(options: ServeOptions) -> int:
@@ -46,14 +46,14 @@ async def _serve(options: ServeOptions) -> int:
         endpoints = [await _ensure_endpoint(application, name) for name in options.endpoints]
         await application.listen()
         _say(f"listening on {application.local_base()}")
-        _introduce(application, endpoints)
+        _print_endpoints(application, endpoints)
         for endpoint, use in application.store.limits.reached():
             _report_limit(StorageLimitChanged(endpoint=endpoint, use=use))
         application.bus.subscribe(StorageLimitChanged, _report_limit)
         if options.tail:
             application.bus.subscribe(Captured, Tail(application).show)
         watching = asyncio.create_task(_watch(program_file), name="program file")
-        _collect_seldom()
+        _tune_garbage_collection()
         await stop.wait()
         watching.cancel()
     finally:
@@ -62,17 +62,17 @@ async def _serve(options: ServeOptions) -> int:
 
 
 async def _watch(program_file: updates.ProgramFile) -> None:
-    """Say that the program was updated or removed; only its next start is another."""
+    """Report that the program was updated or removed, which affects only its next start."""
     if installation.is_bundle():
         async for change in program_file.changes():
             _report(f"{change.text} {change.advice}")
 
 
-def _collect_seldom() -> None:
-    """Look for garbage in cycles far less often than usual, and not among what start-up made.
+def _tune_garbage_collection() -> None:
+    """Collect cyclic garbage far less often than usual, and not among objects from the start.
 
-    A request makes some twenty records and leaves no cycle, so the usual 700 mean a look every 35 requests: a tenth of
-    the captures a second for nothing.
+    A request creates some twenty records and no cycle, so the usual threshold of 700 means a collection every 35
+    requests, which costs a tenth of the captures a second for nothing.
     """
     gc.collect()
     gc.freeze()
@@ -93,26 +93,26 @@ async def _open(application: Application, options: ServeOptions) -> None:
 
 
 async def _open_after_commands(application: Application, options: ServeOptions) -> None:
-    """A command holds the folder for a moment only; a program that keeps it tells where it is, and soon."""
-    patient_until = time.monotonic() + PATIENCE_S
+    """A command locks the folder only briefly; a program that keeps it soon writes where it is."""
+    wait_until = time.monotonic() + PATIENCE_S
     while True:
         try:
             return await application.open(new_database=options.new_database)
         except FolderInUseError:
-            if runtime_file.is_there(application.folder) or time.monotonic() > patient_until:
+            if runtime_file.is_there(application.folder) or time.monotonic() > wait_until:
                 raise
         await asyncio.sleep(PAUSE_S)
 
 
 async def _ensure_endpoint(application: Application, name: str) -> Endpoint:
-    """The first endpoint called `name`, made when there is none."""
+    """The first endpoint called `name`, created when there is none."""
     for endpoint in application.store.endpoints.all():
         if endpoint.name == name:
             return endpoint
     return await application.store.endpoints.create(EndpointDraft(name=name))
 
 
-def _introduce(application: Application, endpoints: Sequence[Endpoint]) -> None:
+def _print_endpoints(application: Application, endpoints: Sequence[Endpoint]) -> None:
     for endpoint in endpoints:
         url = application.capture_url(endpoint)
         state = "" if endpoint.active else "  (switched off: senders get 503)"
@@ -127,7 +127,7 @@ def _stop_on_signals() -> asyncio.Event:
         try:
             loop.add_signal_handler(number, stop.set)
         except NotImplementedError:
-            # Windows: Python notices the signal only between steps of the loop, so keep it stepping.
+            # Windows: Python handles the signal only between steps of the loop, so the loop has to keep running.
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
             _keep_stepping(loop)
     return stop
@@ -154,20 +154,20 @@ class Tail:
         self._endpoints = application.store.endpoints
 
     def show(self, event: Captured) -> None:
-        """Print the lines of one commit."""
         for summary in event.summaries:
             endpoint = self._endpoints.by_id(summary.endpoint_id)
             _say(format_tail(summary, endpoint.slug if endpoint else "?"))
 
 
 def _say(line: str) -> None:
-    # The output may be closed, or its disk full: capturing goes on.
+    # The output may be closed, or its disk full: capturing continues.
     with contextlib.suppress(OSError):
         print(line, flush=True)
 
 
 def format_tail(summary: Summary, slug: str) -> str:
-    """Local time, slug, method, provider, event or else gist, target below the slug, size, content type; one line."""
+    """Local time, slug, method, provider, event or else gist, target below the slug, size, content type; on one
+    line."""
     path = below_slug(summary.target)
     title = summary.event or summary.gist or ""
     words = [

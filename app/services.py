@@ -1,4 +1,4 @@
-"""Wires the window's services to a running application."""
+"""Connects the window's services to a running application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The window on an open application, and what leads to it: the first start, later ones, links.
+"""The window of an open application, and how it is opened: at the first start, at later ones, by links.
 
 `gui.py` imports this on a thread while the store opens, because it imports all of the window's modules.
 """
@@ -20,8 +20,8 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 
 
-class ShownWindow:
-    """Made once the application listens; `show` it, and `close` it at the end. `on_close`: the user is done with it."""
+class WindowSession:
+    """Created once the application listens; `show` it, and `close` it at the end. `on_close`: the user closed it."""
 
     def __init__(
         self, application: Application, app: GuiApplication, theme: Theme, tasks: Tasks, on_close: Callable[[], None]
@@ -36,17 +36,16 @@ class ShownWindow:
         self.window.desktop.launch_requested.connect(self._deep_links.fulfil)
 
     def show(self, options: WindowOptions) -> None:
-        """As the options ask for."""
         if options.minimized:
             self.window.desktop.start_minimized()
         else:
             self.window.show()
-        if options.wish is not LaunchAction.SHOW:
-            self._deep_links.fulfil(options.wish)
+        if options.launch_action is not LaunchAction.SHOW:
+            self._deep_links.fulfil(options.launch_action)
         self._app.hand_links_to(self._deep_links.open_text)
 
     async def close(self) -> None:
-        """Stop listening for other starts, then end what it does."""
+        """Stop listening for other starts, then end the window's work."""
         self._app.hand_links_to(None)
         self._instance.close()
         self.window.stop()

@@ -1,4 +1,4 @@
-"""What numbers on the command line may be, said in words when they are something else."""
+"""Types of numbers on the command line, with an error in words for each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from app.core.sizes import parse_size
 
 
 def row_count(text: str) -> int:
-    """A number of rows to list."""
     count = _whole(text, "1 or more")
     if count < 1:
         raise argparse.ArgumentTypeError(f"{count} is not a valid number of rows; use 1 or more")
@@ -17,12 +16,12 @@ def row_count(text: str) -> int:
 
 
 def whole_number(text: str) -> int:
-    """Any whole number; the field that takes it says what it may be."""
+    """Any whole number; the field it is for has its own bounds."""
     return _whole(text, "one such as 7")
 
 
 def milliseconds(text: str) -> int:
-    """Seconds, as the whole milliseconds that fields hold."""
+    """Seconds, converted to whole milliseconds."""
     try:
         value = float(text)
     except ValueError:
@@ -33,7 +32,7 @@ def milliseconds(text: str) -> int:
 
 
 def size_or_none(text: str) -> int | None:
-    """Bytes written as `500 MB`; None for the word `none`."""
+    """Bytes, from a text such as `500 MB`; None for the word `none`."""
     if text == "none":
         return None
     size = parse_size(text)
@@ -42,8 +41,8 @@ def size_or_none(text: str) -> int | None:
     return size
 
 
-def _whole(text: str, wanted: str) -> int:
+def _whole(text: str, expected: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number; use {wanted}") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number; give {expected}") from None

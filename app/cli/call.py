@@ -1,4 +1,4 @@
-"""What a command is given to work with."""
+"""The call that a command gets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a command: its parsed options, where it prints, and the API."""
+    """Its parsed options, where it prints, and the API."""
 
     options: Namespace
     out: Output

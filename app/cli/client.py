@@ -1,4 +1,4 @@
-"""The local API as commands call it: typed responses, and each error response as the error that ends the command."""
+"""The local API's client for commands: typed responses, and each error response as the error that ends the command."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from app.cli.views import (
 )
 
 TIMEOUT = httpx.Timeout(60, connect=5)
-PATIENT = httpx.Timeout(None, connect=5)
+NO_READ_TIMEOUT = httpx.Timeout(None, connect=5)
 PAGE = 500
-"""The most a list gives at once."""
+"""The largest page of a list."""
 
-CODES = {400: Exit.USAGE, 404: Exit.NO, 422: Exit.USAGE}
-"""How a refusal's HTTP status ends the command; all others mean that it cannot be done as things are."""
+CODES = {400: Exit.USAGE, 404: Exit.FAILURE, 422: Exit.USAGE}
+"""The exit code for an HTTP status; for all others it is `Exit.ENVIRONMENT`."""
 
 
 def http_client(address: ApiAddress, timeout: httpx.Timeout) -> httpx.AsyncClient:
-    """Asks the API at `address`, which is plain HTTP on this machine."""
+    """An HTTP client of the API at `address`, which is plain HTTP on this machine."""
     return httpx.AsyncClient(
         base_url=f"{address.url}/api/v1",
         headers={"Authorization": f"Bearer {address.token}"},
         timeout=timeout,
-        trust_env=False,  # a proxy has no business between two programs of this machine
-        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),  # trusts nobody: reading the list of whom to would take longest
+        trust_env=False,  # no proxy between two programs of this machine
+        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),  # trusts no certificate: loading them would take longest
     )
 
 
@@ -62,35 +62,31 @@ class ApiClient:
         await self._http.aclose()
 
     async def status(self) -> StatusView:
-        """How the program is doing."""
         return cast(StatusView, await self._json("GET", "/status"))
 
     async def resume_retention(self) -> RetentionView:
-        """Trust the clock, so that requests are deleted by age again."""
+        """Accept the clock, so that requests are deleted by age again."""
         return cast(RetentionView, await self._json("POST", "/retention/resume"))
 
     async def settings(self) -> SettingsView:
-        """The settings in force."""
         return await self._json("GET", "/settings")
 
     async def change_settings(self, changed: SettingsView) -> SettingsView:
-        """Change the settings given, and give all as they are now."""
+        """Change the given settings; returns all of them."""
         return await self._json("PATCH", "/settings", changed)
 
     async def endpoints(self) -> list[EndpointView]:
-        """All endpoints, oldest first."""
+        """All endpoints, in the user's order."""
         return [cast(EndpointView, item) async for item in self._items("/endpoints", {}, None)]
 
     async def endpoint(self, slug: str) -> EndpointView:
-        """One endpoint."""
         return cast(EndpointView, await self._json("GET", _path("endpoints", slug)))
 
     async def create(self, fields: EndpointFields) -> EndpointView:
-        """Make an endpoint."""
         return cast(EndpointView, await self._json("POST", "/endpoints", fields))
 
     async def change(self, slug: str, fields: EndpointFields) -> EndpointView:
-        """Change the fields given, and give the endpoint as it is now."""
+        """Change the given fields; returns the endpoint."""
         return cast(EndpointView, await self._json("PATCH", _path("endpoints", slug), fields))
 
     async def remove(self, slug: str) -> None:
@@ -101,20 +97,19 @@ class ApiClient:
     async def requests(
         self, slug: str | None, count: int, query: str = "", beginning: str = ""
     ) -> AsyncIterator[SummaryView]:
-        """The newest `count` requests of an endpoint, or of all (None), that the search finds, newest first.
+        """The newest `count` requests of an endpoint, or of all (None), that match the search, newest first.
 
-        With `beginning`, in place of a search, those whose ids begin so.
+        With `beginning`, in place of a search, those whose ids begin with it.
         """
-        params = _given(endpoint=slug, q=query, id=beginning)
+        params = _query_of(endpoint=slug, q=query, id=beginning)
         async for item in self._items("/requests", params, count):
             yield cast(SummaryView, item)
 
     async def request(self, request_id: str) -> RequestView:
-        """One request in full."""
         return cast(RequestView, await self._json("GET", _path("requests", request_id)))
 
     async def mark(self, request_id: str, marks: RequestMarks) -> RequestView:
-        """Change the marks given, and give the request as it is now."""
+        """Change the given marks; returns the request."""
         return cast(RequestView, await self._json("PATCH", _path("requests", request_id), marks))
 
     async def delete(self, request_id: str) -> None:
@@ -123,15 +118,15 @@ class ApiClient:
             pass
 
     async def clear(self, slug: str, keep: Sequence[str] = ()) -> None:
-        """Delete all requests of an endpoint but those that are `starred` or `noted`, as far as `keep` names that."""
+        """Delete all requests of an endpoint, except `starred` or `noted` ones if `keep` names them."""
         path = _path("endpoints", slug) + "/requests"
-        # of a million it takes minutes
-        async with self._stream("DELETE", path, params=_given(keep=",".join(keep)), timeout=PATIENT):
+        # takes minutes for a million
+        async with self._stream("DELETE", path, params=_query_of(keep=",".join(keep)), timeout=NO_READ_TIMEOUT):
             pass
 
     async def deliveries(self, slug: str | None, count: int, state: str | None) -> AsyncIterator[DeliveryView]:
         """The latest `count` deliveries of an endpoint, or of all (None), in one state or any (None)."""
-        async for item in self._items("/deliveries", _given(endpoint=slug, state=state), count):
+        async for item in self._items("/deliveries", _query_of(endpoint=slug, state=state), count):
             yield cast(DeliveryView, item)
 
     async def refused(self, count: int) -> AsyncIterator[RefusalView]:
@@ -140,15 +135,14 @@ class ApiClient:
             yield cast(RefusalView, item)
 
     async def account(self) -> AccountView:
-        """The plan, and the endpoints it allows."""
         return cast(AccountView, await self._json("GET", "/account"))
 
     async def set_plan(self, plan: str) -> AccountView:
-        """Change the plan, and give the account as it is now."""
+        """Change the plan; returns the account."""
         return cast(AccountView, await self._json("PATCH", "/account", {"plan": plan}))
 
     async def bytes_of(self, *path: str) -> AsyncGenerator[bytes, None]:
-        """The bytes of `requests`, ID, `body`, or of `refused`, ID, `raw`: as they were sent, piece by piece."""
+        """The bytes of `requests`, ID, `body`, or of `refused`, ID, `raw`: as sent, piece by piece."""
         async with self._stream("GET", _path(*path)) as response:
             # aiter_raw: a body sent in gzip stays in gzip
             async for piece in response.aiter_raw():
@@ -191,13 +185,15 @@ class ApiClient:
                     raise _refusal(response)
                 yield response
         except httpx.TimeoutException as error:
-            raise CliError(f"Hookline at {self._http.base_url} does not respond. Try again.", Exit.CANNOT) from error
+            raise CliError(
+                f"Hookline at {self._http.base_url} does not respond. Try again.", Exit.ENVIRONMENT
+            ) from error
         except httpx.TransportError as error:
             text = f"Hookline at {self._http.base_url} cannot be reached: {error}. Is it still running?"
-            raise CliError(text, Exit.CANNOT) from error
+            raise CliError(text, Exit.ENVIRONMENT) from error
 
 
-def _given(**params: str | None) -> dict[str, str]:
+def _query_of(**params: str | None) -> dict[str, str]:
     return {name: value for name, value in params.items() if value}
 
 
@@ -206,7 +202,7 @@ def _path(*parts: str) -> str:
 
 
 def _refusal(response: httpx.Response) -> CliError:
-    """The error of a problem document (RFC 9457); its fields' messages say more than its summary."""
+    """The error for a problem document (RFC 9457); the messages of its fields are more specific than its summary."""
     try:
         problem = response.json()
         messages = [error["message"] for error in problem.get("errors", ())]
@@ -214,4 +210,4 @@ def _refusal(response: httpx.Response) -> CliError:
     except (ValueError, KeyError, TypeError, AttributeError):
         text = f"{response.request.url} responded with {response.status_code}, but not as Hookline does."
         message = f"{text} Check which program runs there."
-    return CliError(message, CODES.get(response.status_code, Exit.CANNOT))
+    return CliError(message, CODES.get(response.status_code, Exit.ENVIRONMENT))

@@ -1,7 +1,7 @@
-"""`hookline --complete`, which the shells' completions call while somebody types: quick, and silent on every error.
+"""`hookline --complete`, which the shells' completions call while the user types: fast, and silent on every error.
 
-It is called as `hookline --complete KIND WORD LINE...`: what the word stands for (`slugs` or `ids`), as much of it as
-is typed, and all words of the line. It prints candidates, each with a tab and what it stands for.
+It is called as `hookline --complete KIND WORD LINE...`: the kind of the word (`slugs` or `ids`), the part of it that is
+typed, and all words of the line. It prints candidates, each with a tab and a description.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ TARGET_MAX = 60
 
 
 def complete(arguments: Sequence[str], services: CliServices) -> None:
-    """Print what the word may become."""
     if len(arguments) < 2:
         return
     kind, word, *line = arguments
@@ -40,7 +39,7 @@ def complete(arguments: Sequence[str], services: CliServices) -> None:
 
 
 def _named_folder(line: Sequence[str]) -> Path | None:
-    """The folder that the line names; bash hands over `--data-dir=FOLDER` in three words."""
+    """The folder given on the line; bash passes `--data-dir=FOLDER` as three words."""
     for at, word in enumerate(line):
         if word.startswith(f"{OPTION}="):
             return Path(word.removeprefix(f"{OPTION}="))

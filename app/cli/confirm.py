@@ -1,4 +1,4 @@
-"""Asks before anything is deleted."""
+"""The question before anything is deleted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from app.cli.text import visible
 
 
 def add_yes(parser: argparse.ArgumentParser) -> None:
-    """Add the option that skips the question."""
     parser.add_argument("--yes", action="store_true", default=False, help="do not ask")
 
 
@@ -22,4 +21,4 @@ def confirm_delete(options: argparse.Namespace, question: str) -> None:
         raise CliError("Deleting asks first, and there is no terminal to ask on. Add --yes.", Exit.USAGE)
     print(f"{visible(question)} [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise CliError("Nothing was deleted.", Exit.NO)
+        raise CliError("Nothing was deleted.", Exit.FAILURE)

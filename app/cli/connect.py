@@ -1,4 +1,4 @@
-"""How a command reaches the store: through the running program's API, else through one opened for the command."""
+"""Connects a command to the store: through the running program's API, else through one opened for the command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PATIENCE_S, PAUSE_S = 10.0, 0.05
 
 
 class Running(msgspec.Struct, frozen=True):
-    """What `runtime.json` says about the program that has the data folder open."""
+    """The part of `runtime.json` that commands need."""
 
     pid: int
     api_url: str
@@ -35,16 +35,16 @@ class Running(msgspec.Struct, frozen=True):
 async def connect(folder: Path, services: CliServices, *, create: bool) -> AsyncIterator[ApiClient]:
     """A client of the API that serves `folder`. HooklineError when the folder cannot be opened.
 
-    A folder without data is made, or given some, only with `create`.
+    A folder without data is created, or gets some, only with `create`.
     """
-    async with AsyncExitStack() as opened:
-        address = await _serving(folder, services, opened, create)
-        yield await opened.enter_async_context(ApiClient(address))
+    async with AsyncExitStack() as stack:
+        address = await _find_or_open_api(folder, services, stack, create)
+        yield await stack.enter_async_context(ApiClient(address))
 
 
-async def _serving(folder: Path, services: CliServices, opened: AsyncExitStack, create: bool) -> ApiAddress:
-    """The running program's API, else one opened in `opened`."""
-    patient_until = time.monotonic() + PATIENCE_S
+async def _find_or_open_api(folder: Path, services: CliServices, stack: AsyncExitStack, create: bool) -> ApiAddress:
+    """The running program's API, else one opened on the stack."""
+    wait_until = time.monotonic() + PATIENCE_S
     while True:
         address = find_running(folder)
         if address is not None and await _responds(address):
@@ -54,32 +54,32 @@ async def _serving(folder: Path, services: CliServices, opened: AsyncExitStack, 
             raise CliError(
                 f"There is no Hookline data in {folder}. Check --data-dir and {FOLDER_VARIABLE}, or create an endpoint"
                 " first: hookline endpoint add NAME",
-                Exit.CANNOT,
+                Exit.ENVIRONMENT,
             )
         try:
-            return await opened.enter_async_context(services.open_api(folder))
+            return await stack.enter_async_context(services.open_api(folder))
         except FolderInUseError:
-            # By another command, which soon ends, or by a program that is just starting.
-            if time.monotonic() > patient_until:
+            # Another command has it, which soon ends, or a program that is just starting.
+            if time.monotonic() > wait_until:
                 raise
         await asyncio.sleep(PAUSE_S)
 
 
 def find_running(folder: Path) -> ApiAddress | None:
-    """Where the program that has `folder` open says it is; None when none says so, or its process has ended."""
+    """The address of the program that has `folder` open; None when there is none, or its process has ended."""
     try:
         running = msgspec.json.decode((folder / "runtime.json").read_bytes(), type=Running)
         token = (folder / "api-token").read_text("ascii").strip()
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None
     except (OSError, ValueError) as error:
-        raise CliError(f"The data folder {folder} cannot be read: {error}.", Exit.CANNOT) from error
-    usable = _is_ours(running.pid) and _is_local(running.api_url)
+        raise CliError(f"The data folder {folder} cannot be read: {error}.", Exit.ENVIRONMENT) from error
+    usable = _is_own_process(running.pid) and _is_local(running.api_url)
     return ApiAddress(url=running.api_url, token=token) if usable else None
 
 
 def _has_no_data(folder: Path) -> bool:
-    """Whether `folder` holds no database; False where that cannot be looked up, so that opening it says why."""
+    """Whether `folder` has no database; False when that is unknown, so that opening it reports the error."""
     try:
         (folder / DATABASE).stat()
     except FileNotFoundError:
@@ -90,7 +90,7 @@ def _has_no_data(folder: Path) -> bool:
 
 
 def _is_local(url: str) -> bool:
-    """Whether the token may go there: a port of this machine."""
+    """Whether the token may be sent there: to a port of this machine."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -99,8 +99,8 @@ def _is_local(url: str) -> bool:
     return (parts.scheme, parts.hostname) == ("http", "127.0.0.1") and port is not None
 
 
-def _is_ours(pid: int) -> bool:
-    """Whether a process of this user has this id: after a crash the port, and the token, might go to somebody else."""
+def _is_own_process(pid: int) -> bool:
+    """Whether a process of this user has this id: after a crash the port, and the token, might go to someone else."""
     if sys.platform == "win32":
         return True  # signal 0 would end the process there; that the port responds has to do
     try:
@@ -116,6 +116,8 @@ async def _responds(address: ApiAddress) -> bool:
         async with http_client(address, httpx.Timeout(5)) as http:
             return (await http.get("/account")).is_success
     except httpx.TimeoutException as error:
-        raise CliError(f"Hookline at {address.url} is busy and does not respond. Try again.", Exit.CANNOT) from error
+        raise CliError(
+            f"Hookline at {address.url} is busy and does not respond. Try again.", Exit.ENVIRONMENT
+        ) from error
     except httpx.TransportError:
         return False

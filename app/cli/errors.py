@@ -1,4 +1,4 @@
-"""How a command ends: four exit codes, and the error that carries one with what to do about it."""
+"""The exit codes of commands, and the error that ends a command with one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class Exit(IntEnum):
     """The exit codes of all commands."""
 
     DONE = 0
-    NO = 1
+    FAILURE = 1
     """Not found, timed out, or a question was declined."""
     USAGE = 2
-    CANNOT = 3
+    ENVIRONMENT = 3
     """Environment error: a port in use, a data folder in use by another program."""
     INTERRUPTED = 130
     """Ctrl-C, as shells number it."""
@@ -23,9 +23,9 @@ class Exit(IntEnum):
 class CliError(HooklineError):
     """Ends the command with `code`; `str()` of it is the line on standard error.
 
-    `under` are lines that stand below it on a terminal.
+    `details` are lines printed below it on a terminal.
     """
 
-    def __init__(self, message: str, code: Exit, under: tuple[str, ...] = ()) -> None:
-        self.code, self.under = code, under
+    def __init__(self, message: str, code: Exit, details: tuple[str, ...] = ()) -> None:
+        self.code, self.details = code, details
         super().__init__(message)

@@ -21,23 +21,23 @@ ID_HELP = (
     f" {LAST} is the newest request, {LAST}:SLUG the newest request of an endpoint"
 )
 SHOWN_MIN = 13
-"""Characters of an id in a table: they distinguish requests of different milliseconds."""
+"""Characters of an id in a table: enough to distinguish requests of different milliseconds."""
 NAMED_MAX = 10
-"""The most requests that are named as possibly meant."""
+"""The most requests that are listed when an id is ambiguous."""
 
 
 def is_last(text: str) -> bool:
-    """Whether `text` stands for a newest request."""
+    """Whether `text` means the newest request."""
     return text == LAST or text.startswith(f"{LAST}:")
 
 
 def short_id(own: str, *others: str) -> str:
-    """As much of an id as distinguishes it from `others`, its neighbours in a list."""
+    """The part of an id that distinguishes it from `others`, its neighbours in a list."""
     return own[: max([SHOWN_MIN, *(_common(own, other) + 1 for other in others)])]
 
 
 async def request_id(api: ApiClient, text: str) -> str:
-    """The whole id. CliError when no request is meant, or more than one."""
+    """The complete id. CliError when no request matches, or more than one."""
     if is_last(text):
         return await _last(api, text.partition(":")[2] or None)
     try:
@@ -55,9 +55,9 @@ async def request_id(api: ApiClient, text: str) -> str:
 
 
 async def request_ids(api: ApiClient, texts: Iterable[str]) -> tuple[list[str], list[CliError]]:
-    """The whole ids, each once, and what is to be said of those that no request has.
+    """The complete ids, each once, and an error for each text that matches no request.
 
-    CliError when one may mean several: then nothing is to be done with any.
+    CliError when one is ambiguous; then none may be used.
     """
     ids: dict[str, None] = {}
     missing: list[CliError] = []
@@ -65,7 +65,7 @@ async def request_ids(api: ApiClient, texts: Iterable[str]) -> tuple[list[str], 
         try:
             ids[await request_id(api, text)] = None
         except CliError as error:
-            if error.code is not Exit.NO:
+            if error.code is not Exit.FAILURE:
                 raise
             missing.append(error)
     return list(ids), missing
@@ -74,11 +74,13 @@ async def request_ids(api: ApiClient, texts: Iterable[str]) -> tuple[list[str], 
 async def _last(api: ApiClient, slug: str | None) -> str:
     async for request in api.requests(slug, 1):
         return request["id"]
-    raise CliError("No requests are stored yet." if slug is None else f"Endpoint {slug!r} has no requests.", Exit.NO)
+    raise CliError(
+        "No requests are stored yet." if slug is None else f"Endpoint {slug!r} holds no requests.", Exit.FAILURE
+    )
 
 
 def _unknown(text: str) -> CliError:
-    return CliError(f"No request has the ID {text!r}. See hookline requests.", Exit.NO)
+    return CliError(f"No request has the id {text!r}. See hookline requests.", Exit.FAILURE)
 
 
 def _ambiguous(text: str, found: list[SummaryView]) -> CliError:
@@ -94,13 +96,13 @@ def _ambiguous(text: str, found: list[SummaryView]) -> CliError:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """The length of the common prefix."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (ours, theirs) in pairs if ours != theirs), min(len(one), len(other)))
 
 
 def slug_given(text: str) -> str:
-    """The slug; one that no endpoint can have gives the same error as one that none has."""
+    """The slug; an invalid one gives the same error as an unknown one."""
     if slug_error(text):
-        raise CliError(f"No endpoint has the slug {text!r}. See hookline endpoint list.", Exit.NO)
+        raise CliError(f"No endpoint has the slug {text!r}. See hookline endpoint list.", Exit.FAILURE)
     return text

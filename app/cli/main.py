@@ -28,28 +28,28 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 def main(arguments: Sequence[str], services: CliServices) -> int:
     """Run the command; returns the process's exit code."""
-    _stand_in_for_closed_streams()
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character is no reason to fail.
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _begin(list(arguments), services)
+        code = _dispatch(list(arguments), services)
         sys.stdout.flush()
     except HooklineError as error:
-        return _tell(error)
+        return _print_error(error)
     except BrokenPipeError:
         _drop_output()
         return Exit.DONE  # the reader has seen enough
     except UnicodeEncodeError:
-        Output().note("An argument contains bytes that are not UTF-8 text.")
+        Output().message("An argument holds bytes that are not UTF-8 text. Check it.")
         return Exit.USAGE
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
-        Output().note(f"The output cannot be written: {error.strerror}. Free some space, or write it elsewhere.")
+        Output().message(f"The output cannot be written: {error.strerror}. Free some space, or write it elsewhere.")
         _drop_output()
-        return Exit.CANNOT
+        return Exit.ENVIRONMENT
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except SystemExit as end:  # argparse, after --help
@@ -57,26 +57,26 @@ def main(arguments: Sequence[str], services: CliServices) -> int:
     return code
 
 
-def _begin(arguments: list[str], services: CliServices) -> int:
+def _dispatch(arguments: list[str], services: CliServices) -> int:
     if arguments[:1] == [COMPLETE]:
         complete(arguments[1:], services)
         return Exit.DONE
     return _run(parse(arguments), services)
 
 
-def _tell(error: HooklineError) -> int:
-    """One line on standard error, and what belongs under it on a terminal; the exit code."""
+def _print_error(error: HooklineError) -> int:
+    """Print one line on standard error, with details below it on a terminal; returns the exit code."""
     output = Output()
-    output.note(str(error))
+    output.message(str(error))
     if not isinstance(error, CliError):
-        return Exit.CANNOT
+        return Exit.ENVIRONMENT
     if output.err.isatty():
-        for line in error.under:
+        for line in error.details:
             print(line, file=output.err)
     return error.code
 
 
-def _stand_in_for_closed_streams() -> None:
+def _replace_closed_streams() -> None:
     """A process may be started with its standard streams closed (`>&-`); Python then has none."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -84,7 +84,7 @@ def _stand_in_for_closed_streams() -> None:
 
 
 def _drop_output() -> None:
-    """What is still buffered must not fail at exit."""
+    """Buffered output must not fail at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -117,9 +117,11 @@ async def _on_store(options: argparse.Namespace, out: Output, folder: Path, serv
 
 
 def _folder(options: argparse.Namespace, services: CliServices) -> Path:
-    """Absolute, so that it means the same for as long as the program runs."""
-    chosen: Path = getattr(options, "data_dir", None) or default_folder(services.portable_folder())
+    """The absolute data folder."""
+    folder: Path = getattr(options, "data_dir", None) or default_folder(services.portable_folder())
     try:
-        return chosen.expanduser().absolute()
+        return folder.expanduser().absolute()
     except RuntimeError as error:
-        raise CliError(f"{chosen} starts with an unknown home folder. Use the full path.", Exit.USAGE) from error
+        raise CliError(
+            f"{folder} begins with a home folder that is not known. Write the whole path.", Exit.USAGE
+        ) from error

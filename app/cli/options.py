@@ -24,15 +24,15 @@ FOLDER_VARIABLE = "HOOKLINE_DATA_DIR"
 
 def default_folder(portable: Path | None = None) -> Path:
     """`HOOKLINE_DATA_DIR`, else the folder of a portable program, else the usual one; HooklineError without any."""
-    chosen = os.environ.get(FOLDER_VARIABLE)
-    folder = Path(chosen) if chosen else portable or usual_folder()
+    variable = os.environ.get(FOLDER_VARIABLE)
+    folder = Path(variable) if variable else portable or usual_folder()
     if folder is None:
         raise HooklineError(f"Your home folder is not known. Set HOME, or set {FOLDER_VARIABLE} to a data folder.")
     return folder
 
 
 def usual_folder() -> Path | None:
-    """The system's place for a user's application data; None when it does not know the user's home folder."""
+    """The system's folder for a user's application data; None when the user's home folder is unknown."""
     try:
         return platformdirs.user_data_path("hookline", appauthor=False)
     except RuntimeError:
@@ -40,7 +40,7 @@ def usual_folder() -> Path | None:
 
 
 class ListenOptions(Record, frozen=True):
-    """Settings of this run alone; None leaves the saved one in force. Port 0 takes any free port."""
+    """Settings of this run only; None leaves the saved one in force. Port 0 takes any free port."""
 
     data_dir: Path
     port: int | None = None
@@ -55,7 +55,7 @@ class ListenOptions(Record, frozen=True):
 
 
 class ServeOptions(ListenOptions, frozen=True):
-    """`hookline serve`. `endpoints` are names: each is made unless one of that name is there."""
+    """`hookline serve`. `endpoints` are names: each is created unless it exists."""
 
     endpoints: tuple[str, ...] = ()
     tail: bool = False
@@ -71,8 +71,8 @@ class WindowOptions(ListenOptions, frozen=True):
     minimized: bool = False
 
     @property
-    def wish(self) -> LaunchAction | Link | BrokenLink:
-        """What the window is to open, in this process or in the one that runs already."""
+    def launch_action(self) -> LaunchAction | Link | BrokenLink:
+        """What the window opens, in this process or in the running one."""
         if self.link is not None:
             return self.link
         return (
@@ -84,12 +84,11 @@ class WindowOptions(ListenOptions, frozen=True):
         )
 
     def arguments(self) -> list[str]:
-        """The command line that runs on the same folder with the same settings, and asks for nothing but the window."""
+        """The command line that runs on the same folder with the same settings, and only opens the window."""
         given = (("--" + name.replace("_", "-"), str(value)) for name, value in self.overrides().items())
         return ["--data-dir", str(self.data_dir), *(word for pair in given for word in pair)]
 
     def headless(self) -> ServeOptions:
-        """The same without a window."""
         given = {name: getattr(self, name) for name in ListenOptions.__struct_fields__}
         return ServeOptions(**given)
 
@@ -115,7 +114,7 @@ START_NAMES = ("new_endpoint", "minimized")
 
 
 def listen_parser() -> argparse.ArgumentParser:
-    """A parent with the options both have; what is not given is absent."""
+    """A parent parser with the options that both have; absent ones are left out."""
     parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     group = parser.add_argument_group("for this run alone, in place of what the settings say")
     group.add_argument("--port", type=int, metavar="PORT", help="the port senders reach (8787); 0 takes a free one")
@@ -126,7 +125,7 @@ def listen_parser() -> argparse.ArgumentParser:
 
 
 def start_parser() -> argparse.ArgumentParser:
-    """A parent with what the window alone can do at its start; what is not given is absent."""
+    """A parent parser with the options of the window only; absent ones are left out."""
     parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--new-endpoint", action="store_true", help="open the form for a new endpoint")
@@ -135,7 +134,6 @@ def start_parser() -> argparse.ArgumentParser:
 
 
 def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
-    """Add `serve` to the command line."""
     text = "capture without a window until Ctrl-C"
     serve = commands.add_parser("serve", parents=parents, help=text, description=text, examples=SERVE_EXAMPLES)
     serve.add_argument(
@@ -156,9 +154,9 @@ def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 
 
 def given_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """The settings given, each checked by its own rule; CliError names the first that breaks one."""
+    """The given settings, each checked by its own rule; CliError for the first that breaks one."""
     given = {name: getattr(options, name) for name in NAMES if hasattr(options, name)}
-    # 0 is no setting, which would have to hold for the next start too, but a fine port for one run.
+    # 0 is not a valid setting, which would apply to the next start too, but a valid port for one run.
     ruled = {name: value for name, value in given.items() if value != 0}
     for error in check(Settings(**ruled)):
         if error.field in given:
@@ -170,11 +168,10 @@ def _endpoint_name(name: str) -> str:
     message = name_error(name)
     if message:
         raise CliError(f"--endpoint: {message}", Exit.USAGE)
-    return name.strip()  # as it is kept, so that it is found again
+    return name.strip()  # as it is stored, so that it is found again
 
 
 def serve_options(options: argparse.Namespace, folder: Path) -> ServeOptions:
-    """The record that `serve` takes."""
     return ServeOptions(
         data_dir=folder,
         endpoints=tuple(map(_endpoint_name, options.endpoints)),
@@ -186,7 +183,7 @@ def serve_options(options: argparse.Namespace, folder: Path) -> ServeOptions:
 
 
 def window_options(options: argparse.Namespace, folder: Path) -> WindowOptions:
-    """The record that the window takes. CliError for a broken link that was typed; the window shows one clicked."""
+    """CliError for an invalid link that was typed; the window reports one that was clicked."""
     start = {name: getattr(options, name) for name in START_NAMES if hasattr(options, name)}
     link = parse_or_broken_link(options.link) if options.link is not None else None
     if isinstance(link, BrokenLink) and sys.stderr is not None and sys.stderr.isatty():

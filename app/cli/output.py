@@ -31,7 +31,7 @@ class Output:
         print(visible(text), file=self.out)
 
     def marked(self, mark: str, code: str, text: str) -> None:
-        """Print `mark` in a colour and `text` behind it, one line."""
+        """Print `mark` in a colour and `text` after it, one line."""
         print(f"{self.style(mark, code)}  {visible(text)}", file=self.out)
 
     def field(self, name: str, value: str) -> None:
@@ -39,8 +39,8 @@ class Output:
         label = f"{name + ':':<13}" if self.terminal else f"{name}:"
         print(f"{self.style(label, DIM)} {visible(value)}", file=self.out)
 
-    def note(self, text: str) -> None:
-        """Say something about the outcome on standard error, one line."""
+    def message(self, text: str) -> None:
+        """Print a message on standard error, one line."""
         print(f"hookline: {visible(text)}", file=self.err)
 
     def json(self, value: Any) -> None:
@@ -48,7 +48,7 @@ class Output:
         print(json.dumps(value, indent=2), file=self.out)
 
     def style(self, text: str, code: str) -> str:
-        """`text` in a colour, where there are colours."""
+        """`text` in a colour, if colours are enabled."""
         return f"\x1b[{code}m{text}\x1b[0m" if self.colours else text
 
     @staticmethod
@@ -59,23 +59,23 @@ class Output:
         return RED if status >= 400 else ""
 
     def data(self, data: bytes) -> None:
-        """Bytes as they are, after all that was printed before."""
+        """Write bytes unchanged, after everything printed before."""
         self.out.flush()
         self.out.buffer.write(data)
 
-    def foreign(self, text: str) -> None:
-        """A piece of a sender's text for a terminal: line breaks and tabs kept, all else unprintable escaped."""
+    def untrusted(self, text: str) -> None:
+        """Print a sender's text on a terminal: line breaks and tabs are kept, everything else unprintable is
+        escaped."""
         print(visible(text, KEPT), end="", file=self.out)
 
 
 class JsonList:
-    """A JSON array, written item by item: there may be a million."""
+    """A JSON array, written item by item, because there may be a million."""
 
     def __init__(self, output: Output) -> None:
         self._out, self._begun = output.out, False
 
     def add(self, item: Any) -> None:
-        """Print one more item."""
         print("," if self._begun else "[", json.dumps(item, indent=2), sep="\n", file=self._out)
         self._begun = True
 
@@ -85,7 +85,7 @@ class JsonList:
 
 
 async def write_bytes(out: Output, pieces: AsyncIterator[bytes], before: bytes = b"", after: bytes = b"") -> None:
-    """Write `before`, then the pieces, then `after`."""
+    """Write `before`, the pieces and `after`."""
     if out.terminal:
         await _on_terminal(out, before, pieces, after)
         return
@@ -99,15 +99,17 @@ async def _on_terminal(out: Output, before: bytes, body: AsyncIterator[bytes], a
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("backslashreplace"), translate=True)
     text, escaped = decoder.decode(before), False
     async for piece in body:
-        out.foreign(text)
+        out.untrusted(text)
         escaped = escaped or not is_text(text)
         text = decoder.decode(piece)
     text += decoder.decode(after, final=True)
-    out.foreign(text if text.endswith("\n") else text + "\n")
+    out.untrusted(text if text.endswith("\n") else text + "\n")
     if escaped or not is_text(text):
-        out.note("Not all of this is text; what is not is shown as \\xNN. Send it to a file for the bytes themselves.")
+        out.message(
+            "Not all of this is text; what is not is shown as \\xNN. Send it to a file for the bytes themselves."
+        )
 
 
 def is_text(text: str) -> bool:
-    """Whether decoded text has neither escapes nor control characters but line ends and tabs."""
+    """Whether decoded text has neither escapes nor control characters except line ends and tabs."""
     return "\\x" not in text and all(ch.isprintable() or ch in "\n\t" for ch in text)

@@ -1,4 +1,4 @@
-"""The command line's grammar. Errors in it end with one line that says where to look."""
+"""The command line's grammar. A usage error is one line that says where to look."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ OTHER_NAMES = {
     "settings": ("config", "set", "get"),
     "show": ("get", "cat", "view"),
 }
-"""What commands and verbs are called elsewhere, by what they are called here."""
+"""Common names of commands and verbs in other programs, by their names here."""
 WINDOW, SERVE, VERSION = "window", "serve", "version"
 
 
 class Parser(argparse.ArgumentParser):
-    """Tells of wrong use by CliError; takes no abbreviations, which a later option would make ambiguous.
+    """Raises CliError for usage errors; accepts no abbreviations, which a later option would make ambiguous.
 
-    `examples` are pairs: what is done, and the command line that does it. They end the help.
+    `examples` are pairs of a description and a command line. They end the help.
     """
 
     def __init__(self, examples: Sequence[tuple[str, str]] = (), **arguments: Any) -> None:
@@ -60,20 +60,19 @@ class Parser(argparse.ArgumentParser):
         self.examples = examples
 
     def format_help(self) -> str:
-        """The help as argparse has it, then the examples as they are typed."""
+        """argparse's help, followed by the examples."""
         lines = [line for text, command in self.examples for line in (f"  # {text}", f"  {command}")]
         return super().format_help() + ("\n".join(["", "examples:", *lines, ""]) if lines else "")
 
     def error(self, message: str) -> NoReturn:
-        """Wrong use."""
         self.fail(f"{message[:1].upper()}{message[1:]}.")
 
     def fail(self, text: str) -> NoReturn:
-        """CliError with this text, and where to look."""
+        """Raise CliError with this text and a reference to the help."""
         raise CliError(f"{text} See {self.prog} --help.", Exit.USAGE)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Name the command that a wrong one is likely to mean."""
+        """Suggest the command that was probably meant."""
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             names = {other: name for name in action.choices for other in (name, *OTHER_NAMES.get(name, ()))}
             if meant := _closest(value, names):
@@ -82,10 +81,10 @@ class Parser(argparse.ArgumentParser):
 
 
 class CommandParser(Parser):
-    """Of a command or verb. It takes all that stands behind it, so what it does not know is a mistake in its use."""
+    """The parser of a command or verb. It consumes all following arguments, so unknown ones are usage errors."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Nothing unknown is given back; CliError instead."""
+        """Raises CliError for unknown arguments."""
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             meant = _closest(unknown[0].partition("=")[0], self._option_string_actions)
@@ -94,14 +93,15 @@ class CommandParser(Parser):
 
 
 def _closest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that is most like this one, if one is."""
+    """The known word most similar to this one, if there is one."""
     from difflib import get_close_matches  # start-up time: only who mistypes needs it
 
     return next(iter(get_close_matches(word, list(known), n=1)), None)
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The whole grammar. A command that needs the store has `run` in its options; the others are named by `command`."""
+    """The complete parser. A command that needs the store has `run` in its options; the others are named by
+    `command`."""
     folder, as_json, listen = _folder_parser(), _json_parser(), listen_parser()
     alone = [as_json, folder, listen, start_parser()]
     parser = Parser(prog="hookline", description=DESCRIPTION, epilog=EPILOG, parents=alone, examples=EXAMPLES)
@@ -118,7 +118,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _json_parser() -> Parser:
-    """An option that may stand before and after the command; absent unless given: neither place hides the other."""
+    """An option that may come before and after the command; absent unless given, so that neither place overrides the
+    other."""
     parser = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     parser.add_argument(
         "--json", dest="as_json", action="store_true", help="print JSON, in the format of the local API"
@@ -134,18 +135,18 @@ def _folder_parser() -> Parser:
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """The options given; `link` is a text or None. CliError for wrong use; SystemExit after `--help`."""
+    """The given options; `link` is a text or None. CliError for usage errors; SystemExit after `--help`."""
     link, rest = _take_link(arguments)
     options = build_parser().parse_args(_bind_query(rest))
     options.link = link
     options.command = options.command or WINDOW
     options.as_json = getattr(options, "as_json", False)
-    _refuse_strays(options)
+    _reject_misplaced(options)
     return options
 
 
 def _bind_query(arguments: list[str]) -> list[str]:
-    """`-q -is:read` as `-q-is:read`: argparse takes what begins with a minus sign for an option otherwise."""
+    """`-q -is:read` as `-q-is:read`: argparse would take what begins with a minus sign for an option."""
     bound: list[str] = []
     for argument in arguments:
         if bound and bound[-1] == "-q" and argument.startswith("-") and "--" not in bound:
@@ -155,8 +156,8 @@ def _bind_query(arguments: list[str]) -> list[str]:
     return bound
 
 
-def _refuse_strays(options: argparse.Namespace) -> None:
-    """CliError for what was given beside a command, or a link, that has no use for it."""
+def _reject_misplaced(options: argparse.Namespace) -> None:
+    """CliError for options that do not apply to the command, or to a link."""
     start = [_flag(name) for name in START_NAMES if hasattr(options, name)]
     listen = [_flag(name) for name in NAMES if hasattr(options, name)]
     if options.link is not None and (options.command != WINDOW or start):
@@ -175,13 +176,13 @@ def _flag(name: str) -> str:
 
 
 def _take_link(arguments: list[str]) -> tuple[str | None, list[str]]:
-    """The link that stands where a command would, and the other arguments: argparse lets only commands stand there."""
+    """The link given in place of a command, and the other arguments: argparse accepts only commands there."""
     if not any(map(looks_like_link, arguments)):
         return None, arguments
     parents = [_json_parser(), _folder_parser(), listen_parser(), start_parser()]
-    probe = Parser(prog="hookline", add_help=False, parents=parents)
-    probe.add_argument("word", nargs="?", default="")
-    word = probe.parse_known_args(arguments)[0].word
+    link_parser = Parser(prog="hookline", add_help=False, parents=parents)
+    link_parser.add_argument("word", nargs="?", default="")
+    word = link_parser.parse_known_args(arguments)[0].word
     if not looks_like_link(word):
         return None, arguments
     place = arguments.index(word)

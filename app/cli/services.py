@@ -1,4 +1,4 @@
-"""What the command line calls of the rest of the program."""
+"""What the command line needs of the rest of the program."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from app.core.model import Record
 
 
 class ApiAddress(Record, frozen=True):
-    """Where the local API is (`http://127.0.0.1:8788`, no path) and the token that opens it."""
+    """The local API's address (`http://127.0.0.1:8788`, no path) and its token."""
 
     url: str
     token: str
 
 
 def _nothing_stored(*_: object) -> list[tuple[str, str]]:
-    """What `stored_slugs` and `stored_ids` find in an empty folder."""
+    """The default for `stored_slugs` and `stored_ids`."""
     return []
 
 
 def _not_portable() -> None:
-    """What `portable_folder` says of an installed program."""
+    """The default for `portable_folder`."""
 
 
 def _nothing_missing(folder: Path) -> None:
-    """As in a folder that was never used."""
+    """The default for `require_database`."""
 
 
 class CliServices(Record, frozen=True):
-    """`serve`, `window` and `selftest` run until they end and give the exit code.
+    """`serve`, `window` and `selftest` run until they end and return the exit code.
 
     `open_api` opens the store in a data folder and serves the local API for one command; used only when no program has
-    that folder open. `portable_folder` is the data folder of a portable program, None for any other. `stored_slugs` and
-    `stored_ids` (of requests, that begin with a text) say what a word of the line may become, with what it stands for.
-    `require_database` raises HooklineError for a folder whose database is missing.
+    that folder open. `portable_folder` returns the data folder of a portable program, None for any other.
+    `stored_slugs` and `stored_ids` (of requests whose ids begin with a text) return completions of a word, each with a
+    description. `require_database` raises HooklineError for a folder whose database is missing.
     """
 
     serve: Callable[[ServeOptions], int]

@@ -1,4 +1,4 @@
-"""Text for a terminal. What a sender wrote is shown with everything unprintable escaped."""
+"""Text for a terminal: a sender's text with everything unprintable escaped, and local times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ KEPT = "\n\t"
 
 
 def visible(text: str, keep: str = "") -> str:
-    """`text` with control, direction and other unprintable characters as `\\x1b` or `\\u202e`, save those in `keep`."""
+    """`text` with control, direction and other unprintable characters as `\\x1b` or `\\u202e`, except those in
+    `keep`."""
     if text.isprintable():
         return text
     return "".join(ch if ch.isprintable() or ch in keep else _escaped(ord(ch)) for ch in text)
@@ -32,6 +33,6 @@ def when_text(rfc3339: str | None) -> str:
 
 
 def brief_time(local: str) -> str:
-    """`local_seconds` where there is little room: `09:00:00` of today, `11-20 09:00` of other days."""
+    """A shorter `local_seconds`: `09:00:00` for today, `11-20 09:00` for other days."""
     date, _, time = local.partition(" ")
     return time if date == local_seconds(now_us())[:10] else f"{date[5:]} {time[:5]}"

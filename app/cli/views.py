@@ -65,7 +65,7 @@ class SourceView(TypedDict):
 
 
 class SummaryView(TypedDict):
-    """A request as lists show it; `endpoint` is a slug, `gist` None where it is not known yet."""
+    """A request in a list; `endpoint` is a slug, `gist` None where it is not known yet."""
 
     id: str
     endpoint: str
@@ -98,7 +98,7 @@ class DeliveryView(TypedDict):
 
 
 class RequestView(SummaryView):
-    """A request in full, save its body. Headers as sent, bytes as Latin-1."""
+    """A request in full, without its body. Headers as sent, bytes as Latin-1."""
 
     http_version: str
     headers: list[tuple[str, str]]
@@ -115,11 +115,11 @@ SettingsView = dict[str, Any]
 
 
 EndpointFields = dict[str, Any]
-"""The settable fields of an endpoint, those given alone."""
+"""Settable fields of an endpoint, only those given."""
 
 
 RequestMarks = dict[str, Any]
-"""What can be changed of a request, those given alone: `read`, `starred`, `note`."""
+"""Changeable fields of a request, only those given: `read`, `starred`, `note`."""
 
 
 class RetentionView(TypedDict):
@@ -143,7 +143,7 @@ class RefusalView(TypedDict):
     endpoint: str | None
 
 
-class HeldView(TypedDict):
+class EndpointUsageView(TypedDict):
     """How many endpoints there are, and how many the plan allows (None: any number)."""
 
     held: int
@@ -154,7 +154,7 @@ class AccountView(TypedDict):
     """The plan and what it allows."""
 
     plan: str
-    endpoints: HeldView
+    endpoints: EndpointUsageView
 
 
 class TotalsView(TypedDict):
@@ -165,7 +165,7 @@ class TotalsView(TypedDict):
     refused: int
 
 
-class StoredView(TypedDict):
+class StorageView(TypedDict):
     """The bytes that all requests take, and their limit (None: none)."""
 
     bytes: int
@@ -175,9 +175,8 @@ class StoredView(TypedDict):
 
 
 class StatusView(AccountView):
-    """How the program is doing; `capture_url` is None while nothing is captured. `storage` is `ok`, or the trouble;
-    `warnings` say what else is wrong. `database_bytes` is None while the database cannot be read.
-    """
+    """The program's status; `capture_url` is None while nothing is captured. `storage` is `ok`, or says why storing
+    fails; `warnings` are other problems. `database_bytes` is None while the database cannot be read."""
 
     version: str
     capture_url: str | None
@@ -185,7 +184,7 @@ class StatusView(AccountView):
     retention: RetentionView
     counts: TotalsView
     database_bytes: int | None
-    stored: StoredView
+    stored: StorageView
     uptime_seconds: float
     pid: int
     storage: str

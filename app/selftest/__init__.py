@@ -1,1 +1,1 @@
-"""`hookline selftest`: tries the real program on a folder of its own."""
+"""`hookline selftest`: tests the real program on a folder of its own."""

@@ -1,4 +1,4 @@
-"""What the selftest found: a line for each check as it is made, or one JSON object at the end."""
+"""The selftest's results: a line for each check as it is made, or one JSON object at the end."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from app.core.model import Record
 
 
 class Check(Record, frozen=True):
-    """One thing that was tried; `detail` says what was seen, or what was wrong."""
+    """A result; `detail` says what was seen, or what was wrong."""
 
     name: str
     passed: bool
     detail: str
 
 
-class Seen:
-    """What a check under way has to say when it is done."""
+class CheckDetail:
+    """The detail that a running check reports when it passes."""
 
     detail = ""
 
 
 class Report:
-    """Collects and prints. `doing` names the current step, for the message that it did not end."""
+    """Collects and prints results. `doing` names the current step, for the message that it did not end."""
 
     def __init__(self, as_json: bool) -> None:
         self._out = Output(as_json)
@@ -41,14 +41,14 @@ class Report:
 
     @property
     def is_good(self) -> bool:
-        """Whether something was tried and nothing failed."""
+        """Whether there was a check and none failed."""
         return bool(self._checks) and all(check.passed for check in self._checks)
 
     @contextmanager
-    def check(self, name: str) -> Iterator[Seen]:
-        """One check: it fails by any exception, which ends here; a part missing from a bundle shows as anything."""
+    def check(self, name: str) -> Iterator[CheckDetail]:
+        """Run one check, which fails by any exception: a part missing from a bundle may raise anything."""
         self.doing = name
-        seen = Seen()
+        seen = CheckDetail()
         try:
             yield seen
         except Exception as error:
@@ -57,21 +57,20 @@ class Report:
             self.passed(name, seen.detail)
 
     def passed(self, name: str, detail: str = "") -> None:
-        """Note that `name` is as it should be."""
         self._add(Check(name=name, passed=True, detail=detail))
 
     def failed(self, name: str, detail: str) -> None:
-        """Note what is wrong with `name`."""
         self._add(Check(name=name, passed=False, detail=detail))
 
     def give_up(self, reason: str) -> int:
-        """From another thread: fail what is being tried, and let the thread that tries it say no more."""
+        """Called from another thread: fail the current check and print the results; the checking thread is blocked from
+        then on."""
         self._lock.acquire()
         self.failed(self.doing, reason)
         return self.finish()
 
     def finish(self) -> int:
-        """Print the outcome; the exit code."""
+        """Print the results; returns the exit code."""
         with self._lock:
             return self._finish()
 

@@ -1,4 +1,4 @@
-"""The five requests of the selftest: sent byte by byte through the capture port, and compared with what was kept."""
+"""The five requests of the selftest: sent byte by byte to the capture port, and compared with what was stored."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ View = Literal["code", "hex", "nothing"]
 
 
 @dataclass(frozen=True)
-class Parcel:
-    """A request to be sent. `path` goes behind the endpoint's URL; `body` is what has to be kept of it.
+class SampleRequest:
+    """A request to send. `path` is appended to the endpoint's URL; `body` must be stored unchanged.
 
-    `view` is the one the window shows such a body in, `text` a piece of what is then to be read.
+    `view` is the view in which the window shows such a body, `text` a piece of the text it contains.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Parcel:
     text: str = ""
 
     def head(self, host: str, base_path: str) -> tuple[str, Headers]:
-        """Target and headers as they are sent to `host`."""
+        """Target and headers as sent to `host`."""
         framing: Headers = ()
         if self.chunked:
             framing = (("Transfer-Encoding", "chunked"),)
@@ -55,65 +55,67 @@ class Parcel:
         return base_path + self.path, (("Host", host), *self.headers, *framing)
 
     def wire(self, target: str, headers: Headers) -> bytes:
-        """The request as it goes over the socket."""
+        """The request's bytes."""
         lines = [f"{self.method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers), "", ""]
         return "\r\n".join(lines).encode("latin-1") + (_chunks(self.body) if self.chunked else self.body)
 
 
-PARCELS = (
-    Parcel(
+SAMPLES = (
+    SampleRequest(
         "empty",
         "GET",
         "/a%2Fb/c?tag=1&tag=2&q=%20x",
         headers=(("x-odd-CASE", "1"), ("X-Twice", "a"), ("x-twice", "b")),
         view="nothing",
     ),
-    Parcel("JSON", "POST", headers=(("content-type", "application/json"),), body=JSON_BODY, text=JSON_TEXT),
-    Parcel("binary", "PUT", "/blob", (("Content-Type", "application/octet-stream"),), BINARY, view="hex"),
-    Parcel(
+    SampleRequest("JSON", "POST", headers=(("content-type", "application/json"),), body=JSON_BODY, text=JSON_TEXT),
+    SampleRequest("binary", "PUT", "/blob", (("Content-Type", "application/octet-stream"),), BINARY, view="hex"),
+    SampleRequest(
         "gzip",
         "PATCH",
         headers=(("Content-Type", "application/json"), ("Content-Encoding", "gzip")),
         body=gzip.compress(JSON_BODY, mtime=0),
         text=JSON_TEXT,
     ),
-    Parcel("large", "POST", "/large", (("Content-Type", "text/plain"),), LINE * 70_000, chunked=True, text="abcde"),
+    SampleRequest(
+        "large", "POST", "/large", (("Content-Type", "text/plain"),), LINE * 70_000, chunked=True, text="abcde"
+    ),
 )
 
 
-class Sending:
-    """Sends parcels to one endpoint of a running application, and reads them back from its store and its API."""
+class SampleSender:
+    """Sends requests to one endpoint of a running application, and reads them back from its store and its API."""
 
     def __init__(self, application: Application, endpoint: Endpoint) -> None:
         self._application, self._endpoint = application, endpoint
         self._url = urlsplit(application.local_url(endpoint))
 
-    async def try_out(self, parcel: Parcel) -> str:
-        """Send one and compare; the id it was kept under. HooklineError says what differs."""
-        target, headers = parcel.head(self._url.netloc, self._url.path)
-        status, response = await asyncio.to_thread(self._send, parcel.method, parcel.wire(target, headers))
+    async def send_and_compare(self, sample: SampleRequest) -> str:
+        """Send one and compare it with what was stored; returns its id. HooklineError says what differs."""
+        target, headers = sample.head(self._url.netloc, self._url.path)
+        status, response = await asyncio.to_thread(self._send, sample.method, sample.wire(target, headers))
         if not 200 <= status < 300:
             raise HooklineError(
                 f"The capture port responded with {status}: {response.decode('utf-8', 'replace').strip()}"
             )
         name = str(json.loads(response)["id"])
         expected = {
-            "method": parcel.method,
+            "method": sample.method,
             "target": target,
             "headers": headers,
-            "size": len(parcel.body),
-            "sha256": hashlib.sha256(parcel.body).hexdigest(),
+            "size": len(sample.body),
+            "sha256": hashlib.sha256(sample.body).hexdigest(),
             "complete": True,
         }
         store = self._application.store.captures
-        kept = await store.get(name)
-        if kept is None:
+        stored = await store.get(name)
+        if stored is None:
             raise HooklineError("The store does not know the request that was acknowledged.")
-        _compare("The store", kept, expected)
-        _compare_bodies("The store", await store.body(name), parcel.body)
-        shown, body = await asyncio.to_thread(self._ask_api, name)
-        _compare("The local API", shown, expected)
-        _compare_bodies("The local API", body, parcel.body)
+        _compare("The store", stored, expected)
+        _compare_bodies("The store", await store.body(name), sample.body)
+        returned, body = await asyncio.to_thread(self._ask_api, name)
+        _compare("The local API", returned, expected)
+        _compare_bodies("The local API", body, sample.body)
         return name
 
     def _send(self, method: str, wire: bytes) -> tuple[int, bytes]:
@@ -128,7 +130,7 @@ class Sending:
                 raise HooklineError(f"The capture port gave no valid response: {error!r}") from error
 
     def _ask_api(self, name: str) -> tuple[RequestOut, bytes]:
-        """Head and body of a request, as a program beside the window would ask for them."""
+        """A request and its body from the local API."""
         parts = urlsplit(self._application.api_url)
         bodies = []
         for path in (f"/api/v1/requests/{name}", f"/api/v1/requests/{name}/body"):
@@ -146,9 +148,9 @@ class Sending:
         return msgspec.json.decode(bodies[0], type=RequestOut), bodies[1]
 
 
-def _compare(who: str, kept: Any, expected: dict[str, Any]) -> None:
+def _compare(who: str, stored: Any, expected: dict[str, Any]) -> None:
     for field, value in expected.items():
-        if (found := getattr(kept, field)) != value:
+        if (found := getattr(stored, field)) != value:
             raise HooklineError(f"{who} has another {field}: {found!r}, not {value!r}.")
 
 

@@ -1,4 +1,4 @@
-"""`hookline selftest`: the real program on a folder of its own, five requests, and whether each came back intact."""
+"""`hookline selftest`: the real program on a folder of its own, five requests, and whether each was stored intact."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from app.cli.options import SelftestOptions, WindowOptions
 from app.core.errors import HooklineError
 from app.core.model import EndpointDraft
 from app.selftest.report import Report
-from app.selftest.requests import PARCELS, Parcel, Sending
+from app.selftest.requests import SAMPLES, SampleRequest, SampleSender
 from app.server.forward.tls import client_context
 from app.system import installation
 from app.system.display import why_no_display
-from app.system.qt_libraries import speak_utf8, why_no_qt
+from app.system.qt_libraries import set_utf8_locale, why_no_qt
 
 if TYPE_CHECKING:
     # At run time only where there is a window, see below.
     from app.gui import Ready
-    from app.selftest.window_probe import Inspection
+    from app.selftest.window_probe import WindowProbe
 
 CHILD_S = 20.0
 TRIES = 20
 
 
 def run_selftest(options: SelftestOptions) -> int:
-    """Try everything and print the results; 0 when all is well, else 1. Touches no data of the user's."""
+    """Check everything and print the results; 0 when all checks pass, else 1. Touches none of the user's data."""
     report = Report(options.as_json)
     with report.check("temporary folder") as seen:
         folder = _make_folder()
@@ -61,11 +61,11 @@ def _make_folder() -> Path:
 
 @contextmanager
 def _time_limit(seconds: float, report: Report, folder: Path) -> Iterator[None]:
-    """End the process, saying what it was at, when it takes longer: whatever hangs cannot be asked to stop."""
+    """End the process with a message when it takes longer: whatever hangs cannot be asked to stop."""
 
     def give_up() -> None:
         code = report.give_up(f"not done within {seconds:g} s")
-        for _ in range(TRIES):  # what hangs may write there still
+        for _ in range(TRIES):  # what hangs may still write there
             shutil.rmtree(folder, ignore_errors=True)
             if not folder.exists():
                 break
@@ -86,7 +86,7 @@ def _run(folder: Path, options: SelftestOptions, report: Report) -> None:
         return
     if not options.on_screen:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    speak_utf8()
+    set_utf8_locale()
     with report.check("display"):
         if reason := why_no_display() or why_no_qt():
             raise HooklineError(" ".join(reason.splitlines()))
@@ -112,65 +112,66 @@ async def _without_window(folder: Path, report: Report) -> None:
 def _with_window(folder: Path, report: Report) -> None:
     # Only a selftest with a window may import Qt.
     from app.gui import run_window
-    from app.selftest.window_probe import Inspection
+    from app.selftest.window_probe import WindowProbe
 
-    trials: list[asyncio.Task[None]] = []
+    tasks: list[asyncio.Task[None]] = []
 
     def begin(ready: Ready) -> None:
         report.passed("start", ready.application.local_base())
-        inspection = Inspection(ready.window, ready.theme)
-        trial = asyncio.get_running_loop().create_task(_try_out(ready, inspection, report), name="selftest")
-        inspection.hidden.connect(trial.cancel)
-        trial.add_done_callback(lambda _: trial.cancelled() or ready.window.close())
-        trials.append(trial)
+        probe = WindowProbe(ready.window, ready.theme)
+        task = asyncio.get_running_loop().create_task(_check_window(ready, probe, report), name="selftest")
+        probe.hidden.connect(task.cancel)
+        task.add_done_callback(lambda _: task.cancelled() or ready.window.close())
+        tasks.append(task)
 
     report.doing = "start"
     options = WindowOptions(data_dir=folder, host=LOOPBACK, port=0, api_port=0)
     code = run_window(options, begin, lambda question: report.failed("start", question))
-    if not trials:
+    if not tasks:
         return
-    if trials[0].cancelled():
+    if tasks[0].cancelled():
         report.failed(report.doing, "the program was closed before the test was over")
         return
     with report.check("close"):
-        trials[0].result()
+        tasks[0].result()
         if code:
             raise HooklineError(f"The window ended with exit code {code}.")
 
 
-async def _try_out(ready: Ready, inspection: Inspection, report: Report) -> None:
+async def _check_window(ready: Ready, probe: WindowProbe, report: Report) -> None:
     with report.check("window") as seen:
-        report.first_paint_ns = await inspection.first_paint()
-        seen.detail = f"{inspection.platform()}, first painted at {report.first_paint_ns} ns (monotonic clock)"
-    for name, look in inspection.looks().items():
+        report.first_paint_ns = await probe.first_paint()
+        seen.detail = f"{probe.platform()}, first painted at {report.first_paint_ns} ns (monotonic clock)"
+    for name, check in probe.checks().items():
         with report.check(name) as seen:
-            seen.detail = look()
-    kept = await _capture(ready.application, report, ready.window.show_endpoint)
+            seen.detail = check()
+    stored = await _capture(ready.application, report, ready.window.show_endpoint)
     with report.check("list in the window") as seen:
-        seen.detail = await inspection.listed([name for _, name in kept])
-    for parcel, name in kept:
-        with report.check(f"{parcel.name} in the window") as seen:
-            seen.detail = await inspection.shown(name, parcel.view, parcel.text)
+        seen.detail = await probe.check_list([name for _, name in stored])
+    for sample, name in stored:
+        with report.check(f"{sample.name} in the window") as seen:
+            seen.detail = await probe.check_body(name, sample.view, sample.text)
     await _check_outside(report)
     report.doing = "close"
 
 
 async def _capture(
     application: Application, report: Report, show: Callable[[int], None] = lambda _: None
-) -> list[tuple[Parcel, str]]:
-    """Send the five requests to an endpoint, which `show` is called with; those that were stored, with their ids."""
+) -> list[tuple[SampleRequest, str]]:
+    """Send the five requests to an endpoint, which `show` is called with; returns those that were stored, with their
+    ids."""
     endpoint = await application.store.endpoints.create(EndpointDraft(name="Selftest"))
     show(endpoint.id)
-    sending, kept = Sending(application, endpoint), []
-    for parcel in PARCELS:
-        with report.check(f"{parcel.name} captured") as seen:
-            kept.append((parcel, await sending.try_out(parcel)))
-            seen.detail = f"{parcel.method}, {len(parcel.body):,} bytes, the same in the store and in the local API"
-    return kept
+    sending, stored = SampleSender(application, endpoint), []
+    for sample in SAMPLES:
+        with report.check(f"{sample.name} captured") as seen:
+            stored.append((sample, await sending.send_and_compare(sample)))
+            seen.detail = f"{sample.method}, {len(sample.body):,} bytes, the same in the store and in the local API"
+    return stored
 
 
 async def _check_outside(report: Report) -> None:
-    """What the program needs of the world around it."""
+    """What the program needs of the system."""
     with report.check("started again") as seen:
         command = [*installation.command(), "version"]
         run = partial(subprocess.run, command, capture_output=True, text=True, timeout=CHILD_S, check=False)

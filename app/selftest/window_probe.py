@@ -1,4 +1,4 @@
-"""Looks at a window from outside, as its user would: whether it painted, what it lists, what it shows of a request."""
+"""Inspects a window from outside, as its user would: whether it painted, what it lists, what it shows of a request."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ICON_SIZE = 32
 CONTROLS = ("check", "chevron-down", "chevron-left", "chevron-right", "chevron-up", "dot")
 
 
-class Inspection(QObject):
-    """Made when the window was shown and Qt has not painted it yet, that is, before the loop goes on.
+class WindowProbe(QObject):
+    """Created when the window was shown but not yet painted, that is, before the loop continues.
 
-    `hidden` is emitted when the window goes away.
+    `hidden` is emitted when the window is hidden.
     """
 
     hidden = Signal()
@@ -38,15 +38,15 @@ class Inspection(QObject):
         window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Notes the first paint, which is over before Qt does anything else, and the end."""
+        """Records the first paint, which ends before Qt does anything else, and the hiding."""
         if event.type() == QEvent.Type.Paint and self._painted_at is None:
-            QTimer.singleShot(0, self._note)
+            QTimer.singleShot(0, self._record_paint)
         elif event.type() == QEvent.Type.Hide:
             self.hidden.emit()
         return False
 
     @Slot()
-    def _note(self) -> None:
+    def _record_paint(self) -> None:
         self._painted_at = self._painted_at or time.monotonic_ns()
 
     async def first_paint(self) -> int:
@@ -59,33 +59,33 @@ class Inspection(QObject):
         """What Qt paints on: `xcb`, `wayland`, `offscreen`, ..."""
         return QGuiApplication.platformName()
 
-    def looks(self) -> dict[str, Callable[[], str]]:
-        """What can be looked at without any request: the check's name, and what says what was seen."""
+    def checks(self) -> dict[str, Callable[[], str]]:
+        """The checks that need no request, by name; each returns what was seen."""
         return {"icons": self._look_at_icons, "fonts": _look_at_fonts, "syntax colours": _look_at_colours}
 
-    async def listed(self, ids: Sequence[str]) -> str:
+    async def check_list(self, ids: Sequence[str]) -> str:
         """Wait until the list shows exactly these requests, the last one on top."""
         model = self._window.requests.feed.model
 
         def rows() -> list[str]:
             return [model.summary(row).id for row in range(model.rowCount())]
 
-        wanted = sorted(ids, reverse=True)
-        await _until(lambda: rows() == wanted, f"The list does not show the {len(ids)} requests")
+        expected = sorted(ids, reverse=True)
+        await _until(lambda: rows() == expected, f"The list does not show the {len(ids)} requests")
         await _until(self._window.requests.list.isVisible, "The list is not to be seen")
         return f"{len(ids)} requests"
 
-    async def shown(self, name: str, view: str, text: str) -> str:
-        """Open a request and wait until its body stands in `view` (code, hex, nothing) with `text` in it."""
+    async def check_body(self, name: str, view: str, text: str) -> str:
+        """Open a request and wait until its body is shown in `view` (code, hex, nothing) and contains `text`."""
         page = self._window.requests
         body = page.detail.body
         page.open_request(name)
 
         def is_there() -> bool:
-            shown = page.detail.capture
+            capture = page.detail.capture
             return (
-                shown is not None
-                and shown.id == name
+                capture is not None
+                and capture.id == name
                 and body.stack.currentWidget() is getattr(body, view)
                 and (view != "code" or text in body.code.toPlainText())
             )
@@ -116,7 +116,7 @@ def _is_blank(image: QImage) -> bool:
 
 
 async def _until(condition: Callable[[], bool], otherwise: str) -> None:
-    """Wait until it holds; HooklineError saying `otherwise` when it does not come to hold."""
+    """Wait until `condition` is true; HooklineError saying `otherwise` when it stays false."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:
@@ -125,7 +125,7 @@ async def _until(condition: Callable[[], bool], otherwise: str) -> None:
 
 
 def _look_at_colours() -> str:
-    """A bundle contains only those parts of Pygments that were listed."""
+    """A bundle contains only the parts of Pygments that were listed."""
     for language in LANGUAGES:
         list(runs(lexer(*language.lexer), "a = 'b'\n"))
     return f"{len(LANGUAGES)} languages"

@@ -1,4 +1,5 @@
-"""Facts about the running program: how it runs, what it consists of, and the text of a bug report, without secrets."""
+"""Facts about the running program: how it is installed, its components, and the text of a bug report, without
+secrets."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ DESKTOP = ("XDG_CURRENT_DESKTOP", "XDG_SESSION_DESKTOP", "DESKTOP_SESSION")
 
 
 class About:
-    """What the About dialog shows. `listening` is the capture port's host and port, None while it is closed;
-    `base_url` is what capture URLs start with."""
+    """What the About dialog shows. `listening` returns the capture port's host and port, None while it is closed;
+    `base_url` what capture URLs start with."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class About:
 
     @property
     def runs(self) -> str:
-        """How the program is run, and from where."""
+        """How the program was started, and from where."""
         return how_it_runs()
 
     @property
@@ -65,17 +66,17 @@ class About:
         return self._base_url()
 
     def versions(self) -> Sequence[Fact]:
-        """Of Python and SQLite; the window adds its own."""
+        """The versions of Python and SQLite; the window adds its own."""
         return [("Python", platform.python_version()), ("SQLite", sqlite_version)]
 
     async def licences(self) -> Sequence[Component]:
-        """The software inside, with its licences."""
+        """The bundled software, with its licences."""
         return await asyncio.to_thread(components)
 
     async def diagnostics(self, window: Sequence[Fact]) -> str:
         """The text of a bug report; `window` are the window's facts. StorageUnavailableError.
 
-        No endpoint's name or slug, no URL, no request's content, no key and no token is in it.
+        It contains no endpoint's name or slug, no URL, no request's content, no key and no token.
         """
         sections = [
             ("System", await asyncio.to_thread(system_facts)),
@@ -108,7 +109,7 @@ class About:
         settings, listening, use = self._current_settings(), self._listening(), self._limits.use()
         return [
             ("Capture port", f"{settings.port}, {'listening on ' + str(listening[1]) if listening else 'closed'}"),
-            ("Capture address", _reach(settings.host)),
+            ("Capture address", _listening_scope(settings.host)),
             ("API port", str(settings.api_port)),
             ("Public base URL", "set" if settings.base_url else "not set"),
             ("Largest body", size_text(settings.body_limit)),
@@ -118,7 +119,7 @@ class About:
 
 
 def how_it_runs() -> str:
-    """In words: from source, packaged, portable, an AppImage or one file; and where that lies."""
+    """From source, packaged, portable, an AppImage or one file; and the path."""
     if not installation.is_bundle():
         root = Path(__file__).resolve().parents[2]
         return f"Python package, {root}" if root.name == "site-packages" else f"from source, {root}"
@@ -127,7 +128,7 @@ def how_it_runs() -> str:
         return f"portable program, {path}"
     if path != Path(sys.executable):
         return f"AppImage, {path}"
-    # A program that is one file unpacks itself to a temporary folder; otherwise its parts lie beside or below it.
+    # A one-file program unpacks itself to a temporary folder; otherwise its parts are beside or below it.
     parts = Path(getattr(sys, "_MEIPASS", path.parent))
     if not parts.is_relative_to(installation.folder_of(path)):
         return f"one-file program, {path}"
@@ -135,7 +136,7 @@ def how_it_runs() -> str:
 
 
 def system_facts(environment: Mapping[str, str] = os.environ) -> list[Fact]:
-    """The system and its desktop, without the machine's or the user's name."""
+    """The system and its desktop, without the names of the machine and the user."""
     facts = [("System", _system_name()), ("Kernel", f"{platform.system()} {platform.release()} {platform.machine()}")]
     if sys.platform not in ("win32", "darwin"):
         desktop = next((environment[name] for name in DESKTOP if environment.get(name)), "unknown")
@@ -162,8 +163,8 @@ def _home() -> Path:
         return Path("/")
 
 
-def _reach(host: str) -> str:
-    """Who can reach the capture port; the address itself may be public."""
+def _listening_scope(host: str) -> str:
+    """Who can reach the capture port; not the address, which may be public."""
     if host in EVERY_ADDRESS:
         return "every address of this machine"
     return "this machine only" if host == "localhost" or ip_address(host).is_loopback else "one address"

@@ -1,4 +1,4 @@
-"""Whether a window can be opened here, found out without Qt, which would end the process instead of saying no."""
+"""Checks whether a window can be opened, without Qt, which would end the process instead of returning an error."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ PAUSE_S = 0.2
 
 
 def platforms(environment: Mapping[str, str]) -> list[str]:
-    """What Qt on Linux tries to open a window with, in its order: `xcb` (X11), `wayland`, or what the user chose."""
-    chosen = environment.get("QT_QPA_PLATFORM")
-    if chosen:
-        return [name.split(":")[0] for name in chosen.split(";")]
+    """The platforms that Qt on Linux tries, in its order: `xcb` (X11), `wayland`, or what the user selected."""
+    requested = environment.get("QT_QPA_PLATFORM")
+    if requested:
+        return [name.split(":")[0] for name in requested.split(";")]
     wayland = ["wayland"] if environment.get("WAYLAND_DISPLAY") else []
     return [*wayland, *(["xcb"] if environment.get("DISPLAY") or not wayland else [])]
 
 
 def why_no_display(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> str | None:
-    """One sentence saying why no window can open, None when one can."""
+    """One sentence saying why no window can open; None when one can."""
     if platform in ("win32", "darwin"):
         return None
     reasons = [_why_not(name, environment) for name in platforms(environment)]
@@ -33,13 +33,13 @@ def why_no_display(environment: Mapping[str, str] = os.environ, platform: str = 
 def _why_not(name: str, environment: Mapping[str, str]) -> str | None:
     if name.startswith("wayland"):
         return _why_no_wayland(environment)
-    if name != "xcb":  # offscreen and the like show nothing to anybody
+    if name != "xcb":  # offscreen and similar platforms show nothing
         return None
     display = environment.get("DISPLAY")
     if not display:
         return "There is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)."
     host, _, number = display.rpartition(":")
-    if host not in ("", "unix"):  # on another host: taken at its word, which a look over the network would delay
+    if host not in ("", "unix"):  # on another host: not checked, because that would take long over a network
         return None
     if _x_server_admits(display):
         return None
@@ -53,27 +53,27 @@ def _why_not(name: str, environment: Mapping[str, str]) -> str | None:
 
 def _why_no_wayland(environment: Mapping[str, str]) -> str | None:
     name = environment.get("WAYLAND_DISPLAY") or "wayland-0"
-    if environment.get("WAYLAND_SOCKET"):  # a connection that was handed over
+    if environment.get("WAYLAND_SOCKET"):  # an inherited connection
         return None
     path = Path(environment.get("XDG_RUNTIME_DIR", "")) / name
     return None if path.is_absolute() and _responds(str(path)) else f"The Wayland display {name} does not respond."
 
 
 def _responds(path: str) -> bool:
-    """Whether a server takes connections at this local address."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+    """Whether a server accepts connections at this local address."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
-            probe.connect(path)
+            connection.connect(path)
         except OSError:
             return False
     return True
 
 
 def _x_server_admits(display: str) -> bool:
-    """Whether the user may connect; asked by X's own library. Where that is not installed, Qt's plugin is not either.
+    """Whether the user may connect, according to X's own library. Where that is not installed, neither is Qt's plugin.
 
-    The connection is kept for as long as the process lives: a server may restart once it has no other, just when Qt
-    wants to connect.
+    The connection stays open as long as the process lives: a server may restart once it has no other, just when Qt
+    connects.
     """
     try:
         xcb = ctypes.CDLL("libxcb.so.1")

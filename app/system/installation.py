@@ -1,4 +1,4 @@
-"""How this program was started: from source or as a bundle, the bundle's place, and what starts it again."""
+"""How this program was started: from source or as a bundle, the bundle's path, and the command that starts it again."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ def is_bundle() -> bool:
 
 
 def executable(environment: Mapping[str, str] = os.environ) -> Path:
-    """The file the user starts: the bundle's program, the AppImage that holds it, or Python when run from source."""
+    """The file that the user starts: the bundle's program, the AppImage that contains it, or Python when run from
+    source."""
     image, mounted = environment.get("APPIMAGE"), environment.get("APPDIR")
-    # An AppImage hands these on to its children too: they speak of this program only when it lies inside.
+    # An AppImage passes these on to its children too: they concern this program only if it is inside.
     if is_bundle() and image and mounted and Path(sys.executable).is_relative_to(mounted):
         return Path(image)
     return Path(sys.executable)
 
 
 def command() -> list[str]:
-    """What starts Hookline again, whatever the working folder."""
+    """The command that starts Hookline again, from any working folder."""
     if is_bundle():
         return [str(executable())]
     root = Path(__file__).resolve().parents[2]
@@ -36,7 +37,7 @@ def command() -> list[str]:
 
 
 def folder_of(program: Path) -> Path:
-    """The folder that `program` lies in as the user sees it: on macOS the one that holds the `.app`."""
+    """The folder of `program` as the user sees it: on macOS the one with the `.app`."""
     if program.parent.parts[-2:] == ("Contents", "MacOS"):
         return program.parents[3]
     return program.parent
@@ -48,8 +49,8 @@ def portable_mark() -> Path | None:
     return mark if is_bundle() and mark.is_file() else None
 
 
-def portable_note(folder: Path) -> str:
-    """Why the data folder is `folder`, when that is because the program is portable; otherwise empty."""
+def portable_reason(folder: Path) -> str:
+    """Why the data folder is `folder`, if that is because the program is portable; otherwise empty."""
     mark = portable_mark()
     if mark is None or folder != portable_folder():
         return ""

@@ -1,4 +1,4 @@
-"""The software inside Hookline with its licences, read from what is installed, or from the same records in a bundle."""
+"""The software in Hookline with its licences, read from what is installed, or from the same records in a bundle."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ PACKAGES = (
     "sniffio",
     "wcwidth",
 )
-"""What Hookline asks for itself; what those ask for is found through them."""
+"""Hookline's direct dependencies; theirs are found through them."""
 PHOSPHOR = "1.3.0"
-"""Of the font in `resources/fonts`."""
+"""The version of the font in `resources/fonts`."""
 QT = ("PySide6_Essentials", "shiboken6")
 QT_LICENCE = "LGPL-3.0-only"
 SQLITE = "SQLite is in the public domain: its authors gave up their copyright. Anyone may use it for any purpose.\n"
 USUAL_NAMES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "COPYING")
-"""Of a package that does not name its files."""
+"""Licence files of a package that does not name them."""
 ICU_RELICENSED = 74
 RULER = f"\n{'-' * 72}\n\n"
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -64,7 +64,7 @@ def components() -> list[Component]:
 
 
 def _icu(packages: Iterable[Distribution]) -> Iterator[Component]:
-    """Unicode's library, which Qt brings on some systems."""
+    """Unicode's library, which Qt includes on some systems."""
     folders = (package.locate_file("PySide6/Qt/lib") for package in packages if package.metadata["Name"] in QT)
     found = {file.suffix[1:] for folder in folders for file in Path(str(folder)).glob("libicudata.so.*")}
     for version in sorted(found):
@@ -73,7 +73,7 @@ def _icu(packages: Iterable[Distribution]) -> Iterator[Component]:
 
 
 def _needed() -> list[Distribution]:
-    """The packages that are there of all that is asked for, directly or by another."""
+    """The installed packages among all direct and indirect dependencies."""
     found: dict[str, Distribution] = {}
     waiting = list(PACKAGES)
     while waiting:
@@ -84,7 +84,7 @@ def _needed() -> list[Distribution]:
         try:
             found[key] = distribution(name)
         except PackageNotFoundError:
-            continue  # wanted on another system or by another Python
+            continue  # needed on another system or by another Python
         asked = [line for line in found[key].requires or [] if "extra ==" not in line]
         waiting += [match[0] for line in asked if (match := _NAME.match(line))]
     return list(found.values())
@@ -92,7 +92,7 @@ def _needed() -> list[Distribution]:
 
 def _component(package: Distribution) -> Component:
     data = package.metadata
-    # At first the texts lay beside the metadata, now they have a folder of their own.
+    # Older packages have the texts beside the metadata, newer ones in a folder of their own.
     names = data.get_all("License-File") or USUAL_NAMES
     texts = [package.read_text(f"licenses/{name}") or package.read_text(name) for name in names]
     text = RULER.join(text.strip() + "\n" for text in texts if text)

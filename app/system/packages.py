@@ -1,4 +1,4 @@
-"""Which package of the system holds a library that the window needs, and the command that installs it."""
+"""The system's packages for libraries that the window needs, and the command that installs them."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ EVERYWHERE = {
     "libxkbcommon.so.0": ("libxkbcommon0", "libxkbcommon"),
     "libz.so.1": ("zlib1g", "zlib"),
 }
-"""By library: the package of Debian and its relatives, and that of Fedora and its."""
+"""By library: the package of Debian and its derivatives, and that of Fedora and its."""
 
 PACKAGES = {**EVERYWHERE, **X11, **WAYLAND}
 FONTS = ("fonts-dejavu-core", "dejavu-sans-fonts")
 
 
 def families(files: Sequence[Path] = OS_RELEASE) -> tuple[str, ...]:
-    """What the system is and what it descends from, such as `("ubuntu", "debian")`; empty when it does not say."""
+    """The system's id and those it derives from, such as `("ubuntu", "debian")`; empty when unknown."""
     for file in files:
         try:
             release = dict(line.split("=", 1) for line in file.read_text("utf-8").splitlines() if "=" in line)
@@ -63,7 +63,7 @@ def families(files: Sequence[Path] = OS_RELEASE) -> tuple[str, ...]:
 
 
 def how_to_install(libraries: Sequence[str], system: Sequence[str] | None = None) -> str:
-    """A sentence that says how to install `libraries` (`libEGL.so.1`) on this system, or on that of these families."""
+    """A sentence that says how to install `libraries` (`libEGL.so.1`) on this system, or on one of these families."""
     return _how([(PACKAGES.get(name), f"{name}()(64bit)") for name in libraries], system)
 
 
@@ -72,17 +72,17 @@ def how_to_install_fonts(system: Sequence[str] | None = None) -> str:
     return _how([(FONTS, "dejavu-fonts")], system)
 
 
-def _how(wanted: Sequence[tuple[tuple[str, str] | None, str]], system: Sequence[str] | None) -> str:
-    """`wanted`: Debian's and Fedora's package, where known, and what rpm itself knows it by."""
+def _how(needed: Sequence[tuple[tuple[str, str] | None, str]], system: Sequence[str] | None) -> str:
+    """`needed`: Debian's and Fedora's package, where known, and rpm's own name for it."""
     system = families() if system is None else system
-    by_rpm = [shlex.quote(fedora[1] if (fedora := packages) else rpm) for packages, rpm in wanted]
+    by_rpm = [shlex.quote(fedora[1] if (fedora := packages) else rpm) for packages, rpm in needed]
     if "debian" in system or "ubuntu" in system:
-        if all(packages for packages, _ in wanted):
-            return _command("sudo apt install", [packages[0] for packages, _ in wanted if packages])
+        if all(packages for packages, _ in needed):
+            return _command("sudo apt install", [packages[0] for packages, _ in needed if packages])
     elif "fedora" in system or "rhel" in system:
         return _command("sudo dnf install", by_rpm)
     elif any(name.startswith(("opensuse", "suse", "sles")) for name in system):
-        return _command("sudo zypper install", [shlex.quote(rpm) for _, rpm in wanted])
+        return _command("sudo zypper install", [shlex.quote(rpm) for _, rpm in needed])
     return "Install what is missing with your system's package manager."
 
 

@@ -1,4 +1,4 @@
-"""Whether Qt finds what it needs of the system, found out before Qt is started: it would end the process instead."""
+"""Checks that Qt finds the system libraries it needs, before it is started: it would end the process instead."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shutil import which
 from app.system import installation, packages
 from app.system.display import platforms
 
-# What the window uses of Qt. The platform's plugin comes on top, and with it all of QtGui.
+# The parts of Qt that the window uses. The platform's plugin is checked too, which needs all of QtGui.
 MODULES = ("libQt6Widgets.so.6", "libQt6Network.so.6", "libQt6Svg.so.6")
 _MISSING = re.compile(r"^(?:Error loading shared library )?(\S+\.so[.\d]*): ")
 _TOO_OLD = re.compile(r"version [`'](\w+_[\d.]+)' not found")
@@ -25,25 +25,26 @@ DIALOGS = (("zenity", "--error", "--no-markup", "--text"), ("kdialog", "--error"
 
 
 def why_no_qt(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> str | None:
-    """What is missing and what to do about it; None when Qt can start. Loads what it looks at, as Qt would next."""
+    """What is missing and what to do about it; None when Qt can start. Loads the libraries, as Qt would next."""
     folder = _qt_folder()
     if not platform.startswith("linux") or folder is None:
         return None
-    wanted = platforms(environment)
-    plugins = [folder / "plugins" / "platforms" / f"libq{name.split('-')[0]}.so" for name in wanted]
+    requested = platforms(environment)
+    plugins = [folder / "plugins" / "platforms" / f"libq{name.split('-')[0]}.so" for name in requested]
     if not any(plugin.is_file() for plugin in plugins):
         there = ", ".join(sorted(path.stem[4:] for path in plugins[0].parent.glob("libq*.so")))
         return f"QT_QPA_PLATFORM is {environment.get('QT_QPA_PLATFORM', '')}; this Hookline can open: {there}."
     troubles = [_trouble(plugin) for plugin in plugins if plugin.is_file()]
     if not all(troubles):
         troubles = list(filter(None, (_trouble(folder / "lib" / name) for name in MODULES)))
-    return explained(troubles[0] or "", _absent(wanted)) if troubles else None
+    return explained(troubles[0] or "", _absent(requested)) if troubles else None
 
 
-def speak_utf8() -> None:
-    """Take the character set that Qt insists on where none is chosen (as in cron or `env -i`), or Qt says so at length.
+def set_utf8_locale() -> None:
+    """Select the character set that Qt requires where none is set (as in cron or `env -i`), because Qt would print a
+    warning.
 
-    A Python that was not packaged has done so by itself.
+    A Python that was not packaged has done so already.
     """
     with suppress(locale.Error):
         locale.setlocale(locale.LC_CTYPE, "")
@@ -52,8 +53,8 @@ def speak_utf8() -> None:
 
 
 def explained(trouble: str, absent: Iterable[str] = (), system: tuple[str, ...] | None = None) -> str:
-    """The loader's words about one library, and the `absent` ones found besides, as a message for the user."""
-    without = "hookline serve works without a window."
+    """The loader's message about one library, and the other `absent` ones, as a message for the user."""
+    without = "Without a window, hookline serve does its work."
     if too_old := _TOO_OLD.search(trouble):
         need = too_old[1].replace("_", " ")
         return f"The window cannot open: this system is too old for it ({need} is needed). {without}"
@@ -66,8 +67,9 @@ def explained(trouble: str, absent: Iterable[str] = (), system: tuple[str, ...] 
     return f"The window needs {what} not installed: {', '.join(names)}. {without}\n{how}"
 
 
-def tell_on_desktop(text: str, environment: Mapping[str, str] = os.environ) -> bool:
-    """Show `text` in a dialog of the desktop's own, for one who started it from a menu; False if none is there."""
+def show_desktop_dialog(text: str, environment: Mapping[str, str] = os.environ) -> bool:
+    """Show `text` in a dialog of the desktop, for a user who started from a menu; False if no dialog program is
+    installed."""
     on_display = environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")
     for name, *options in DIALOGS:
         if on_display and which(name):
@@ -85,19 +87,19 @@ def _qt_folder() -> Path | None:
 
 
 def _trouble(library: Path | str) -> str | None:
-    """What the system's loader says against it."""
+    """The loader's error for a library."""
     try:
         ctypes.CDLL(str(library))
     except OSError as error:
-        return str(error.__cause__ or error)  # in a bundle PyInstaller puts words of its own around the loader's
+        return str(error.__cause__ or error)  # in a bundle PyInstaller wraps the loader's error
     return None
 
 
-def _absent(wanted: Iterable[str]) -> list[str]:
-    """All the system's libraries that are missing, so that they are installed at once and not one by one."""
+def _absent(requested: Iterable[str]) -> list[str]:
+    """All missing system libraries, so that they can be installed together."""
     names = dict(packages.EVERYWHERE)
-    if "xcb" in wanted:
+    if "xcb" in requested:
         names |= packages.X11
-    if "wayland" in wanted:
+    if "wayland" in requested:
         names |= packages.WAYLAND
     return [name for name in names if (_trouble(name) or "").startswith(f"{name}:")]

@@ -1,4 +1,4 @@
-"""Notices that the program's own file was replaced or removed while it runs, and restarts the program."""
+"""Detects that the program's own file was replaced or removed while it runs, and restarts the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.system import installation
 
 LOOK_S = 60.0
 
-Mark = tuple[int, int, int, int]
+FileStamp = tuple[int, int, int, int]
 
 
 class Change(Record, frozen=True):
@@ -38,26 +38,27 @@ REMOVED = Change(
 
 
 class ProgramFile:
-    """The file at `path` as it was when this was made: as early as can be in the life of the program."""
+    """The file at `path` as it was when this object was created, as early as possible in a run."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._known = path, _mark(path)
+        self._path, self._known = path, _stamp(path)
 
     async def changes(self, pause_s: float | None = None) -> AsyncIterator[Change]:
-        """Each change of it, looked for every `pause_s` seconds, by default a minute.
+        """Each change, checked every `pause_s` seconds, by default a minute.
 
-        An installer may take the old file away before it lays down the new one: it is removed when it stays away.
+        An installer may remove the old file before it writes the new one, so only a file that stays away counts as
+        removed.
         """
         missed = 0
         while self._known is not None:
             await asyncio.sleep(LOOK_S if pause_s is None else pause_s)
-            # A file on a network can keep one waiting.
-            mark = await asyncio.to_thread(_mark, self._path)
-            missed = 0 if mark else missed + 1
+            # A file on a network may be slow.
+            stamp = await asyncio.to_thread(_stamp, self._path)
+            missed = 0 if stamp else missed + 1
             if missed == 2:
                 yield REMOVED
-            elif mark and mark != self._known:
-                self._known = mark
+            elif stamp and stamp != self._known:
+                self._known = stamp
                 yield UPDATED
 
 
@@ -70,8 +71,8 @@ def start(arguments: Sequence[str]) -> None:
     process.returncode = 0  # nobody waits for it, and this process ends first
 
 
-def _mark(path: Path) -> Mark | None:
-    """What identifies a file, None when there is none."""
+def _stamp(path: Path) -> FileStamp | None:
+    """The identity of a file's version, None when there is none."""
     try:
         status = os.stat(path)
     except OSError:

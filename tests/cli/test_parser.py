@@ -108,7 +108,7 @@ LINK = f"hookline://request/{ID}"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "given", "wish"),
+    ("arguments", "given", "launch_action"),
     [
         ([LINK], {"link": RequestLink(id=ID)}, RequestLink(id=ID)),
         (["--port", "0", LINK], {"port": 0, "link": RequestLink(id=ID)}, RequestLink(id=ID)),
@@ -122,12 +122,12 @@ LINK = f"hookline://request/{ID}"
     ],
 )
 def test_how_the_window_starts(
-    tmp_path: Path, arguments: list[str], given: dict[str, Any], wish: LaunchAction | RequestLink | BrokenLink
+    tmp_path: Path, arguments: list[str], given: dict[str, Any], launch_action: LaunchAction | RequestLink | BrokenLink
 ) -> None:
     asked = Asked()
     assert main(["--data-dir", str(tmp_path), *arguments], asked.services()) == 0
     assert asked.window == WindowOptions(data_dir=tmp_path, **given)
-    assert asked.window.wish == wish
+    assert asked.window.launch_action == launch_action
     assert asked.window.headless() == ServeOptions(data_dir=tmp_path, port=given.get("port"))
 
 

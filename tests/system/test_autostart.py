@@ -15,7 +15,7 @@ from app.core.errors import HooklineError
 from app.system import installation
 from app.system.autostart import autostart
 from app.system.autostart.autostart import autostart_for, window_command
-from app.system.autostart.entry import Start
+from app.system.autostart.entry import StartCommand
 from app.system.autostart.linux import DesktopEntry, exec_line, exec_words
 from app.system.autostart.mac import LaunchAgent
 from app.system.autostart.windows import windows_line, windows_words
@@ -26,12 +26,12 @@ ODD = ["/opt/my tools/hook line", 'a"b', "c`d", "$HOME", "back\\slash", "100%", 
 
 @pytest.fixture
 def entry(tmp_path: Path) -> DesktopEntry:
-    return DesktopEntry(tmp_path / "config" / "autostart", Start([PROGRAM]))
+    return DesktopEntry(tmp_path / "config" / "autostart", StartCommand([PROGRAM]))
 
 
 @pytest.fixture
 def agent(tmp_path: Path) -> LaunchAgent:
-    return LaunchAgent(tmp_path / "LaunchAgents", Start([PROGRAM]))
+    return LaunchAgent(tmp_path / "LaunchAgents", StartCommand([PROGRAM]))
 
 
 class TestDesktopEntry:
@@ -71,7 +71,7 @@ class TestDesktopEntry:
 
     def test_a_program_that_moved_is_told_and_renewed(self, entry: DesktopEntry) -> None:
         entry.set(True)
-        moved = DesktopEntry(entry.path.parent, Start(["/home/ann/Hook line.AppImage"]))
+        moved = DesktopEntry(entry.path.parent, StartCommand(["/home/ann/Hook line.AppImage"]))
         assert not moved.enabled()
         assert moved.replaced() == f"{PROGRAM} --minimized"
         moved.set(True)
@@ -84,7 +84,7 @@ class TestDesktopEntry:
 
     def test_another_data_folder_is_another_start(self, entry: DesktopEntry) -> None:
         entry.set(True)
-        work = DesktopEntry(entry.path.parent, Start([PROGRAM], Path("/home/ann/work hooks")))
+        work = DesktopEntry(entry.path.parent, StartCommand([PROGRAM], Path("/home/ann/work hooks")))
         assert not work.enabled()
         work.set(True)
         assert work.enabled()
@@ -124,7 +124,7 @@ class TestDesktopEntry:
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows of no such file")
     def test_an_unreadable_entry_is_not_reported_as_off(self, tmp_path: Path) -> None:
         with pytest.raises(HooklineError, match=r"hookline\.desktop cannot be read"):
-            DesktopEntry(tmp_path / ("x" * 300), Start([PROGRAM])).enabled()
+            DesktopEntry(tmp_path / ("x" * 300), StartCommand([PROGRAM])).enabled()
 
     def test_any_command_survives_the_line(self) -> None:
         assert exec_words(exec_line(ODD)) == ODD
@@ -133,7 +133,7 @@ class TestDesktopEntry:
 
     @pytest.mark.skipif(shutil.which("desktop-file-validate") is None, reason="desktop-file-validate is not installed")
     def test_the_validator_accepts_it(self, tmp_path: Path) -> None:
-        entry = DesktopEntry(tmp_path, Start(["/opt/my tools/hook$line"], Path("/da ta/100%")))
+        entry = DesktopEntry(tmp_path, StartCommand(["/opt/my tools/hook$line"], Path("/da ta/100%")))
         entry.set(True)
         done = subprocess.run(
             ["desktop-file-validate", str(entry.path)], capture_output=True, text=True, check=False, timeout=30
@@ -168,7 +168,7 @@ class TestLaunchAgent:
 
     def test_a_program_that_moved_is_told_and_renewed(self, agent: LaunchAgent) -> None:
         agent.set(True)
-        moved = LaunchAgent(agent.path.parent, Start(["/Applications/Hookline.app/Contents/MacOS/hookline"]))
+        moved = LaunchAgent(agent.path.parent, StartCommand(["/Applications/Hookline.app/Contents/MacOS/hookline"]))
         assert not moved.enabled()
         assert moved.replaced() == f"{PROGRAM} --minimized"
         moved.set(True)
@@ -185,7 +185,7 @@ class TestLaunchAgent:
     def test_a_temporary_place_cannot_be_started_from(self, tmp_path: Path, agent: LaunchAgent) -> None:
         assert agent.unavailable() is None
         away = "/private/var/folders/x/AppTranslocation/y/d/Hookline.app/Contents/MacOS/hookline"
-        assert "Applications" in (LaunchAgent(tmp_path, Start([away])).unavailable() or "")
+        assert "Applications" in (LaunchAgent(tmp_path, StartCommand([away])).unavailable() or "")
 
 
 class TestWindows:
@@ -207,12 +207,12 @@ class TestWindows:
         from app.system.autostart.windows import RunKey
 
         run, approved = r"Software\Hookline test\Run", r"Software\Hookline test\Approved"
-        key = RunKey(Start([r"C:\Hook line\hooklinew.exe"]), run, approved)
+        key = RunKey(StartCommand([r"C:\Hook line\hooklinew.exe"]), run, approved)
         key.set(False)
         assert not key.enabled()
         key.set(True)
         assert key.enabled()
-        moved = RunKey(Start([r"D:\hooklinew.exe"]), run, approved)
+        moved = RunKey(StartCommand([r"D:\hooklinew.exe"]), run, approved)
         assert moved.replaced() == r'"C:\Hook line\hooklinew.exe" --minimized'
         moved.set(True)
         assert moved.enabled()

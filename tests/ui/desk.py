@@ -19,7 +19,7 @@ from app.core.settings import Settings, check
 from app.core.test_result import SentTest
 from app.db.store import Store
 from app.server.refused import RefusedLog
-from app.system.autostart.entry import Start
+from app.system.autostart.entry import StartCommand
 from app.system.autostart.linux import DesktopEntry
 from app.ui.messages import Messages
 from app.ui.services import Services
@@ -89,7 +89,7 @@ class Desk:
             apply_settings=self.apply,
             send_test=self.send_test,
             about=DeskAbout(),
-            autostart=DesktopEntry(self.folder / "autostart", Start(["/usr/bin/hookline"])),
+            autostart=DesktopEntry(self.folder / "autostart", StartCommand(["/usr/bin/hookline"])),
             data_folder=self.folder,
             version="1.2.3",
         )

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from app.core.about import Component, Fact
 from app.core.errors import HooklineError
 from app.system.autostart.autostart import Portable
-from app.system.autostart.entry import Start
+from app.system.autostart.entry import StartCommand
 from app.system.autostart.linux import DesktopEntry
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
@@ -294,7 +294,7 @@ class TestStartAtSignIn:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
                 other = "/home/ann/Downloads/" + "very-long-name-" * 12 + "hookline"
-                DesktopEntry(tmp_path / "autostart", Start([other])).set(True)
+                DesktopEntry(tmp_path / "autostart", StartCommand([other])).set(True)
                 dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
                 dialog.open()
                 start = dialog.window_section.start

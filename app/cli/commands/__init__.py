@@ -1,1 +1,1 @@
-"""The commands that work on the store, one module for each noun: its arguments and what it does."""
+"""The commands, one module for each noun: its arguments and what it does."""

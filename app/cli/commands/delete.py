@@ -46,7 +46,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def remove(call: Call) -> int:
-    """Delete those that are stored; 1 when one is not."""
+    """Delete the requests that exist; exit code 1 when one does not."""
     ids, missing = await request_ids(call.api, call.options.ids)
     found: dict[str, str] = {}
     for identity in ids:
@@ -54,7 +54,7 @@ async def remove(call: Call) -> int:
             request = await call.api.request(identity)
             found[identity] = f"{request['method']} {request['target']}"
         except CliError as error:
-            if error.code is not Exit.NO:
+            if error.code is not Exit.FAILURE:
                 raise
             missing.append(error)
     if found:
@@ -67,22 +67,22 @@ async def remove(call: Call) -> int:
     elif found:
         call.out.line(f"Deleted {count_of(len(found), 'request')}.")
     for refusal in missing:
-        call.out.note(str(refusal))
-    return Exit.NO if missing else Exit.DONE
+        call.out.message(str(refusal))
+    return Exit.FAILURE if missing else Exit.DONE
 
 
 async def clear_endpoint(call: Call) -> int:
-    """Delete every request the endpoint holds now, but those that are to be kept for their marks."""
+    """Delete every request of the endpoint, except those kept for their marks."""
     endpoint = await call.api.endpoint(slug_given(call.options.which))
-    held, slug = endpoint["request_count"], endpoint["slug"]
+    count, slug = endpoint["request_count"], endpoint["slug"]
     keep = [mark for mark in get_args(Mark) if getattr(call.options, f"keep_{mark}")]
     but = f" except {_KEPT[tuple(keep)]}" if keep else ""
     confirm_delete(
-        call.options, f"Delete {count_of(held, 'request')} of {endpoint['name']} ({slug}){but}? The endpoint is kept."
+        call.options, f"Delete {count_of(count, 'request')} of {endpoint['name']} ({slug}){but}? The endpoint is kept."
     )
     await call.api.clear(slug, keep)
     kept = (await call.api.endpoint(slug))["request_count"] if keep else 0
-    deleted = max(0, held - kept)
+    deleted = max(0, count - kept)
     if call.out.as_json:
         call.out.json({"cleared": slug, "requests": deleted} | ({"kept": kept} if keep else {}))
     else:

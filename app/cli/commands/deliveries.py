@@ -1,4 +1,4 @@
-"""`hookline deliveries`: deliveries and their outcomes, the latest first."""
+"""`hookline deliveries`: deliveries and their results, newest first."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def list_deliveries(call: Call) -> int:
-    """Print them as they come."""
     slug = None if call.options.which is None else slug_given(call.options.which)
     found = call.api.deliveries(slug, call.options.count, call.options.state)
     if call.out.as_json:
@@ -54,13 +53,13 @@ async def list_deliveries(call: Call) -> int:
             array.add(delivery)
         array.end()
         return Exit.DONE
-    shown = 0
+    printed = 0
     with Table(call.out, COLUMNS) as table:
         async for delivery in found:
             _row(call, table, delivery)
-            shown += 1
-    if not shown:
-        call.out.note("No delivery has failed." if call.options.state else "Nothing has been forwarded yet.")
+            printed += 1
+    if not printed:
+        call.out.message("No delivery has failed." if call.options.state else "Nothing has been forwarded yet.")
     return Exit.DONE
 
 

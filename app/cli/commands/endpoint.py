@@ -1,4 +1,4 @@
-"""`hookline endpoint`: list, make, show, change, switch and delete endpoints."""
+"""`hookline endpoint`: list, create, show, change, switch and delete endpoints."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     verbs = noun.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
 
     def verb(name: str, run: Command, text: str, slug: bool = True) -> argparse.ArgumentParser:
-        # What is not given is absent from the options, so that an edit changes nothing else.
+        # Absent options are missing from the namespace, so that an edit changes nothing else.
         parser: argparse.ArgumentParser = verbs.add_parser(
             name,
             parents=shared,
@@ -107,13 +107,12 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def list_all(call: Call) -> int:
-    """Print every endpoint."""
     endpoints = await call.api.endpoints()
     if call.out.as_json:
         call.out.json(endpoints)
         return Exit.DONE
     if not endpoints:
-        call.out.note("No endpoints yet. Create one: hookline endpoint add NAME")
+        call.out.message("There are no endpoints yet. Make one: hookline endpoint add NAME")
     with Table(call.out, COLUMNS) as table:
         for endpoint in endpoints:
             state, code = ("on", GREEN) if endpoint["active"] else ("off", DIM)
@@ -124,7 +123,7 @@ async def list_all(call: Call) -> int:
 
 
 async def make(call: Call) -> int:
-    """Make an endpoint, or with `--ensure` change one that is there."""
+    """Create an endpoint, or with `--ensure` change an existing one."""
     fields = given_fields(call.options)
     endpoint = await _ensured(call, fields) if call.options.ensure else await call.api.create(fields)
     if call.out.as_json:
@@ -132,12 +131,12 @@ async def make(call: Call) -> int:
     else:
         _describe(call.out, endpoint)
     if (await call.api.status())["capture_url"] is None:
-        call.out.note("Hookline is not running, so nothing is captured yet. Start it with hookline, or hookline serve.")
+        call.out.message("Nothing is captured yet: start the program with hookline, or hookline serve.")
     return Exit.DONE
 
 
 async def _ensured(call: Call, fields: EndpointFields) -> EndpointView:
-    """The endpoint meant by `fields`, made or changed so that it has all of them."""
+    """The endpoint that `fields` identify, created or changed so that it has all of them."""
     present = await _present(call, fields)
     if present is None:
         try:
@@ -149,27 +148,25 @@ async def _ensured(call: Call, fields: EndpointFields) -> EndpointView:
     changes = changed_fields(present, fields)
     slug = present["slug"]
     if not changes:
-        call.out.note(f"Endpoint {slug} already exists. Nothing to change.")
+        call.out.message(f"Endpoint {slug} is there already, and has all that was given.")
         return present
     endpoint = await call.api.change(slug, changes)
     changed = ", ".join(FIELD_NAMES.get(name, name) for name in changes)
-    call.out.note(f"Endpoint {slug} already exists. Changed: {changed}.")
+    call.out.message(f"Endpoint {slug} was there already. Changed: {changed}.")
     return endpoint
 
 
 async def _present(call: Call, fields: EndpointFields) -> EndpointView | None:
-    """The endpoint of that slug, or without one the first of that name."""
+    """The endpoint with that slug, or without a slug the first with that name."""
     endpoints, slug, name = await call.api.endpoints(), fields.get("slug"), fields["name"].strip()
     return next((one for one in endpoints if (one["slug"] == slug if slug else one["name"] == name)), None)
 
 
 async def show(call: Call) -> int:
-    """Print one endpoint."""
     return _print(call.out, await call.api.endpoint(slug_given(call.options.which)))
 
 
 async def change(call: Call) -> int:
-    """Change what is named."""
     fields = given_fields(call.options)
     if not fields:
         raise CliError("Nothing to change. See hookline endpoint edit --help for the options.", Exit.USAGE)
@@ -177,26 +174,23 @@ async def change(call: Call) -> int:
 
 
 async def switch_on(call: Call) -> int:
-    """Capture again."""
     return _print(call.out, await call.api.change(slug_given(call.options.which), {"active": True}))
 
 
 async def switch_off(call: Call) -> int:
-    """Stop capturing."""
     return _print(call.out, await call.api.change(slug_given(call.options.which), {"active": False}))
 
 
 async def remove(call: Call) -> int:
-    """Delete, after asking."""
     slug = slug_given(call.options.which)
     endpoint = await call.api.endpoint(slug)
-    held = count_of(endpoint["request_count"], "request")
-    confirm_delete(call.options, f"Delete {endpoint['name']} ({slug}) with {held}?")
+    count = count_of(endpoint["request_count"], "request")
+    confirm_delete(call.options, f"Delete {endpoint['name']} ({slug}) with {count}?")
     await call.api.remove(slug)
     if call.out.as_json:
         call.out.json({"deleted": slug})
     else:
-        call.out.line(f"Deleted {endpoint['name']} with {held}.")
+        call.out.line(f"Deleted {endpoint['name']} with {count}.")
     return Exit.DONE
 
 
@@ -239,7 +233,7 @@ def _response_text(reply: EndpointReplyView) -> str:
 
 
 def _auth_text(auth: AuthView) -> str:
-    """What senders must show, without the secret."""
+    """The credentials that senders must send, without the secret."""
     if auth["kind"] == "basic":
         return f"Basic, user {auth['name']}"
     if auth["kind"] == "header":

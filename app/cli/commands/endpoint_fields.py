@@ -1,4 +1,4 @@
-"""The options of `hookline endpoint add` and `edit`, and the endpoint's fields they stand for."""
+"""The options of `hookline endpoint add` and `edit`, and the endpoint fields made from them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ AUTH_HELP = (
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
-    """Add what both `add` and `edit` set. What is not given must be absent from the options."""
-    parser.add_argument("--description", metavar="TEXT", help="what the endpoint is for")
+    """Add the options that `add` and `edit` share. The parser must leave out absent options."""
+    parser.add_argument("--description", metavar="TEXT", help="what it is for")
     parser.add_argument("--retention-days", type=whole_number, metavar="DAYS", help=RETENTION_HELP)
     parser.add_argument("--storage-limit", type=size_or_none, metavar="SIZE", help=LIMIT_HELP)
     parser.add_argument("--when-full", choices=get_args(WhenFull), help=WHEN_FULL_HELP)
@@ -97,7 +97,7 @@ def _add_response(parser: argparse.ArgumentParser) -> None:
 
 
 def given_fields(options: argparse.Namespace) -> EndpointFields:
-    """The endpoint fields named on the command line; CliError when what they name cannot be read."""
+    """The endpoint fields given on the command line; CliError when a value cannot be read."""
     fields: EndpointFields = {name: getattr(options, name) for name in FLAT if hasattr(options, name)}
     reply: dict[str, Any] = {}
     if hasattr(options, "response_status"):
@@ -120,15 +120,15 @@ def given_fields(options: argparse.Namespace) -> EndpointFields:
 
 
 def changed_fields(endpoint: EndpointView, fields: EndpointFields) -> EndpointFields:
-    """Those of `fields` that the endpoint has otherwise, without its slug."""
+    """Those of `fields` whose values differ from the endpoint's, without its slug."""
     fields = {**fields, "name": fields["name"].strip()} if "name" in fields else fields
     return {name: value for name, value in fields.items() if name != "slug" and not _has(dict(endpoint)[name], value)}
 
 
-def _has(present: Any, wanted: Any) -> bool:
-    if isinstance(wanted, dict):
-        return all(present[name] == value for name, value in wanted.items())
-    return bool(present == wanted)
+def _has(present: Any, expected: Any) -> bool:
+    if isinstance(expected, dict):
+        return all(present[name] == value for name, value in expected.items())
+    return bool(present == expected)
 
 
 def _header(line: str) -> list[str]:
@@ -146,8 +146,8 @@ def _auth(options: argparse.Namespace) -> dict[str, str]:
     if kind not in ("none", "basic", "bearer", "header"):
         raise CliError(f"--auth must be none, basic:USER, bearer or header:NAME, not {kind!r}.", Exit.USAGE)
     if kind in ("basic", "header") and not name:
-        wanted = "user, as basic:USER" if kind == "basic" else "header's name, as header:NAME"
-        raise CliError(f"--auth {kind} needs a {wanted}.", Exit.USAGE)
+        expected = "user, as basic:USER" if kind == "basic" else "header's name, as header:NAME"
+        raise CliError(f"--auth {kind} needs a {expected}.", Exit.USAGE)
     if ":" in name or (colon and kind in ("none", "bearer")):
         where = f"it is prompted for, or read from --auth-secret-file or {SECRET_VARIABLE}"
         raise CliError(f"--auth must not contain the secret: {where}.", Exit.USAGE)
@@ -170,6 +170,6 @@ def _text_of(file: Path) -> str:
         data = sys.stdin.buffer.read() if file == STDIN else file.read_bytes()
         return data.decode("utf-8")
     except OSError as error:
-        raise CliError(f"{file} cannot be read: {error.strerror}.", Exit.CANNOT) from error
+        raise CliError(f"{file} cannot be read: {error.strerror}.", Exit.ENVIRONMENT) from error
     except UnicodeDecodeError as error:
         raise CliError(f"{file} is not UTF-8 text.", Exit.USAGE) from error

@@ -1,4 +1,4 @@
-"""`hookline mark`: what the user puts on captured requests: read or unread, a star, a note."""
+"""`hookline mark`: mark requests read or unread, star them, write a note."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARKS = ("read", "starred", "note")
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    # What is not given is absent from the options, so that it stays as it is.
+    # Absent options are missing from the namespace, so that those marks stay.
     parser = commands.add_parser(
         "mark",
         parents=shared,
@@ -47,7 +47,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def mark(call: Call) -> int:
-    """Mark those that are stored; 1 when one is not."""
+    """Mark the requests that exist; exit code 1 when one does not."""
     marks: RequestMarks = {name: getattr(call.options, name) for name in MARKS if hasattr(call.options, name)}
     if not marks:
         raise CliError("Nothing to change. See hookline mark --help for the options.", Exit.USAGE)
@@ -57,7 +57,7 @@ async def mark(call: Call) -> int:
         try:
             marked.append(await call.api.mark(identity, marks))
         except CliError as error:
-            if error.code is not Exit.NO:
+            if error.code is not Exit.FAILURE:
                 raise
             missing.append(error)
     if call.out.as_json:
@@ -65,5 +65,5 @@ async def mark(call: Call) -> int:
     elif marked:
         call.out.line(f"Marked {count_of(len(marked), 'request')}.")
     for refusal in missing:
-        call.out.note(str(refusal))
-    return Exit.NO if missing else Exit.DONE
+        call.out.message(str(refusal))
+    return Exit.FAILURE if missing else Exit.DONE

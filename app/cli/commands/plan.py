@@ -1,4 +1,4 @@
-"""`hookline plan`: the account's plan, shown or changed."""
+"""`hookline plan`: show or change the account's plan."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from app.cli.call import Call
 from app.cli.errors import Exit
-from app.cli.views import HeldView
+from app.cli.views import EndpointUsageView
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
 
@@ -30,9 +30,9 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def plan(call: Call) -> int:
-    """Change it when one is named, and print it."""
-    chosen, out = call.options.plan, call.out
-    account = await (call.api.account() if chosen is None else call.api.set_plan(chosen))
+    """Change the plan if one is given, and print it."""
+    requested, out = call.options.plan, call.out
+    account = await (call.api.account() if requested is None else call.api.set_plan(requested))
     if out.as_json:
         out.json(account)
         return Exit.DONE
@@ -41,6 +41,6 @@ async def plan(call: Call) -> int:
     return Exit.DONE
 
 
-def endpoints_text(held: HeldView) -> str:
+def endpoints_text(usage: EndpointUsageView) -> str:
     """`3 of 10`, or `3` where the plan sets no limit."""
-    return f"{held['held']:,}" if held["limit"] is None else f"{held['held']:,} of {held['limit']:,}"
+    return f"{usage['held']:,}" if usage["limit"] is None else f"{usage['held']:,} of {usage['limit']:,}"

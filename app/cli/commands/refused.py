@@ -1,4 +1,4 @@
-"""`hookline refused`: requests that were not captured, and why, newest first."""
+"""`hookline refused`: refused requests, and why, newest first."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def list_refused(call: Call) -> int:
-    """Print them, or one as received; without a running program there are none."""
+    """Print them, or the bytes of one; without a running program there are none."""
     if call.options.raw is not None:
         return await _write_raw(call, call.options.raw)
     found = [refusal async for refusal in call.api.refused(call.options.count)]
@@ -64,8 +64,10 @@ async def list_refused(call: Call) -> int:
                 codes=("", "", RED),
             )
     if not found:
-        runs = (await call.api.status())["capture_url"] is not None
-        call.out.note("No refused requests." if runs else "Hookline is not running, so there are no refused requests.")
+        is_running = (await call.api.status())["capture_url"] is not None
+        call.out.message(
+            "No request was refused." if is_running else "Hookline is not running, so no request is refused."
+        )
     return Exit.DONE
 
 

@@ -1,4 +1,4 @@
-"""`hookline requests`: what was captured, or what a search finds of it, newest first."""
+"""`hookline requests`: list or search captured requests, newest first."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def list_requests(call: Call) -> int:
-    """Print them as they arrive from the store: there may be a million."""
+    """Print them as they arrive, because there may be a million."""
     which, query = call.options.which, _checked(call.options.query)
     by_id = which is not None and await _is_id(call, which)
     if by_id and query:
@@ -78,23 +78,23 @@ async def list_requests(call: Call) -> int:
             array.add(request)
         array.end()
         return Exit.DONE
-    shown, of_all = 0, which is None or by_id
+    printed, of_all = 0, which is None or by_id
     with Table(call.out, OF_ALL if of_all else COLUMNS) as table:
         async for identity, request in _with_short_ids(found):
             _row(call, table, request, identity if call.out.terminal else request["id"], of_all)
-            shown += 1
-    if not shown:
-        call.out.note(_nothing(which, query))
+            printed += 1
+    if not printed:
+        call.out.message(_nothing(which, query))
     return Exit.DONE
 
 
 async def _is_id(call: Call, which: str) -> bool:
-    """Whether `which` names requests rather than an endpoint; CliError when it can be neither."""
+    """Whether `which` is a request's id rather than a slug; CliError when it can be neither."""
     if is_last(which):
         return True
     beginning = id_beginning(which)
     if slug_error(which) and beginning is None:
-        raise CliError(f"No endpoint has the slug {which!r}. See hookline endpoint list.", Exit.NO)
+        raise CliError(f"No endpoint has the slug {which!r}. See hookline endpoint list.", Exit.FAILURE)
     return beginning is not None and which not in {endpoint["slug"] for endpoint in await call.api.endpoints()}
 
 
@@ -106,11 +106,12 @@ async def _by_id(call: Call, which: str) -> AsyncIterator[SummaryView]:
         yield request
         found += 1
     if not found:
-        raise CliError(f"No endpoint has the slug {which!r}, and no request has an ID that starts with it.", Exit.NO)
+        raise CliError(f"No endpoint has the slug {which!r}, and no request an id that begins so.", Exit.FAILURE)
 
 
 async def _with_short_ids(found: AsyncIterator[SummaryView]) -> AsyncIterator[tuple[str, SummaryView]]:
-    """Each request with as much of its id as its neighbours in the list leave it: ids stand in their own order."""
+    """Each request with the part of its id that distinguishes it from its neighbours: the list is in the order of
+    ids."""
     before: str | None = None
     previous: SummaryView | None = None
     async for request in found:
@@ -123,7 +124,7 @@ async def _with_short_ids(found: AsyncIterator[SummaryView]) -> AsyncIterator[tu
 
 
 def _checked(text: str) -> str:
-    """The search as given; CliError that points at what is wrong with it."""
+    """The search; CliError that points at what is wrong with it."""
     try:
         parse(text)
     except QueryError as error:

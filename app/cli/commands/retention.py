@@ -1,4 +1,4 @@
-"""`hookline retention`: whether requests are deleted by age, and resuming that where the clock was in doubt."""
+"""`hookline retention`: show whether requests are deleted by age, and resume that after a clock problem."""
 
 from __future__ import annotations
 
@@ -31,12 +31,10 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def status(call: Call) -> int:
-    """Print it."""
     return _print(call, (await call.api.status())["retention"])
 
 
 async def resume(call: Call) -> int:
-    """Resume, and print what is true then."""
     return _print(call, await call.api.resume_retention())
 
 

@@ -1,4 +1,4 @@
-"""`hookline selftest`: whether this program, as it was installed, can do its work on this system."""
+"""`hookline selftest`: check that this installation works on this system."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 def options_of(options: argparse.Namespace) -> SelftestOptions:
-    """The record that the selftest takes; CliError for what does not go with it."""
+    """The selftest's options; CliError for options that do not apply to it."""
     if hasattr(options, "data_dir"):
         raise CliError("The selftest uses its own data folder. Leave out --data-dir.", Exit.USAGE)
     if not (math.isfinite(options.time_limit) and options.time_limit > 0):

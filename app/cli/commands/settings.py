@@ -1,4 +1,4 @@
-"""`hookline settings`: list, show and change what the settings dialog changes, save what is the window's alone."""
+"""`hookline settings`: list, show and change settings, except those of the window."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def settings(call: Call) -> int:
-    """List, show or change."""
     key, value = call.options.key, call.options.value
     if key is not None and key not in scriptable():
-        raise CliError(f"There is no setting {key!r}. See hookline settings.", Exit.NO)
+        raise CliError(f"There is no setting {key!r}. See hookline settings.", Exit.FAILURE)
     if value is not None:
         now = await call.api.change_settings({key: parse_value(key, value)})
     else:
@@ -51,21 +50,21 @@ async def settings(call: Call) -> int:
 
 
 def _list(call: Call, now: dict[str, Any]) -> None:
-    shown = {key: text_of(key, value) for key, value in now.items()}
+    texts = {key: text_of(key, value) for key, value in now.items()}
     with Table(call.out, (Column("SETTING"), Column("VALUE", least=12), Column("MEANING", least=24))) as table:
-        for key, text in shown.items():
+        for key, text in texts.items():
             table.row(key, text, meta(key).description or "")
 
 
 def text_of(key: str, value: Any) -> str:
-    """A value as it is typed."""
+    """A value as the user types it."""
     if value is None:
         return NONE
     return exact_size(value) if is_size(key) else str(value)
 
 
 def parse_value(key: str, text: str) -> Any:
-    """The value that `text` stands for; CliError when it is none. Whether it is within bounds the API says."""
+    """The value of `text`; CliError when it is invalid. The API checks the bounds."""
     kind, title = get_type_hints(Settings)[key], meta(key).title
     if get_origin(kind) is types.UnionType:
         if text == NONE:

@@ -25,7 +25,7 @@ EXAMPLES = (
     ("Save a body to a file", "hookline show @last:stripe --body > body.json"),
 )
 PREVIEW = 16 * 1024
-"""Bytes of a text body shown with the rest of the request."""
+"""Bytes of a text body that are printed with the rest of the request."""
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
@@ -44,7 +44,6 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def show(call: Call) -> int:
-    """Print the request, or a part of it."""
     part = call.options.part
     if part and call.out.as_json:
         raise CliError(f"--json prints the whole request as JSON and cannot be combined with --{part}.", Exit.USAGE)
@@ -78,17 +77,17 @@ async def _curl(call: Call, request: RequestView) -> None:
         body = b"".join([piece async for piece in call.api.bytes_of("requests", request["id"], "body")])
     command = curl_command(capture, body, status["base_url"]) + "\n"
     if call.out.terminal:
-        call.out.foreign(command)
+        call.out.untrusted(command)
     else:
-        call.out.data(command.encode())  # whatever characters the locale has
+        call.out.data(command.encode())  # in any locale
     if body is None:
-        call.out.note(
+        call.out.message(
             f"The command reads the body from a file: hookline show {capture.id} --body > {body_file(capture)}"
         )
 
 
 def _capture(request: RequestView) -> Capture:
-    """The record that core's functions work on. The numbers that only the store knows are of no use to them."""
+    """The record for core's functions, which do not use the numbers that only the store knows."""
     source, reply = request["source"], request["reply"]
     return Capture(
         seq=0,
@@ -145,7 +144,7 @@ async def _overview(call: Call, request: RequestView) -> None:
         for line in rest:
             out.line(f"  {line}")
     for delivery in request["deliveries"]:
-        out.field("Mirrored to", f"{delivery['url']}: {_outcome(delivery)}")
+        out.field("Mirrored to", f"{delivery['url']}: {_result(delivery)}")
     out.line()
     _headers(out, request)
     if request["trailers"]:
@@ -158,7 +157,7 @@ async def _overview(call: Call, request: RequestView) -> None:
         await _preview(call, request)
 
 
-def _outcome(delivery: DeliveryView) -> str:
+def _result(delivery: DeliveryView) -> str:
     if delivery["error"]:
         return f"{delivery['state']}. {delivery['error']}"
     if delivery["status"] is None:
@@ -167,21 +166,21 @@ def _outcome(delivery: DeliveryView) -> str:
 
 
 async def _preview(call: Call, request: RequestView) -> None:
-    """The body's beginning when it is text, else where to get it."""
+    """Print the body's beginning if it is text, otherwise how to get it."""
     start = b""
     async with aclosing(call.api.bytes_of("requests", request["id"], "body")) as body:
         async for piece in body:
             start += piece
             if len(start) > PREVIEW:
                 break
-    whole = len(start) <= PREVIEW
-    # A character cut in two by the limit is no reason to call the body binary.
-    text = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(start[:PREVIEW], final=whole)
+    complete = len(start) <= PREVIEW
+    # A character cut in two by the limit does not make the body binary.
+    text = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(start[:PREVIEW], final=complete)
     text = text.replace("\r\n", "\n")
     rest = f"hookline show {request['id']} --body > FILE"
     if not is_text(text):
         call.out.line(f"({size_text(request['size'])} that are not text. To get them: {rest})")
         return
-    call.out.foreign(text if text.endswith("\n") else text + "\n")
-    if not whole:
+    call.out.untrusted(text if text.endswith("\n") else text + "\n")
+    if not complete:
         call.out.line(f"(The first {size_text(PREVIEW)} of {size_text(request['size'])}. All of it: {rest})")

@@ -1,4 +1,4 @@
-"""`hookline status`: how the program is doing."""
+"""`hookline status`: show the program's status."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from app.cli.call import Call
 from app.cli.commands.plan import endpoints_text
 from app.cli.errors import Exit
-from app.cli.views import StoredView
+from app.cli.views import StorageView
 from app.core.text import size_text, use_text
 
 HELP = "show whether Hookline is running, where it captures, and what is stored"
@@ -23,7 +23,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def show_status(call: Call) -> int:
-    """Print it; the figures of the run itself only when a program runs."""
+    """Print it, with uptime and addresses only while a program runs."""
     status, out = await call.api.status(), call.out
     if out.as_json:
         out.json(status)
@@ -52,7 +52,7 @@ async def show_status(call: Call) -> int:
     return Exit.DONE
 
 
-def stored_text(stored: StoredView) -> str:
-    """`1.2 GB of 20 GB`, and what happens at the limit while it is reached."""
+def stored_text(stored: StorageView) -> str:
+    """`1.2 GB of 20 GB`, and what happens while the limit is reached."""
     then = "senders get 503" if stored["capturing_stopped"] else "the oldest requests are being deleted"
     return use_text(stored["bytes"], stored["limit"]) + (f": full, {then}" if stored["limit_reached"] else "")

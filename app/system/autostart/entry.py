@@ -1,4 +1,4 @@
-"""What all entries for the start at sign-in share: the command, and reading and writing that fails in words."""
+"""Shared by the entries of all systems: the command to start, atomic writing, and errors in words."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MINIMIZED = "--minimized"
 DATA_DIR = "--data-dir"
 
 
-class Start:
-    """What signing in is to start: `program` (the words that start Hookline) with its data folder, None for the usual
-    one."""
+class StartCommand:
+    """The command that signing in starts: `program` (the words that start Hookline) with its data folder, None for the
+    usual one."""
 
     def __init__(self, words: Sequence[str], folder: Path | None = None) -> None:
         self.program = tuple(words)
@@ -24,12 +24,12 @@ class Start:
 
     @property
     def words(self) -> list[str]:
-        """The whole command."""
-        chosen = [DATA_DIR, str(self.folder)] if self.folder else []
-        return [*self.program, *chosen, MINIMIZED]
+        """The complete command."""
+        folder_options = [DATA_DIR, str(self.folder)] if self.folder else []
+        return [*self.program, *folder_options, MINIMIZED]
 
     def is_started_by(self, words: Sequence[str], same: Callable[[str], str] = str) -> bool:
-        """Whether `words` start this program on this folder, whatever stands before them and what options follow."""
+        """Whether `words` start this program on this folder, with any prefix and any further options."""
         ours, theirs = [same(word) for word in self.program], [same(word) for word in words]
         for place in range(len(theirs) - len(ours) + 1):
             if theirs[place : place + len(ours)] == ours:
@@ -38,10 +38,10 @@ class Start:
         return False
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """In one step, so that a full disk cannot leave half an entry."""
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write atomically, so that a full disk cannot leave half an entry."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # Where an entry is a link into a folder of the user's own settings, the link stays.
+    # If the entry is a link into a folder of the user's own settings, the link stays.
     target = path.resolve()
     beside = target.with_name(f".{target.name}.new")
     try:
@@ -54,7 +54,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def explain_errors(place: Path, verb: str) -> Iterator[None]:
-    """What the system refuses, in words."""
+    """Turn the system's errors into a HooklineError."""
     try:
         yield
     except OSError as error:

@@ -7,36 +7,35 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from app.system.autostart.entry import Start, explain_errors, write_whole
+from app.system.autostart.entry import StartCommand, explain_errors, write_atomically
 
 _PLAIN = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_MEANT = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
+_UNESCAPED = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|([^\s"]+)', re.DOTALL)
 
 
 class DesktopEntry:
-    """Linux and other free desktops: a file in the user's `autostart` folder."""
+    """A file in the user's `autostart` folder."""
 
-    def __init__(self, folder: Path, start: Start) -> None:
+    def __init__(self, folder: Path, start: StartCommand) -> None:
         self.path = folder / "hookline.desktop"
         self._start = start
 
     def enabled(self) -> bool:
-        """Neither hidden nor switched off by the desktop, and ours."""
+        """Whether the entry is neither hidden nor switched off by the desktop, and starts this program."""
         return self._start.is_started_by(_active_exec(self._lines()))
 
     def replaced(self) -> str | None:
-        """What the entry starts instead."""
         words = _active_exec(self._lines())
         return None if not words or self._start.is_started_by(words) else " ".join(words)
 
     def unavailable(self) -> str | None:
-        """Never: a desktop that starts nothing at sign-in cannot be distinguished from one that does."""
+        """None: a desktop that ignores the entry cannot be distinguished from one that does not."""
         return None
 
     def set(self, on: bool) -> None:
-        """On: make the entry, or mend it. Off: remove it, or hide it where the user changed it."""
+        """On: create or repair the entry. Off: delete it, or hide it if the user changed it."""
         lines = self._lines()
         with explain_errors(self.path, "written"):
             if on:
@@ -92,8 +91,8 @@ def exec_line(words: Sequence[str]) -> str:
 
 
 def exec_words(value: str) -> list[str]:
-    """What an Exec value starts, without its field codes."""
-    line = re.sub(r"\\(.)", lambda found: _MEANT.get(found[1], found[0]), value)
+    """The words of an Exec value, without its field codes."""
+    line = re.sub(r"\\(.)", lambda found: _UNESCAPED.get(found[1], found[0]), value)
     words = []
     for inside, bare in _WORD.findall(line):
         if not re.fullmatch(r"%[a-zA-Z]", bare):
@@ -106,7 +105,7 @@ def _key(lines: Sequence[str], name: str) -> str | None:
 
 
 def _with_key(lines: Sequence[str], name: str, value: str) -> list[str]:
-    """`lines` with `name` set in place, or added at the end of the main group, which has an entry already."""
+    """`lines` with `name` set in place, or added at the end of the main group, which must have an entry."""
     places = [place for place, key, _ in _entries(lines) if key == name]
     changed = list(lines)
     if places:
@@ -117,7 +116,7 @@ def _with_key(lines: Sequence[str], name: str, value: str) -> list[str]:
 
 
 def _entries(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
-    """Place, key and value of each entry in the main group."""
+    """Index, key and value of each entry in the main group."""
     group = ""
     for place, line in enumerate(lines):
         if line.startswith("["):
@@ -138,4 +137,4 @@ def _without_program(lines: Sequence[str]) -> list[str]:
 
 
 def _write(path: Path, lines: Sequence[str]) -> None:
-    write_whole(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+    write_atomically(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))

@@ -9,35 +9,34 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from app.system.autostart.entry import Start, explain_errors, write_whole
+from app.system.autostart.entry import StartCommand, explain_errors, write_atomically
 
 AGENT = "io.hookline.Hookline"
 
 
 class LaunchAgent:
-    """macOS: a property list in the user's `LaunchAgents`; launchd reads it at the next sign-in."""
+    """A property list in the user's `LaunchAgents`; launchd reads it at the next sign-in."""
 
-    def __init__(self, folder: Path, start: Start) -> None:
+    def __init__(self, folder: Path, start: StartCommand) -> None:
         self.path = folder / f"{AGENT}.plist"
         self._start = start
 
     def enabled(self) -> bool:
-        """Neither disabled nor without its start at sign-in, and ours."""
+        """Whether the agent is not disabled, runs at load, and starts this program."""
         return self._start.is_started_by(self._active())
 
     def replaced(self) -> str | None:
-        """What the agent starts instead."""
         words = self._active()
         return None if not words or self._start.is_started_by(words) else shlex.join(words)
 
     def unavailable(self) -> str | None:
-        """A program run straight from a download lies at a place that does not exist at the next start."""
+        """A program run directly from a download is at a path that does not exist at the next start."""
         if "/AppTranslocation/" in self._start.program[0]:
             return "macOS runs Hookline from a temporary folder. Move it to Applications and open it from there."
         return None
 
     def set(self, on: bool) -> None:
-        """On: make the agent, or mend it. Off: remove it, or disable it where the user changed it."""
+        """On: create or repair the agent. Off: delete it, or disable it if the user changed it."""
         stored = self._stored()
         fresh: dict[str, Any] = {"Label": AGENT, "ProgramArguments": self._start.words, "RunAtLoad": True}
         fresh |= {"ProcessType": "Interactive", "LimitLoadToSessionType": "Aqua"}
@@ -45,13 +44,13 @@ class LaunchAgent:
             if on:
                 ours = self._start.is_started_by(_arguments(stored))
                 words = stored["ProgramArguments"] if ours else self._start.words
-                wanted = {**fresh, **stored, "ProgramArguments": words, "RunAtLoad": True}
-                wanted.pop("Disabled", None)
-                write_whole(self.path, plistlib.dumps(wanted))
+                changed = {**fresh, **stored, "ProgramArguments": words, "RunAtLoad": True}
+                changed.pop("Disabled", None)
+                write_atomically(self.path, plistlib.dumps(changed))
             elif {**stored, "ProgramArguments": 0} == {**fresh, "ProgramArguments": 0}:
                 self.path.unlink(missing_ok=True)
             elif stored:
-                write_whole(self.path, plistlib.dumps({**stored, "Disabled": True}))
+                write_atomically(self.path, plistlib.dumps({**stored, "Disabled": True}))
 
     def _active(self) -> list[str]:
         stored = self._stored()

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.system.autostart.entry import Start, explain_errors
+from app.system.autostart.entry import StartCommand, explain_errors
 
 RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
 APPROVED_KEY = r"Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run"
@@ -22,7 +22,7 @@ def windows_line(words: Sequence[str]) -> str:
 
 
 def windows_words(line: str) -> list[str]:
-    """The words of a command line of paths and options, in which no word holds a quote."""
+    """The words of a command line in which no word contains a quote."""
     return [inside or bare for inside, bare in re.findall(r'"([^"]*)"|(\S+)', line)]
 
 
@@ -30,17 +30,16 @@ if sys.platform == "win32":
     import winreg
 
     class RunKey:
-        """Windows: a value of the user's Run key, the same that the installer writes."""
+        """A value of the user's Run key, the same that the installer writes."""
 
-        def __init__(self, start: Start, run: str = RUN_KEY, approved: str = APPROVED_KEY) -> None:
+        def __init__(self, start: StartCommand, run: str = RUN_KEY, approved: str = APPROVED_KEY) -> None:
             self._start, self._run, self._approved = start, run, approved
 
         def enabled(self) -> bool:
-            """There, not switched off in the Task Manager, and ours."""
+            """Whether the value exists, is not switched off in the Task Manager, and starts this program."""
             return self._start.is_started_by(self._active(), os.path.normcase)
 
         def replaced(self) -> str | None:
-            """What the value starts instead."""
             words = self._active()
             other = bool(words) and not self._start.is_started_by(words, os.path.normcase)
             return windows_line(words) if other else None
@@ -50,7 +49,7 @@ if sys.platform == "win32":
             return None
 
         def set(self, on: bool) -> None:
-            """Write the value and forget that it was switched off elsewhere, or delete it."""
+            """Write the value and clear that it was switched off elsewhere, or delete it."""
             with explain_errors(Path("HKEY_CURRENT_USER", self._run), "written"):
                 if on:
                     if not self._start.is_started_by(windows_words(self._value()), os.path.normcase):
@@ -61,9 +60,9 @@ if sys.platform == "win32":
                     self._delete(self._run)
 
         def _active(self) -> list[str]:
-            # The Task Manager notes what it switched off: an odd first byte.
-            note = self._read(self._approved)
-            off = isinstance(note, bytes) and bool(note) and note[0] % 2 == 1
+            # The Task Manager marks what it switched off with an odd first byte.
+            state = self._read(self._approved)
+            off = isinstance(state, bytes) and bool(state) and state[0] % 2 == 1
             return [] if off else windows_words(self._value())
 
         def _value(self) -> str:
