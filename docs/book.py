@@ -15,7 +15,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QColor, QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
 
-from app.core.activity.bar import EMPTY
+from app.core.activity import EMPTY_BAR
 from app.core.clock import now_us
 from app.core.model import Endpoint
 from app.gui import Ready
@@ -106,7 +106,7 @@ class Book:
         """Until the list has its rows, and the chart its bars."""
         feed, source = self.page.feed, self.page.activity.source
         await self.until("the list", lambda: not feed.pager.jumping and feed.model.rowCount() > 0)
-        await self.until("the chart", lambda: not self.page.activity.chart.isVisible() or source.total != EMPTY)
+        await self.until("the chart", lambda: not self.page.activity.chart.isVisible() or source.total != EMPTY_BAR)
 
     async def open(self, part: str) -> None:
         """Open the newest listed request whose method or target holds `part`, and wait until its body is shown."""

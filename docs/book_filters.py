@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from app.core.activity.axis import Span
+from app.core.activity import Span
 from app.core.model import Endpoint
 from app.db.search import search
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from typing import Protocol
 
-from app.core.activity.bar import Bar
+from app.core.activity import Bar
 from app.core.clock_problem import ClockProblem
 from app.core.deletion import Clearing, Hidden, Mark, MarkedIds, StoredIds
 from app.core.model import (

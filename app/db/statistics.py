@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from peewee import SQL, Select, SqliteDatabase, fn
 
-from app.core.activity.bar import Bar
+from app.core.activity import Bar
 from app.core.deletion import Hidden
 from app.core.model import MirrorState, SenderCount
 from app.db.queries import not_hidden_sql, visible

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 
-from app.core.activity.bar import Bar
+from app.core.activity import Bar
 from app.core.clock import now_us
 from app.core.ids import uuid7_ms
 from app.core.model import Delivery, MirrorState, Summary

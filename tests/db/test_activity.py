@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.core.activity.bar import Bar
+from app.core.activity import Bar
 from app.core.model import Capture, Delivery, Endpoint, MirrorState
 from app.db.statistics import COUNT
 from app.db.store import Store

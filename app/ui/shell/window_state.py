@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QByteArray, QSettings
 from PySide6.QtWidgets import QMainWindow, QSplitter
 
-from app.core.activity.axis import Span
+from app.core.activity import Span
 from app.ui.requests.activity.strip import ActivityStrip
 from app.ui.widgets.fit_screen import fit
 

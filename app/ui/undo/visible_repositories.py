@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from app.core.activity.bar import Bar
+from app.core.activity import Bar
 from app.core.deletion import Hidden
 from app.core.errors import InvalidFieldsError, PlanLimitError
 from app.core.events import Bus, Captured, EndpointRemoved, EndpointSaved, Event, RequestsRemoved, Subscription

@@ -16,9 +16,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.activity.axis import MOST_BARS
-from app.core.activity.bar import EMPTY
-from app.core.activity.wording import stretch_text
+from app.core.activity import BARS_MAX, EMPTY_BAR, period_text
 from app.core.clock import now_us
 from app.ui.requests.activity.marks import Marks
 from app.ui.requests.activity.painting import HEIGHT, ChartPicture, paint_chart
@@ -27,7 +25,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.focus import by_keyboard
 from app.ui.widgets.labels import plain_tooltip
 
-MOVES = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Home: -MOST_BARS, Qt.Key.Key_End: MOST_BARS}
+MOVES = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Home: -BARS_MAX, Qt.Key.Key_End: BARS_MAX}
 APPLIES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
@@ -68,8 +66,8 @@ class ActivityChart(QWidget):
     def text_of(self, first: int, last: int) -> str:
         """`12:04-12:05 · 37 requests, 2 mirror failures`."""
         start, end = self._source.axis.between(first, last)
-        counted = sum(self._source.bars[first : last + 1], EMPTY)
-        return f"{stretch_text(start, end, now_us())} · {counted.text()}"
+        counted = sum(self._source.bars[first : last + 1], EMPTY_BAR)
+        return f"{period_text(start, end, now_us())} · {counted.text()}"
 
     def showEvent(self, event: QShowEvent) -> None:
         """Counting starts once the chart is visible."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.activity.axis import Axis
+from app.core.activity import Axis
 
 
 class Marks:

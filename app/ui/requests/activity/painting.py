@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.core.activity.axis import Axis
-from app.core.activity.bar import Bar
-from app.core.activity.wording import ticks
+from app.core.activity import Axis, Bar, ticks
 from app.ui.theme.fonts import ui_font
 from app.ui.theme.tokens import Tokens
 

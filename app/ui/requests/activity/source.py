@@ -9,8 +9,7 @@ from itertools import pairwise
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.core.activity.axis import Axis, Span, axis_of
-from app.core.activity.bar import EMPTY, Bar
+from app.core.activity import EMPTY_BAR, Axis, Bar, Span, axis_of
 from app.core.clock import now_us
 from app.core.events import Bus, Captured, EndpointRemoved, Mirrored, Purged, RequestsRemoved, Subscriptions
 from app.core.ids import uuid7_ms
@@ -61,14 +60,14 @@ class ActivitySource(QObject):
     @property
     def total(self) -> Bar:
         """The sum of all bars."""
-        return sum(self.bars, EMPTY)
+        return sum(self.bars, EMPTY_BAR)
 
     def total_of(self, times: tuple[int, int]) -> Bar | None:
         """The sum over a time range; None if it does not begin and end at bar boundaries."""
         edges = self.axis.edges
         if times[0] not in edges or times[1] not in edges:
             return None
-        return sum(self.bars[edges.index(times[0]) : edges.index(times[1])], EMPTY)
+        return sum(self.bars[edges.index(times[0]) : edges.index(times[1])], EMPTY_BAR)
 
     def stop(self) -> None:
         """Unsubscribe from the bus."""
@@ -97,7 +96,7 @@ class ActivitySource(QObject):
     def _clear(self) -> None:
         self._oldest = None
         self.axis = axis_of(self.span, now_us())
-        self.bars = [EMPTY] * self.axis.bars
+        self.bars = [EMPTY_BAR] * self.axis.bars
 
     def _begin(self) -> None:
         self._generation += 1
@@ -113,7 +112,7 @@ class ActivitySource(QObject):
             self._doubtful.clear()
             axis = axis_of(self.span, now_us(), oldest)
             if axis != self.axis:
-                self.axis, self.bars = axis, [EMPTY] * axis.bars
+                self.axis, self.bars = axis, [EMPTY_BAR] * axis.bars
             await self._count(axis, range(axis.bars), generation)
         finally:
             self._counted(generation)
@@ -168,7 +167,7 @@ class ActivitySource(QObject):
             return
         known = dict(zip(self.axis.edges, self.bars, strict=False))
         self.axis = axis
-        self.bars = [known.get(edge, EMPTY) for edge in axis.edges[:-1]]
+        self.bars = [known.get(edge, EMPTY_BAR) for edge in axis.edges[:-1]]
         self.changed.emit()
 
     def _captured(self, event: Captured) -> None:

@@ -6,8 +6,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from app.core.activity.axis import Span
-from app.core.activity.wording import stretch_text
+from app.core.activity import Span, period_text
 from app.core.clock import now_us
 from app.core.events import Bus
 from app.core.repositories import ActivityRepository
@@ -104,7 +103,7 @@ class ActivityStrip(QFrame):
         self.times = times
         self.chart.show_chosen(times)
         if times is not None:
-            text = stretch_text(*times, now_us())
+            text = period_text(*times, now_us())
             self.chip.setText(text)
             self.chip.setAccessibleName(f"Showing {text} only. Show all times")
             self.chip.setToolTip("Show all times")

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QWidget
 
-from app.core.activity.local import local
-from app.core.activity.wording import DASH
+from app.core.activity import DASH, local_time
 from app.core.bodies.escape import escape
 from app.core.deletion import MarkedIds
 from app.core.model import Endpoint, Summary
@@ -113,7 +112,7 @@ def _endpoints(names: list[str]) -> str:
 
 def _when(first: int, last: int, now: int) -> str:
     """`today, 09:14 - 11:02` (with an en dash), `on 19 Nov at 14:02`, `19 Nov 14:02 - 21 Nov 09:30`."""
-    start, end, today = local(first, None), local(last, None), local(now, None).date()
+    start, end, today = local_time(first, None), local_time(last, None), local_time(now, None).date()
     day = "today" if start.date() == today else f"{start.day} {start:%b}"
     if start.date() != end.date():
         return f"{start.day} {start:%b %H:%M} {DASH} {end.day} {end:%b %H:%M}"

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.core.activity.axis import Span
-from app.core.activity.bar import Bar
+from app.core.activity import Bar, Span
 from app.core.clock import DAY_US, now_us
 from app.core.model import MirrorState
 from app.ui.requests.activity import source as source_module

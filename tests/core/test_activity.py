@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.activity.axis import MOST_BARS, Span, axis_of
-from app.core.activity.bar import Bar
-from app.core.activity.wording import stretch_text, ticks
+from app.core.activity import BARS_MAX, Bar, Span, axis_of, period_text, ticks
 from app.core.clock import DAY_US
 from app.core.ids import first_id, uuid7, uuid7_ms
 
@@ -28,7 +26,7 @@ def at(text: str, zone: ZoneInfo = BERLIN) -> int:
 @given(st.sampled_from(Span), TIMES, st.integers(0, 400 * DAY_US), ZONES)
 def test_the_axis_holds_now_and_what_was_asked_for(span: Span, now: int, back: int, zone: ZoneInfo) -> None:
     axis = axis_of(span, now, now - back, zone)
-    assert 1 <= axis.bars <= MOST_BARS
+    assert 1 <= axis.bars <= BARS_MAX
     assert list(axis.edges) == sorted(set(axis.edges))
     assert axis.edges[-2] <= now < axis.edges[-1]
     assert all(edge % 1_000_000 == 0 for edge in axis.edges)
@@ -98,7 +96,7 @@ def test_days_on_which_the_clocks_change_are_whole_days() -> None:
     ],
 )
 def test_stretches_are_told_as_people_do(start: str, end: str, text: str) -> None:
-    assert stretch_text(at(start), at(end), at("2026-11-20T13:00:00"), BERLIN) == text
+    assert period_text(at(start), at(end), at("2026-11-20T13:00:00"), BERLIN) == text
 
 
 def test_a_bar_tells_what_is_not_as_it_should_be() -> None:
