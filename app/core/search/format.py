@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from app.core.model import Record
 from app.core.search.parse import parse
-from app.core.search.query import All, Filter, Not, Query, QueryError, Term, Word
+from app.core.search.query import All, Filter, Not, Query, QueryError, Term, Word, flatten
 from app.core.search.tokens import QUOTE
-from app.core.search.walk import walk
 
 
 class Chip(Record, frozen=True):
@@ -37,7 +36,7 @@ def without(query: Query, chip: Chip) -> str:
 
 def words(query: Query) -> tuple[str, ...]:
     """The words to highlight in a matching request; excluded words are left out."""
-    leaves = walk(query.terms)
+    leaves = flatten(query.terms)
     return tuple(dict.fromkeys(leaf.term.text for leaf in leaves if isinstance(leaf.term, Word) and not leaf.negated))
 
 

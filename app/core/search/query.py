@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from app.core.model import Record
@@ -126,3 +127,22 @@ class QueryError(ValueError):
     def __init__(self, message: str, start: int, end: int, suggestion: str | None = None) -> None:
         super().__init__(message)
         self.message, self.start, self.end, self.suggestion = message, start, end, suggestion
+
+
+class Leaf(Record, frozen=True):
+    """A word or filter. `negated`: it stands in an odd number of `Not`."""
+
+    term: Word | Filter
+    negated: bool
+
+
+def flatten(terms: Iterable[Term], *, negated: bool = False) -> Iterator[Leaf]:
+    """The words and filters in the order they were written, those in groups and behind a minus included."""
+    for term in terms:
+        if isinstance(term, Word | Filter):
+            yield Leaf(term=term, negated=negated)
+        elif isinstance(term, Not):
+            yield from flatten((term.term,), negated=not negated)
+        else:
+            assert isinstance(term, All | Either)
+            yield from flatten(term.terms, negated=negated)

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 from app.core.bodies.decoding.charset import detect
 from app.core.bodies.decoding.decompressor import Decompressor, codings, refusal
 from app.core.model import PART_SIZE, Headers
-from app.core.search.readable.header_values import readable_headers
-from app.core.search.readable.percent import readable_targets
-from app.core.search.readable.readable_text import ReadableText, readable_texts
+from app.core.search.readable.notations import readable_headers, readable_targets
+from app.core.search.readable.readable_text import readable_texts
 from app.db.insert import decode_headers
 
 WINDOW = 256 * 1024

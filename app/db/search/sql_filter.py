@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from app.core.model import MirrorState, Record
-from app.core.search.query import All, Choice, Either, Filter, Network, Not, Query, Range, Term, TimePoint
-from app.core.search.walk import walk
+from app.core.search.query import All, Choice, Either, Filter, Network, Not, Query, Range, Term, TimePoint, flatten
 from app.db.schema import MIRROR_CODE
 
 Values = tuple[Any, ...]
@@ -194,7 +193,7 @@ def _join(operator: str, parts: list[Sql]) -> Sql:
 
 
 def _columns(query: Query, now: int) -> Iterator[tuple[int, Sql]]:
-    for leaf in walk(query.terms):
+    for leaf in flatten(query.terms):
         sql = _column(leaf.term, now) if isinstance(leaf.term, Filter) else None
         if sql:
             yield leaf.term.start, sql

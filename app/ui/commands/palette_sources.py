@@ -12,8 +12,7 @@ from app.core.links import LinkError, RequestLink, link_to_request, parse_link
 from app.core.model import Endpoint
 from app.core.search.format import literal
 from app.core.search.parse import parse
-from app.core.search.query import Filter, QueryError
-from app.core.search.walk import walk
+from app.core.search.query import Filter, QueryError, flatten
 from app.ui.commands.command import Command, CommandGroup
 from app.ui.commands.key_caps import caps_of
 from app.ui.commands.palette_entry import PaletteEntry
@@ -132,6 +131,6 @@ def _request_id(text: str) -> str | None:
 def _is_filter(text: str) -> bool:
     """Whether the search language understands it and finds a filter in it; bare words are for commands."""
     try:
-        return any(isinstance(leaf.term, Filter) for leaf in walk(parse(text).terms))
+        return any(isinstance(leaf.term, Filter) for leaf in flatten(parse(text).terms))
     except QueryError:
         return False

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.core.search.readable.header_values import readable_headers
-from app.core.search.readable.percent import readable_targets
+from app.core.search.readable.notations import readable_headers, readable_targets
 from app.core.search.readable.readable_text import READ_MAX, ReadableText, readable_texts
 
 FORM = "application/x-www-form-urlencoded"

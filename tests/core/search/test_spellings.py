@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.search.base64_matches import base64_places
 from app.core.search.body_search import BodySearch
-from app.core.search.spellings import Written, may_be_written, pattern_of, written_in
+from app.core.search.spellings import Written, base64_places, may_be_written, pattern_of, written_in
 
 
 def found(word: str, text: str, *written: Written) -> list[str]:

@@ -1,1 +1,1 @@
-"""Decodes escapes and encodings in requests for searching. Pure functions, one notation per file."""
+"""Decodes escapes and encodings in requests for searching. Pure functions."""

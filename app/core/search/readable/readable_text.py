@@ -9,12 +9,15 @@ from collections.abc import Iterator
 
 from app.core.bodies.formats.form import NAMED
 from app.core.bodies.media_types import media_type
-from app.core.search.readable.header_values import ENCODED_WORDS, PARAMETERS
-from app.core.search.readable.json_escapes import JSON_ESCAPES
 from app.core.search.readable.mail_parts import MailParts
-from app.core.search.readable.mixed_charsets import UTF8_AS_LATIN1
-from app.core.search.readable.notation import Incremental, Notation, Overlap
-from app.core.search.readable.percent import form_notation
+from app.core.search.readable.notations import (
+    ENCODED_WORDS,
+    JSON_ESCAPES,
+    PARAMETERS,
+    UTF8_AS_LATIN1,
+    Notation,
+    form_notation,
+)
 
 JSON_LEVELS = 3
 """Levels of JSON within JSON strings; deeper ones are not decoded."""
@@ -22,6 +25,45 @@ MAIL_LEVELS = 3
 """Levels of mails within mails."""
 READ_MAX = 128 * 1024 * 1024
 """Maximum characters of a body that are decoded; beyond them only the text as sent is searched."""
+
+
+class Incremental:
+    """Decodes a text that arrives in arbitrary pieces, and returns the texts to search from its first difference on.
+
+    Each begins with the `overlap` characters before it. With `only_changed`, the whole text must be fed at once.
+    """
+
+    def __init__(self, notation: Notation, overlap: int, only_changed: bool = False) -> None:
+        self._notation, self._only_changed = notation, only_changed
+        self._kept, self._overlap = "", Overlap(overlap)
+        self.differs = False
+
+    def feed(self, text: str, final: bool) -> tuple[str, list[str]]:
+        """The text decoded so far, and the texts to search."""
+        text = self._kept + text
+        stop = len(text) if final else self._notation.unfinished(text)
+        self._kept = text[stop:]
+        read = self._notation.read(text[:stop])
+        self.differs = self.differs or read != text[:stop]
+        shown = self._overlap.follow(read)
+        if not self.differs:
+            return read, []
+        return read, self._notation.changed(text) if self._only_changed else [shown]
+
+
+class Overlap:
+    """Prepends the last `length` characters of a text to its next piece."""
+
+    def __init__(self, length: int) -> None:
+        self._length, self._last = length, ""
+
+    def follow(self, text: str) -> str:
+        """The piece with the characters before it."""
+        if not self._length:
+            return text
+        shown = self._last + text
+        self._last = shown[-self._length :]
+        return shown
 
 
 class ReadableText:

@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from app.core.search.completion import Completion, completions
 from app.core.search.format import chips, without
 from app.core.search.parse import parse
-from app.core.search.query import Filter, Query, QueryError
-from app.core.search.walk import walk
+from app.core.search.query import Filter, Query, QueryError, flatten
 from app.ui.requests.filter.chips import ChipRow
 from app.ui.requests.filter.line import FilterLine
 from app.ui.requests.filter.progress import ProgressLine
@@ -226,5 +225,5 @@ class FilterBar(QFrame):
 
 def _names(query: Query) -> list[tuple[int, int]]:
     """Where the names of filters stand, with their colons."""
-    filters = (leaf.term for leaf in walk(query.terms) if isinstance(leaf.term, Filter))
+    filters = (leaf.term for leaf in flatten(query.terms) if isinstance(leaf.term, Filter))
     return [(term.start, term.start + len(term.name) + 1) for term in filters]

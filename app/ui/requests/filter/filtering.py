@@ -8,9 +8,8 @@ from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from app.core.model import Capture
 from app.core.search.format import words
-from app.core.search.query import Contains, Filter, HeaderTest, Query
+from app.core.search.query import Contains, Filter, HeaderTest, Query, flatten
 from app.core.search.spellings import pattern_of
-from app.core.search.walk import walk
 from app.ui.request.request_pane import BODY, DetailPane
 from app.ui.requests.filter.bar import FilterBar
 from app.ui.requests.filter.saved import SavedFilters, ask_name
@@ -181,4 +180,4 @@ def _header_values(query: Query) -> list[str]:
 
 
 def _required_filters(query: Query) -> list[Filter]:
-    return [leaf.term for leaf in walk(query.terms) if isinstance(leaf.term, Filter) and not leaf.negated]
+    return [leaf.term for leaf in flatten(query.terms) if isinstance(leaf.term, Filter) and not leaf.negated]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.core.search.query import Choice, Filter, Query
-from app.core.search.walk import walk
+from app.core.search.query import Choice, Filter, Query, flatten
 
 _OPPOSITE = {"read": "unread", "unread": "read"}
 
@@ -18,7 +17,7 @@ def mark_adds_matches(query: Query | None, mark: str, given: bool = True) -> boo
 
 def _marks(query: Query) -> Iterator[tuple[str, bool]]:
     """The marks of `is:` filters, and whether requests with the mark are meant, or those without."""
-    for leaf in walk(query.terms):
+    for leaf in flatten(query.terms):
         term = leaf.term
         if isinstance(term, Filter) and term.name == "is" and isinstance(term.condition, Choice):
             yield term.condition.value, not leaf.negated

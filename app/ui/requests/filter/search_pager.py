@@ -12,8 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.core.ids import uuid7_ms
 from app.core.model import PageKey, Summary
 from app.core.repositories import CaptureRepository
-from app.core.search.query import Filter, Query, TimePoint
-from app.core.search.walk import walk
+from app.core.search.query import Filter, Query, TimePoint, flatten
 from app.ui.requests.filter.search_progress import SearchProgress
 from app.ui.requests.list.model import MAX_ROWS, RequestModel
 from app.ui.requests.list.pager import PAGE, just_above
@@ -225,4 +224,4 @@ def bounds(time_range: TimeRange | None, since: int | None = None) -> list[Filte
 
 def mentions(query: Query, name: str) -> bool:
     """Whether the query has a filter of this name."""
-    return any(isinstance(leaf.term, Filter) and leaf.term.name == name for leaf in walk(query.terms))
+    return any(isinstance(leaf.term, Filter) and leaf.term.name == name for leaf in flatten(query.terms))

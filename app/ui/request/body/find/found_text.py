@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, islice
 
 from app.core.bodies.lines import Line
-from app.core.search.base64_matches import base64_places
-from app.core.search.spellings import Written, may_be_written, pattern_of
+from app.core.search.spellings import Written, base64_places, may_be_written, pattern_of
 
 MATCHES_MAX = 10_000
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.core.search.parse import parse
-from app.core.search.query import Word
-from app.core.search.walk import walk
+from app.core.search.query import Word, flatten
 
 
 @pytest.mark.parametrize(
@@ -22,7 +21,7 @@ from app.core.search.walk import walk
     ],
 )
 def test_every_leaf_comes_once_in_the_order_it_was_written(text: str, found: list[str]) -> None:
-    leaves = list(walk(parse(text).terms))
+    leaves = list(flatten(parse(text).terms))
     names = [leaf.term.text if isinstance(leaf.term, Word) else leaf.term.name for leaf in leaves]
     assert ["-" * leaf.negated + name for leaf, name in zip(leaves, names, strict=True)] == found
     places = [leaf.term.start for leaf in leaves]
