@@ -40,7 +40,7 @@ ARGPARSE = {
     "packaging/linux/completions.py": ("_SubParsersAction", "_actions", "_choices_actions"),
 }
 USED: dict[str, tuple[str, ...]] = {
-    "app/core/bodies/formats/lexer.py": ("_tokens",),  # Pygments
+    "app/core/bodies/formats/code.py": ("_tokens",),  # Pygments
     "app/db/schema.py": ("_meta",),  # peewee
     "app/db/search/scan.py": ("_meta",),  # peewee
     "app/server/capture/connection.py": AIOHTTP,
@@ -50,9 +50,7 @@ USED: dict[str, tuple[str, ...]] = {
 }
 DOCUMENTED = {"_MEIPASS", "_exit", "_replace"}
 """Public in spite of their names: PyInstaller's, the os module's, and that of named tuples."""
-TYPES = {
-    "app/core/bodies/decoding/gzip_deflate.py": ("_Decompress",)
-}  # typeshed's name, which is not looked up when it runs
+TYPES = {"app/core/bodies/decoding/stages.py": ("_Decompress",)}  # typeshed's name, which is not looked up when it runs
 
 
 def sources() -> list[Path]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QFontInfo, QGuiApplication, QIcon, QImage
 
+from app.core.bodies.formats.code import lexer_of, token_runs
 from app.core.bodies.formats.languages import LANGUAGES
-from app.core.bodies.formats.lexer import lexer, runs
 from app.core.errors import HooklineError
 from app.core.resources import resource
 from app.ui.shell.main_window import MainWindow
@@ -127,5 +127,5 @@ async def _until(condition: Callable[[], bool], otherwise: str) -> None:
 def _look_at_colours() -> str:
     """A bundle contains only the parts of Pygments that were listed."""
     for language in LANGUAGES:
-        list(runs(lexer(*language.lexer), "a = 'b'\n"))
+        list(token_runs(lexer_of(*language.lexer), "a = 'b'\n"))
     return f"{len(LANGUAGES)} languages"

@@ -209,7 +209,7 @@ import sys
 import prune
 from app.ui.theme import glyphs
 from app.core.bodies.formats.languages import LANGUAGES
-from app.core.bodies.formats.lexer import lexer, runs
+from app.core.bodies.formats.code import lexer, runs
 
 gone = prune.unused_lexers()
 assert {"pygments.lexers.perl", "pygments.formatters.html", "pygments.styles.vim"} <= set(gone)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.core.bodies import format_registry
 from app.core.bodies.decoding import decompressor
 from app.core.bodies.decoding.charset import BYTES, Charset, detect, in_single_bytes
-from app.core.bodies.formats import image_type
+from app.core.bodies.formats.image import image_kind
 from app.core.bodies.formatter import Formatter, Group, Place, Placed, View
 from app.core.bodies.lines import Line
 from app.core.bodies.media_types import media_type
@@ -132,7 +132,7 @@ class BodyReader:
         head = self._next_bytes()
         if self._decompressor.error and not head:
             head = self._stop_decompressing(self._decompressor.error)
-        self.picture = image_type.kind(head)
+        self.picture = image_kind(head)
         text_charset = detect(self._content_type, head, self._at_end())
         self.views = format_registry.ranked(self._media_type, in_single_bytes(text_charset, head))
         if self._refusal:

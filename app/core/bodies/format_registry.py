@@ -9,13 +9,12 @@ from app.core.bodies.formats import (
     hex_dump,
     html,
     html_sanitizer,
-    image_type,
+    image,
     json,
     json_tree,
     jwt,
     msgpack,
     multipart,
-    ndjson,
     protobuf,
     svg_sanitizer,
     text,
@@ -34,7 +33,7 @@ def _json(content_type: str) -> Formatter:
 
 
 def _ndjson(content_type: str) -> Formatter:
-    return ndjson.NdjsonFormatter()
+    return json.NdjsonFormatter()
 
 
 def _xml(content_type: str) -> Formatter:
@@ -84,7 +83,7 @@ def _code(language: Language) -> View:
     return View(language.name, language.title, "pretty", language.fit, formatter)
 
 
-NDJSON = View("ndjson", "NDJSON", "pretty", ndjson.fit, _ndjson)
+NDJSON = View("ndjson", "NDJSON", "pretty", json.ndjson_fit, _ndjson)
 JSON = View("json", "JSON", "pretty", json.fit, _json)
 TREE = View("tree", "JSON tree", "tree", json_tree.fit, None)
 JWT = View("jwt", "JWT", "pretty", jwt.fit, _jwt)
@@ -98,7 +97,7 @@ FORM = View("form", "Form", "pretty", form.fit, _form)
 MULTIPART = View("multipart", "Multipart", "pretty", multipart.fit, _multipart, reads_bytes=True)
 TEXT = View("text", "Text", "text", text.fit, _text)
 HEX = View("hex", "Hex", "hex", hex_dump.fit, None)
-IMAGE = View("image", "Image", "preview", image_type.fit, None)
+IMAGE = View("image", "Image", "preview", image.fit, None)
 PAGE = View("page", "HTML", "preview", html_sanitizer.fit, None)
 DRAWING = View("drawing", "SVG", "preview", svg_sanitizer.fit, None)
 

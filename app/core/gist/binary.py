@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from app.core.bodies.formats import image_type
+from app.core.bodies.formats.image import image_kind, image_name, image_size
 from app.core.bodies.formats.protobuf import END, START, VARINT, ShortError, WireError, head, varint
 from app.core.bodies.media_types import type_hint
 from app.core.gist.words import joined, names
@@ -36,11 +36,11 @@ def known_bytes(data: bytes, size: int) -> str | None:
 
 def picture_gist(data: bytes) -> str | None:
     """`PNG 640×400`, `JPEG` if `data` does not include the size; None if it is not a picture."""
-    kind = image_type.kind(data)
+    kind = image_kind(data)
     if kind is None:
         return None
-    size = image_type.pixels(kind, data)
-    name = image_type.name(kind)
+    size = image_size(kind, data)
+    name = image_name(kind)
     return f"{name} {size[0]}×{size[1]}" if size else name
 
 

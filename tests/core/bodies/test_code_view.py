@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.bodies.formats.code import PIECE, CodeFormatter
+from app.core.bodies.formats.code import PIECE, REACH, CodeFormatter, lexer_of, token_runs
 from app.core.bodies.formats.languages import LANGUAGES, Language, type_of
-from app.core.bodies.formats.lexer import REACH, lexer, runs
 from app.core.bodies.formats.text import TextFormatter
 from app.core.bodies.lines import Line
 from tests.core.bodies.shown import cut, lines_of, read, texts
@@ -88,7 +87,7 @@ def test_a_lexer_that_fails_leaves_the_text_plain() -> None:
     assert [(line.text, line.spans) for line in shown] == [("one", ()), ("two", ())]
 
 
-class Broken(lexer("app.core.bodies.formats.csv_lexer", "CsvLexer").__class__):  # type: ignore[misc]
+class Broken(lexer_of("app.core.bodies.formats.csv_lexer", "CsvLexer").__class__):  # type: ignore[misc]
     """Says nothing but an error."""
 
     def get_tokens_unprocessed(self, text: str, stack: tuple[str, ...] = ("root",)) -> list[object]:
@@ -97,10 +96,10 @@ class Broken(lexer("app.core.bodies.formats.csv_lexer", "CsvLexer").__class__): 
 
 def test_no_match_looks_further_than_its_bound() -> None:
     """A comment longer than that is not known for one; that is the price of never being held up."""
-    javascript = lexer(*BY_NAME["javascript"].lexer)
+    javascript = lexer_of(*BY_NAME["javascript"].lexer)
     short, long = f"/*{'a' * 100}*/", f"/*{'a' * REACH}*/"
-    assert [kind for _, kind in runs(javascript, short)] == ["punctuation"]
-    assert len(list(runs(javascript, long))) > 1
+    assert [kind for _, kind in token_runs(javascript, short)] == ["punctuation"]
+    assert len(list(token_runs(javascript, long))) > 1
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.formats.form_fields import ROOT, FormField, FormTree, fields
+from app.core.bodies.formats.form import ROOT, FormField, FormTree, fields
 
 FORM = "application/x-www-form-urlencoded"
 

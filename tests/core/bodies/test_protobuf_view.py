@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.decoding.grpc_message import UNPACKED_MAX
+from app.core.bodies.decoding.decompressor import MESSAGE_MAX
 from app.core.bodies.format_registry import HEAD, ranked
 from app.core.bodies.formats import protobuf
 from tests.codings import packed_zstd
@@ -137,7 +137,7 @@ def test_a_compressed_grpc_message_is_unpacked_within_a_bound() -> None:
         said = [f"compressed message, {len(packed)} bytes, 2 bytes once unpacked", "  1: varint 7  zigzag -4"]
         assert lines(frame(packed), "application/grpc") == said
         assert lines(frame(packed[:-1]) + after, "application/grpc")[-1] == said[-1]
-    bomb = gzip.compress(bytes(UNPACKED_MAX + 1))
+    bomb = gzip.compress(bytes(MESSAGE_MAX + 1))
     for unknown in (bomb, zlib.compress(message)[:-1], b"\x78\x9cnot zlib", b"\xff\x06\0\0sNaPpY"):
         first, *rest = lines(frame(unknown) + after, "application/grpc")
         assert first.startswith(f"compressed message, {len(unknown):,} bytes: {unknown[:3].hex(' ')}")

@@ -9,9 +9,8 @@ import pytest
 
 from app.core.bodies import resume
 from app.core.bodies.body_reader import CHUNK, BodyReader
-from app.core.bodies.formats.json import JsonSkip
-from app.core.bodies.formats.xml import XmlSkip
 from app.core.bodies.lines import Line
+from app.core.bodies.resume import JsonSkip, XmlSkip
 
 PIECE = 700
 """Bytes that are fed at once: few, so that each cut is met."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from app.core.bodies.decoding.brotli_stage import UnBrotli
-from app.core.bodies.decoding.gzip_deflate import Inflate
-from app.core.bodies.decoding.zstd_stage import UnZstd
+from app.core.bodies.decoding.stages import BrotliStage, InflateStage, ZstdStage, has_zlib_wrapper
 
 MAX_CODINGS = 3
 
@@ -42,11 +40,11 @@ class Stage(Protocol):
 
 
 _STAGES: dict[str, Callable[[], Stage]] = {
-    "gzip": lambda: Inflate("gzip"),
-    "x-gzip": lambda: Inflate("gzip"),
-    "deflate": lambda: Inflate("deflate"),
-    "br": UnBrotli,
-    "zstd": UnZstd,
+    "gzip": lambda: InflateStage("gzip"),
+    "x-gzip": lambda: InflateStage("gzip"),
+    "deflate": lambda: InflateStage("deflate"),
+    "br": BrotliStage,
+    "zstd": ZstdStage,
 }
 KNOWN = frozenset(_STAGES)
 
@@ -119,3 +117,27 @@ class Decompressor:
         """After the last byte was fed: the error, or that the body is incomplete."""
         ended = all(stage.ended for stage in self._stages)
         return self.error or (None if ended else "The compressed body is incomplete.")
+
+
+MESSAGE_MAX = 1024 * 1024
+"""Bytes of one message, unpacked, that are looked into."""
+
+
+def decompress_message(data: bytes) -> bytes | None:
+    """The message, or None where it is larger than `MESSAGE_MAX`, damaged, or packed in a way not known here."""
+    coding = _coding_of_message(data)
+    if coding is None:
+        return None
+    decompressor, plain = Decompressor((coding,)), bytearray()
+    decompressor.feed(data)
+    while not decompressor.needs_input and len(plain) <= MESSAGE_MAX:
+        plain += decompressor.read(MESSAGE_MAX + 1 - len(plain))
+    return bytes(plain) if len(plain) <= MESSAGE_MAX and decompressor.finish() is None else None
+
+
+def _coding_of_message(data: bytes) -> str | None:
+    if data.startswith(b"\x1f\x8b"):
+        return "gzip"
+    if data.startswith(b"\x28\xb5\x2f\xfd"):
+        return "zstd"
+    return "deflate" if has_zlib_wrapper(data) else None

@@ -1,13 +1,100 @@
-"""Source code with syntax colouring, which is left out where it would take too long."""
+"""Source code with syntax colouring by Pygments, in bounded time; code that takes too long stays plain.
+
+Pygments only says where each token ends: the text shown is never its own.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Operator, Punctuation, String, Token
 
 from app.core.bodies.formats.languages import Language
-from app.core.bodies.formats.lexer import lexer, runs
 from app.core.bodies.lines import Kind, Line, LineBuilder
+
+REACH = 4_096
+"""Maximum characters that one match of a lexer can examine: no other Python code runs during a match."""
+_SHORTER = {"IniLexer": 512}
+"""For lexers with nested repetition, which take a third of a second at full reach."""
+
+_KINDS: dict[Any, Kind] = {
+    Token: "text",
+    Comment: "punctuation",
+    Generic.Deleted: "number",
+    Generic.Emph: "literal",
+    Generic.Heading: "key",
+    Generic.Inserted: "string",
+    Generic.Strong: "literal",
+    Generic.Subheading: "key",
+    Keyword: "literal",
+    Literal.Date: "number",
+    Name.Attribute: "key",
+    Name.Class: "key",
+    Name.Decorator: "literal",
+    Name.Function: "key",
+    Name.Label: "key",
+    Name.Namespace: "key",
+    Name.Property: "key",
+    Name.Tag: "key",
+    Name.Variable: "key",
+    Number: "number",
+    Operator: "punctuation",
+    Operator.Word: "literal",
+    Punctuation: "punctuation",
+    String: "string",
+    String.Escape: "literal",
+    String.Interpol: "literal",
+}
+Match = Callable[..., Any]
+
+
+@cache
+def lexer_of(module: str, name: str) -> Any:
+    """The lexer, with each match limited to `REACH`. The first call takes up to a tenth of a second."""
+    cls = getattr(import_module(module), name)
+    # For code within Markdown it would look up another lexer, one without limits.
+    options = {"handlecodeblocks": False} if name == "MarkdownLexer" else {}
+    cls()  # fills the class's tables
+    reach = _SHORTER.get(name, REACH)
+    tables = {
+        state: [(_bounded(match, reach), action, following) for match, action, following in rules]
+        for state, rules in cls._tokens.items()
+    }
+    return type(cls)(name, (cls,), {"_tokens": tables})(**options)
+
+
+def token_runs(lexer_of: Any, text: str) -> Iterator[tuple[int, Kind]]:
+    """The end and kind of each run. Together they cover the whole text, whatever the lexer omits or repeats."""
+    at = 0
+    for begin, token, value in lexer_of.get_tokens_unprocessed(text):
+        if begin > at:
+            at = min(begin, len(text))
+            yield at, "text"
+        end = min(begin + len(value), len(text))
+        if end > at:
+            at = end
+            yield at, kind_of(token)
+    if at < len(text):
+        yield len(text), "text"
+
+
+@cache
+def kind_of(token: Any) -> Kind:
+    """The kind of a token type, or of the closest parent type that has one."""
+    return _KINDS[token] if token in _KINDS else kind_of(token.parent)
+
+
+def _bounded(match: Match, reach: int) -> Match:
+    def bounded(text: str, at: int, end: int = sys.maxsize) -> Any:
+        return match(text, at, min(end, at + reach))
+
+    return bounded
+
 
 PIECE = 32 * 1024
 """Characters coloured at once. A token that extends beyond them (a long comment) is taken for a new one there."""
@@ -76,7 +163,7 @@ class CodeFormatter:
         self._piece, self._at, self._text = text[:end].replace("\r\n", "\n"), 0, self._text[end:]
         self._spent = 0.0
         if not self._plain:
-            self._runs = runs(lexer(*self._language.lexer), self._piece)
+            self._runs = token_runs(lexer_of(*self._language.lexer), self._piece)
 
     def _next_run(self) -> tuple[int, Kind]:
         if not self._plain:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from enum import IntEnum
-from typing import NamedTuple
 
 from app.core.bodies.formats.text import TextFormatter
 from app.core.bodies.formatter import Place
 from app.core.bodies.lines import Kind, Line, LineBuilder
-from app.core.bodies.media_types import is_json
+from app.core.bodies.media_types import JSON_LINES, is_json
 
 # No possessive repeats: before 3.11.5 Python matches them wrongly, and Debian 12 has 3.11.2.
 _STRING_REST = r'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*'
@@ -274,99 +274,31 @@ def fit(media_type: str, head: bytes) -> float:
     return 0.9 if start and start in b"{[" else 0.0
 
 
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-STRING_REST_BYTES = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
-_SPACES = b" \t\r\n"
-_SCALAR = bytes(code if code in b'[]{},:"' else ord("s") for code in range(256))
-_NO_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
-PASSES = 32
-"""Levels removed as matching pairs; deeper nesting within a piece is processed bracket by bracket."""
-_OPENS = {ord("]"): ord("["), ord("}"): ord("{")}
+_SEPARATOR = "\x1e"
 
 
-class JsonState(NamedTuple):
-    """After `offset` bytes. `line` is the number of the indented line that the next token is on, or begins after."""
+class NdjsonFormatter(JsonFormatter):
+    """Values one per line (NDJSON, JSON Lines) or each after a record separator (RFC 7464)."""
 
-    offset: int = 0
-    stack: bytes = b""
-    line: int = 1
-    last: bytes = b""
-    """The last two characters of structure, `s` for a plain value."""
-    in_string: bool = False
+    def __init__(self) -> None:
+        super().__init__(many=True)
 
-
-class JsonSkip:
-    """Tracks `state` through bytes in an ASCII-compatible charset, at about 100 MB/s: regular expressions and byte
-    counts do the work instead of a tokenizer.
-
-    `broken`: brackets do not match, and `state` is meaningless.
-    """
-
-    def __init__(self, state: JsonState | None = None) -> None:
-        self.state = state or JsonState()
-        self.broken = False
-        self._rest = b""
-
-    @property
-    def waiting(self) -> bytes:
-        """Bytes held back until more follow."""
-        return self._rest
-
-    def feed(self, data: bytes) -> None:
-        """A backslash at the end is held back until more follows."""
-        data = self._rest + data
-        self._rest = b""
-        offset, stack, line, last, in_string = self.state
-        offset += len(data)
-        if in_string:
-            match = STRING_REST_BYTES.match(data)
-            end = match.end() if match else 0
-            if end == len(data):
-                self.state = JsonState(offset, stack, line, last, True)
-                return
-            if data[end : end + 1] != b'"':  # a backslash at the very end
-                self._rest = data[end:]
-                self.state = JsonState(offset - len(self._rest), stack, line, last, True)
-                return
-            data, last = data[end + 1 :], (last + b"s")[-2:]
-        signs = _STRING.sub(b"s", data)
-        opened = signs.find(b'"')
-        in_string = opened >= 0
-        if in_string:
-            trailing = len(signs) - len(signs.rstrip(b"\\"))
-            self._rest = b"\\" if trailing % 2 else b""
-            signs = signs[:opened]
-        signs = signs.translate(_SCALAR, _SPACES)
-        line += _breaks(last[-1:] + signs) - _breaks(last[-1:])
-        left = self._without_pairs(signs)
-        stack = self._after(stack, left)
-        tail = re.sub(rb"s+", b"s", last + signs[-64:])[-2:] if len(signs) > 64 else re.sub(rb"s+", b"s", last + signs)
-        self.state = JsonState(offset - len(self._rest), stack, line, tail[-2:], in_string)
-
-    def _without_pairs(self, signs: bytes) -> bytes:
-        brackets = signs.translate(None, _NO_BRACKETS)
-        for _ in range(PASSES):
-            fewer = brackets.replace(b"[]", b"").replace(b"{}", b"")
-            if len(fewer) == len(brackets):
-                break
-            brackets = fewer
-        return brackets
-
-    def _after(self, stack: bytes, brackets: bytes) -> bytes:
-        open_ones = bytearray(stack)
-        for sign in brackets:
-            if sign in b"[{":
-                open_ones.append(sign)
-            elif open_ones and open_ones[-1] == _OPENS[sign]:
-                open_ones.pop()
-            else:
-                self.broken = True
-                break
-        return bytes(open_ones)
+    def feed(self, text: str, final: bool) -> None:
+        """A record separator, which cannot occur in JSON, counts as a line end."""
+        super().feed(text.replace(_SEPARATOR, "\n"), final)
 
 
-def _breaks(signs: bytes) -> int:
-    """Line breaks in the indented form of these characters."""
-    brackets = sum(map(signs.count, (b"[", b"]", b"{", b"}")))
-    empty = signs.count(b"[]") + signs.count(b"{}")
-    return signs.count(b",") + brackets - 2 * empty
+def ndjson_fit(media_type: str, head: bytes) -> float:
+    """Certain if declared, or if the first lines are an object or list each."""
+    start = head.lstrip(b" \t\r\n\xef\xbb\xbf\x1e")
+    if media_type in JSON_LINES:
+        return 1.0 if start[:1] and start[:1] in b'{["-0123456789tfn' else 0.55
+    first, line_end, rest = start.partition(b"\n")
+    following = rest.lstrip(b" \t\r\n\x1e")[:1]
+    if not line_end or following not in (b"{", b"[") or first[:1] not in (b"{", b"["):
+        return 0.0
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return 0.0
+    return 1.0

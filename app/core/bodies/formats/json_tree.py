@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from app.core.bodies.formats.json import TOKEN, WORDS, Expect
+from app.core.bodies.formats.json import TOKEN, WORDS, Expect, ndjson_fit
 from app.core.bodies.formats.json import fit as json_fit
-from app.core.bodies.formats.ndjson import fit as ndjson_fit
 from app.core.text import count_of
 
 TEXT_MAX = 8 * 1024 * 1024

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from html import escape
 from xml.parsers import expat
 
-from app.core.bodies.formats import image_type, png_check
+from app.core.bodies.formats.image import image_kind, image_size, png_damage
 from app.core.text import count_of
 
 BYTES_MAX = 2 * 1024 * 1024
@@ -134,7 +134,7 @@ class _SvgSanitizer:
         allowed = space in (SVG, "") and name in _ELEMENTS
         picture = _png(attributes) if allowed and name == "image" and not self._skipping else None
         if picture is not None:
-            width, height = image_type.pixels("png", picture) or (0, 0)
+            width, height = image_size("png", picture) or (0, 0)
             self._pixels += width * height
         if name == "image" and (picture is None or self._pixels > IMAGE_PIXELS):
             allowed = False
@@ -281,7 +281,7 @@ def _png(attributes: dict[str, str]) -> bytes | None:
         data = b64decode(match[1]) if match else b""
     except ValueError:  # wrong padding, or a space outside ASCII
         return None
-    return data if image_type.kind(data) == "png" and png_check.damage(data, IMAGE_PIXELS) is None else None
+    return data if image_kind(data) == "png" and png_damage(data, IMAGE_PIXELS) is None else None
 
 
 def _length(text: str) -> float | None:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.escape import escape
 from app.core.bodies.format_registry import best_in
-from app.core.bodies.formats import image_type
+from app.core.bodies.formats.image import image_title, may_be_sent_as
 from app.core.bodies.formatter import Group
 from app.core.bodies.lines import Line
 from app.core.bodies.media_types import media_type, type_hint
@@ -268,7 +268,7 @@ def _named(reader: BodyReader, content_type: str) -> str:
     """The name of the view shown."""
     group = reader.view.group if reader.view else None
     if reader.picture is not None and group in ("preview", "hex"):
-        return image_type.title(reader.picture)
+        return image_title(reader.picture)
     titled = reader.view is not None and group in ("pretty", "table", "preview")
     return reader.view.title if reader.view and titled else type_hint(content_type) or "No content type"
 
@@ -276,6 +276,6 @@ def _named(reader: BodyReader, content_type: str) -> str:
 def _not_as_sent(reader: BodyReader, content_type: str) -> list[str]:
     """A notice if the content type does not match the picture's format."""
     sent, picture = media_type(content_type), reader.picture
-    if picture is None or image_type.belongs(picture, sent):
+    if picture is None or may_be_sent_as(picture, sent):
         return []
-    return [f"Sent as {escape(sent[:100])}, but this is a {image_type.title(picture)}."]
+    return [f"Sent as {escape(sent[:100])}, though these are the bytes of a {image_title(picture)}."]

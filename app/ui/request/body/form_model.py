@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from PySide6.QtGui import QColor
 
 from app.core.bodies.escape import escape
-from app.core.bodies.formats.form_fields import ROOT, FormField, FormTree
+from app.core.bodies.formats.form import ROOT, FormField, FormTree
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.text import count_of
 from app.ui.theme.theme import Theme

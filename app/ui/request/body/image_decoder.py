@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLoggingCategory, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
 
-from app.core.bodies.formats import image_type, png_check
+from app.core.bodies.formats.image import image_kind, png_damage
 from app.core.text import size_text
 
 BYTES_MAX = 64 * 1024 * 1024
@@ -33,7 +33,7 @@ class DecodedImage:
 
 def decoded(data: bytes) -> DecodedImage:
     """Decode the picture in `data`. Slow: not for the GUI thread."""
-    kind = image_type.kind(data)
+    kind = image_kind(data)
     if kind is None:
         return DecodedImage("Hookline cannot preview this image format.")
     title = TITLES[kind]
@@ -82,7 +82,7 @@ def too_long(size: int) -> DecodedImage:
 def _damage(kind: str, data: bytes) -> str | None:
     """What a decoder would write to standard error, in words."""
     if kind == "png":
-        return png_check.damage(data, PIXELS_MAX)
+        return png_damage(data, PIXELS_MAX)
     # A bitmap states where its pixels begin.
     begins_outside = kind == "bmp" and int.from_bytes(data[10:14], "little") > len(data)
     return "it ends too early" if begins_outside else None

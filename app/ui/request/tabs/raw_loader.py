@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from app.core.bodies.formats.raw import RawFormatter
+from app.core.bodies.formats.text import RawFormatter
 from app.core.bodies.lines import Line
 from app.core.model import Capture
 from app.core.raw_request import head_bytes, trailer_bytes

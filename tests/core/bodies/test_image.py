@@ -9,7 +9,7 @@ import zlib
 import pytest
 from PIL import Image
 
-from app.core.bodies.formats.png_check import damage
+from app.core.bodies.formats.image import png_damage
 
 MANY = 10**6
 
@@ -32,14 +32,16 @@ def built(pixels: bytes, *before: bytes, header: tuple[int, ...] = (2, 2, 8, 0, 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
 def test_a_whole_one_is_found_whole(mode: str) -> None:
-    assert damage(made(mode), MANY) is None
+    assert png_damage(made(mode), MANY) is None
 
 
 def test_interlaced_rows_are_counted_pass_by_pass() -> None:
     # 2 by 2 pixels of one byte: passes 1 (1x1), 6 (1x1) and 7 (2x1).
     rows = b"\0a" + b"\1b" + b"\4cd"
-    assert damage(built(rows, header=(2, 2, 8, 0, 0, 0, 1)), MANY) is None
-    assert damage(built(b"\0a" + b"\1b" + b"\5cd", header=(2, 2, 8, 0, 0, 0, 1)), MANY) == "its image data is not valid"
+    assert png_damage(built(rows, header=(2, 2, 8, 0, 0, 0, 1)), MANY) is None
+    assert (
+        png_damage(built(b"\0a" + b"\1b" + b"\5cd", header=(2, 2, 8, 0, 0, 0, 1)), MANY) == "its pixels are not valid"
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,12 +69,12 @@ def test_interlaced_rows_are_counted_pass_by_pass() -> None:
     ],
 )
 def test_what_is_wrong_is_said(data: bytes, why: str | None) -> None:
-    assert damage(data, MANY) == why
+    assert png_damage(data, MANY) == why
 
 
 def test_pixels_beyond_the_limit_are_not_unpacked() -> None:
-    assert damage(built(b"", header=(60_000, 60_000, 8, 6, 0, 0, 0)), MANY) is None
+    assert png_damage(built(b"", header=(60_000, 60_000, 8, 6, 0, 0, 0)), MANY) is None
 
 
 def test_a_bomb_is_unpacked_only_as_far_as_its_rows_go() -> None:
-    assert damage(built(b"\0ab\0cd" + bytes(200_000_000)), MANY) is None
+    assert png_damage(built(b"\0ab\0cd" + bytes(200_000_000)), MANY) is None
