@@ -50,7 +50,7 @@ USED: dict[str, tuple[str, ...]] = {
 }
 DOCUMENTED = {"_MEIPASS", "_exit", "_replace"}
 """Public in spite of their names: PyInstaller's, the os module's, and that of named tuples."""
-TYPES = {"app/core/bodies/decoding/stages.py": ("_Decompress",)}  # typeshed's name, which is not looked up when it runs
+TYPES = {"app/core/bodies/decompressor.py": ("_Decompress",)}  # typeshed's name, which is not looked up when it runs
 
 
 def sources() -> list[Path]:

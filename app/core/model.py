@@ -318,3 +318,14 @@ class PurgeReport(Record, frozen=True):
     at: int
     deleted: dict[int, int]
     freed_bytes: int
+
+
+class SentTest(Record, frozen=True):
+    """A test request that the user sent to an endpoint.
+
+    `status` is Hookline's response. `place` is the public base URL it was sent through, or the capture port's
+    `host:port` without one."""
+
+    status: int
+    place: str
+    public: bool

@@ -1,8 +1,9 @@
-"""A captured request as sent, without chunk framing: head, body, trailers."""
+"""A request as sent, without chunk framing: its head and trailers, and the parts of its target."""
 
 from __future__ import annotations
 
 from app.core.model import Headers
+from app.core.own_urls import CAPTURE_PATH
 
 
 def head_bytes(method: str, target: str, http_version: str, headers: Headers) -> bytes:
@@ -23,3 +24,45 @@ def is_chunked(headers: Headers) -> bool:
 
 def _lines(fields: Headers) -> list[str]:
     return [f"{name}: {value}" for name, value in fields]
+
+
+def slug_of(target: str) -> str | None:
+    """The slug in a raw request target, not decoded; None if the path is not a capture path.
+
+    A target in absolute form (`http://host/catch/…`) is treated like its path, as RFC 9112 section 3.2.2 requires.
+    """
+    if not target.startswith("/"):
+        scheme, found, rest = target.partition("://")
+        if not found or scheme.lower() not in ("http", "https"):
+            return None
+        slash = rest.find("/")
+        target = rest[slash:] if slash >= 0 else ""
+    if not target.startswith(CAPTURE_PATH):
+        return None
+    path = target[len(CAPTURE_PATH) :]
+    for end in "/?":
+        path = path.partition(end)[0]
+    return path
+
+
+def below_slug(target: str) -> str:
+    """The part of a capture's target that its sender chose: `/orders?x=1` of `/catch/my-slug/orders?x=1`."""
+    path = target
+    if "://" in target[:12]:
+        path = "/" + target.split("://", 1)[1].partition("/")[2]
+    parts = path.split("/", 3)
+    if len(parts) < 3 or parts[1] != "catch":
+        return target
+    if len(parts) == 4:
+        return "/" + parts[3]
+    query = parts[2].partition("?")[1:]
+    return "/" + "".join(query)
+
+
+def query_pairs(target: str) -> list[tuple[str, str, str]]:
+    """The query as raw (name, value, both as sent), in order, duplicates kept; no query, no pairs."""
+    _, mark, query = target.partition("?")
+    if not mark or not query:
+        return []
+    parts = ((part, part.partition("=")) for part in query.split("&"))
+    return [(name, value, part) for part, (name, _, value) in parts]

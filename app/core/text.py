@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from app.core.bodies.escape import escape
 from app.core.clock import DAY_US, EPOCH
-from app.core.model import Endpoint, StorageUse
+from app.core.model import Endpoint, SentTest, StorageUse
 from app.core.sizes import exact_size
 
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
@@ -58,6 +58,12 @@ def limit_text(endpoint: Endpoint | None, use: StorageUse) -> tuple[str, str]:
         f"{limit}: {'the oldest requests of all endpoints' if endpoint is None else 'its oldest requests'} are deleted."
     )
     return text, f"To keep more, {more}."
+
+
+def sent_text(sent: SentTest, name: str) -> str:
+    """The destination and the response, in a sentence."""
+    way = "through" if sent.public else "to"
+    return f"Test request for “{name}” sent {way} {sent.place}: {sent.status}."
 
 
 def ago(at_us: int, now_us: int) -> str:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from app.core.about import Component, Fact
 from app.core.events import Bus
-from app.core.model import Endpoint
+from app.core.model import Endpoint, SentTest
 from app.core.providers.service import ProviderMark
 from app.core.repositories import (
     AccountRepository,
@@ -23,7 +23,6 @@ from app.core.repositories import (
     StorageLimitRepository,
 )
 from app.core.settings import Settings
-from app.core.test_result import SentTest
 
 
 class AboutService(Protocol):

@@ -13,7 +13,8 @@ import pytest
 
 from app.application import Application
 from app.core.errors import HooklineError
-from app.core.test_result import SentTest, sent_text
+from app.core.model import SentTest
+from app.core.text import sent_text
 from app.server.test_request import HEADER
 from app.services import services_of
 from tests.factories import draft

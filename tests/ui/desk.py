@@ -13,10 +13,9 @@ from PySide6.QtWidgets import QApplication
 from app.core.about import Component, Fact, report_text
 from app.core.errors import InvalidFieldsError
 from app.core.events import Bus, SettingsChanged
-from app.core.model import Capture, Endpoint, Plan
+from app.core.model import Capture, Endpoint, Plan, SentTest
 from app.core.providers.service import ProviderMark
 from app.core.settings import Settings, check
-from app.core.test_result import SentTest
 from app.db.store import Store
 from app.server.refused import RefusedLog
 from app.system.autostart.entry import StartCommand

@@ -15,7 +15,7 @@ from app.cli.table import Column, Table
 from app.cli.text import brief_time, visible, when_text
 from app.cli.views import SummaryView
 from app.core.ids import id_beginning
-from app.core.request_target import below_slug
+from app.core.raw_request import below_slug
 from app.core.rules import slug_error
 from app.core.search.parse import parse
 from app.core.search.query import QueryError

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from app.core.bodies import format_registry
-from app.core.bodies.decoding import decompressor
-from app.core.bodies.decoding.charset import BYTES, Charset, detect, in_single_bytes
+from app.core.bodies import decompressor, format_registry
+from app.core.bodies.charset import BYTES, Charset, detect, in_single_bytes
 from app.core.bodies.formats.image import image_kind
 from app.core.bodies.formatter import Formatter, Group, Place, Placed, View
 from app.core.bodies.lines import Line
@@ -27,7 +26,7 @@ class BodyReader:
 
     def __init__(self, headers: Headers, content_type: str, group: Group | None = None) -> None:
         names = decompressor.codings(headers)
-        refusal = decompressor.refusal(names)
+        refusal = decompressor.unsupported_reason(names)
         self._refusal = f"{refusal} The bytes are shown as sent." if refusal else None
         self.codings = () if self._refusal else names
         self._decompressor = decompressor.Decompressor(self.codings)
@@ -194,7 +193,7 @@ def body_text(headers: Headers, content_type: str, data: bytes, limit: int) -> t
     """The text of a complete body, up to `limit` decompressed bytes, and whether that is all of it. Nothing is
     escaped."""
     names = decompressor.codings(headers)
-    stream = decompressor.Decompressor(() if decompressor.refusal(names) else names)
+    stream = decompressor.Decompressor(() if decompressor.unsupported_reason(names) else names)
     stream.feed(data)
     plain = bytearray()
     while len(plain) < limit and not stream.needs_input:

@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from app.core.bodies.decoding.decompressor import Decompressor
+from app.core.bodies.decompressor import Decompressor
 from app.core.bodies.formats import jwt
 from app.core.bodies.formats.jwt import NOT_VERIFIED
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple, Protocol
 
-from app.core.bodies.decoding.charset import Charset
+from app.core.bodies.charset import Charset
 from app.core.bodies.formats.code import CodeFormatter
 from app.core.bodies.formats.json import JsonFormatter, NdjsonFormatter
 from app.core.bodies.formats.markup import MarkupFormatter

@@ -9,8 +9,8 @@ import logging
 import re
 from functools import lru_cache
 
-from app.core.bodies.decoding.charset import detect
-from app.core.bodies.decoding.decompressor import Decompressor, codings, refusal
+from app.core.bodies.charset import detect
+from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.bodies.media_types import (
     CSV,
     JSON_LINES,
@@ -22,11 +22,11 @@ from app.core.bodies.media_types import (
     media_type,
     type_hint,
 )
-from app.core.gist import binary, forms, markup, text
+from app.core.gist import binary, forms, text
 from app.core.gist.json_gist import NOT_JSON, json_gist, ndjson_gist, object_gist
 from app.core.gist.words import finished, joined, names
 from app.core.model import Headers
-from app.core.request_target import below_slug
+from app.core.raw_request import below_slug
 from app.core.text import size_text
 
 log = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ def _of_body(headers: Headers, content_type: str, data: bytes, size: int, *, com
 
 def _decompressed(coding_names: tuple[str, ...], data: bytes) -> tuple[bytes, bool]:
     """The beginning of a packed body, and whether that is all of it; empty if it cannot be unpacked."""
-    if refusal(coding_names):
+    if unsupported_reason(coding_names):
         return b"", False
     decompressor, plain = Decompressor(coding_names), bytearray()
     decompressor.feed(data)
@@ -160,11 +160,11 @@ def _by_text_type(kind: str, words: str, *, complete: bool) -> str | None:
         # curl sends any body as a form unless it is given a type.
         return None if words[:1] in '{[<"' else forms.form_gist(words, complete=complete)
     if kind == "xml":
-        return markup.xml_gist(words)
+        return text.xml_gist(words)
     if kind in ("csv", "tsv"):
         return text.csv_gist(words, tabs=kind == "tsv")
     describe = {
-        "html": markup.html_gist,
+        "html": text.html_gist,
         "mail": text.mail_gist,
         "yaml": text.yaml_gist,
         "graphql": text.graphql_gist,
@@ -189,8 +189,8 @@ def _guessed(content_type: str, data: bytes, size: int, *, complete: bool) -> st
     words = utf8.decode("utf-8", "replace")
     beginning = words[:1_024].lstrip("\ufeff \t\r\n").lower()
     if beginning.startswith(("<!doctype html", "<html")):
-        return markup.html_gist(words)
-    if start == b"<" and (found := markup.xml_gist(words)):
+        return text.html_gist(words)
+    if start == b"<" and (found := text.xml_gist(words)):
         return found
     return text.token_gist(words) or text.text_gist(words, _label(kind))
 

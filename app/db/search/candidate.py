@@ -13,8 +13,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from app.core.bodies.decoding.charset import detect
-from app.core.bodies.decoding.decompressor import Decompressor, codings, refusal
+from app.core.bodies.charset import detect
+from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.model import PART_SIZE, Headers
 from app.core.search.readable.notations import readable_headers, readable_targets
 from app.core.search.readable.readable_text import readable_texts
@@ -93,7 +93,7 @@ def plain_body(headers: Headers, data: bytes) -> bytes:
     """The beginning of a decoded body, as far as it can be decoded; as sent when it cannot. `data` is its first
     part."""
     names = codings(headers)
-    if not names or refusal(names):
+    if not names or unsupported_reason(names):
         return data[:BODY_LIMIT]
     decompressor = Decompressor(names)
     decompressor.feed(data)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 from aiohttp import web
 
-from app.core.bodies.decoding.decompressor import Decompressor, codings, refusal
+from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.errors import NotFoundError
 from app.core.model import PART_SIZE, Capture
 from app.core.repositories import CaptureRepository
@@ -31,7 +31,7 @@ async def send_body(
     size = capture.size
     if names:
         try:
-            if reason := refusal(names):
+            if reason := unsupported_reason(names):
                 raise DecodeError(reason)
             size = await _measured(decoded_parts(stored_parts(captures, capture), names))
         except DecodeError as error:

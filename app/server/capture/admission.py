@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from app.core.errors import StorageLimitError
 from app.core.model import METHODS, Endpoint, Headers
+from app.core.raw_request import slug_of
 from app.core.repositories import EndpointRepository
-from app.core.request_target import slug_of
 from app.server.capture import responses
 from app.server.capture.auth import CredentialCheck
 from app.server.capture.reader import Incoming

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from app.core.bodies.escape import escape
 from app.core.model import Endpoint, Record, Summary
-from app.core.request_target import below_slug
+from app.core.raw_request import below_slug
 from app.core.text import count_of, sender_line
 from app.ui.desktop.badge import count_text
 

@@ -14,7 +14,7 @@ from app.core.errors import HooklineError
 from app.core.links import link_to_endpoint
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import create_refusal
-from app.core.test_result import sent_text
+from app.core.text import sent_text
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
 from app.ui.desktop.notification_settings import NotifyChoices
 from app.ui.endpoint_form.endpoint_dialog import EndpointDialog

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.curl import curl_of_refused
 from app.core.model import Endpoint, Refusal
-from app.core.request_target import slug_of
+from app.core.raw_request import slug_of
 from app.core.rules import create_refusal, slug_error
 from app.ui.commands.command import Command
 from app.ui.services import Services

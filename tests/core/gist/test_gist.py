@@ -15,7 +15,7 @@ from app.core.gist import gist as module
 from app.core.gist.gist import gist
 from app.core.gist.words import GIST_MAX
 from tests.codings import zeros_brotli
-from tests.core.gist.kinds import FORM, JSON, KINDS, ORDER, Kind
+from tests.core.gist.samples import FORM, JSON, KINDS, ORDER, Kind
 
 NUMBERED = [pytest.param(kind, id=f"{number}-{kind.gist}") for number, kind in enumerate(KINDS)]
 

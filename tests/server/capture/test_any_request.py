@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.core.model import METHODS
-from app.core.request_target import slug_of
+from app.core.raw_request import slug_of
 from tests.server.capture.support import OwnLoop
 
 NAMES = st.text(string.ascii_letters + string.digits + "!#$%&'*+-.^_`|~", min_size=1, max_size=12).map("X-{}".format)

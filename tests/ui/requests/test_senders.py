@@ -15,7 +15,7 @@ from app.core.gist.gist import gist
 from app.ui.requests.list.delegate import tooltip
 from app.ui.requests.list.row_title import Title, TitlePainter, title_of
 from app.ui.theme.tokens import LIGHT
-from tests.core.gist.kinds import KINDS, Kind
+from tests.core.gist.samples import KINDS, Kind
 from tests.factories import capture
 from tests.ui.requests.page_desk import open_page
 from tests.ui.waiting import until

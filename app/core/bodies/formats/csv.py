@@ -11,9 +11,8 @@ from email.message import Message
 from itertools import pairwise
 from typing import NamedTuple
 
-from app.core.bodies import media_types
-from app.core.bodies.decoding import decompressor
-from app.core.bodies.decoding.charset import Charset, detect
+from app.core.bodies import decompressor, media_types
+from app.core.bodies.charset import Charset, detect
 from app.core.bodies.formats.text import fit as text_fit
 from app.core.model import Headers
 
@@ -206,7 +205,7 @@ class CsvReader:
 
     def __init__(self, headers: Headers, content_type: str) -> None:
         names = decompressor.codings(headers)
-        self._decompressor = decompressor.Decompressor(() if decompressor.refusal(names) else names)
+        self._decompressor = decompressor.Decompressor(() if decompressor.unsupported_reason(names) else names)
         self._content_type = content_type
         self._splitter: RowSplitter | None = None
         self._charset: Charset | None = None

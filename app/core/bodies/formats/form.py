@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.core.bodies.decoding.charset import declared_codec
+from app.core.bodies.charset import declared_codec
 from app.core.bodies.formats.json import JsonFormatter
 from app.core.bodies.lines import Kind, Line, LineBuilder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from app.core.bodies.decoding.charset import BYTES, detect
+from app.core.bodies.charset import BYTES, detect
 from app.core.bodies.formats.hex_dump import hex_rows, short_row_text
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart_parts import Event, Part, Splitter, as_text, boundary_of, decode

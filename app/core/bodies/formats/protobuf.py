@@ -7,7 +7,7 @@ import struct
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from app.core.bodies.decoding.decompressor import decompress_message
+from app.core.bodies.decompressor import decompress_message
 from app.core.bodies.formats.binary import (
     HEX_MAX,
     BinaryFormatter,

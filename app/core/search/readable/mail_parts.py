@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Protocol
 
-from app.core.bodies.decoding.charset import detect
+from app.core.bodies.charset import detect
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart_parts import HEAD_MAX, Part, declared_boundary, part_of
 from app.core.bodies.media_types import media_type

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from app.core.bodies.decoding.charset import declared_codec
+from app.core.bodies.charset import declared_codec
 from app.core.bodies.formats.form import escape_codec, fit
 from app.core.model import Headers
 

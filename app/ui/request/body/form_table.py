@@ -10,7 +10,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QVBoxLayout, QWidget
 
-from app.core.bodies.decoding.charset import detect
+from app.core.bodies.charset import detect
 from app.core.bodies.formats.form import FORM_FIELDS_MAX, FormField, FormTree, fields
 from app.core.bodies.value_at_cursor import Value
 from app.core.text import size_text

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLoggingCategory, QPointF, QRectF, QSize, QUrl
 from PySide6.QtGui import QColor, QImage, QImageReader, QPainter, QTextDocument
 
-from app.core.bodies.decoding.charset import detect
+from app.core.bodies.charset import detect
 from app.core.bodies.formats import html_sanitizer, svg_sanitizer
 
 LARGEST = 2_048

@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QVBoxLayout, QWidget
 
-from app.core.bodies.decoding.charset import detect
+from app.core.bodies.charset import detect
 from app.core.bodies.embedded_values import Embedded, decode
 from app.core.bodies.formats.json_tree import TEXT_MAX, JsonTree, TreeError
 from app.core.text import size_text

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote_plus
 
 from app.core.model import Capture, MirrorState
-from app.core.request_target import query_pairs
+from app.core.raw_request import query_pairs
 from app.core.text import clock_time, count_of, day_text, day_time, full_time, ms_text, size_text, time_text
 
 STATE_WORDS = {

@@ -6,7 +6,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.bodies.decoding.decompressor import codings
+from app.core.bodies.decompressor import codings
 from app.core.bodies.lines import Line
 from app.core.model import Capture
 from app.core.raw_request import is_chunked

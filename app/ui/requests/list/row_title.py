@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
 from app.core.bodies.escape import escape
 from app.core.gist.gist import gist
 from app.core.model import Record, Summary
-from app.core.request_target import below_slug
+from app.core.raw_request import below_slug
 from app.ui.requests.filter.marks import elide_around, paint_marks
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.tokens import Tokens

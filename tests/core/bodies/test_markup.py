@@ -12,7 +12,7 @@ from app.core.bodies.escape import escape
 from app.core.bodies.formats import html, xml
 from app.core.bodies.formats.markup import STEP_MAX
 from app.core.bodies.lines import WIDTH
-from tests.core.bodies.shown import cut, joined, lines_of, read, texts
+from tests.core.bodies.format_lines import cut, joined, lines_of, read, texts
 
 TOKENS = (
     "<a> </a> <b x='1'> <p> </p> <br/> <li> <pre> </pre> <script> </script> <!-- --> <![CDATA[ ]]> <!DOCTYPE [ ]> <? ?>"

@@ -11,7 +11,7 @@ from app.core.bodies.formats.form import FormFormatter
 from app.core.bodies.formats.json import JsonFormatter
 from app.core.bodies.lines import Line
 from app.core.bodies.value_at_cursor import Value, value_at
-from tests.core.bodies.shown import lines_of
+from tests.core.bodies.format_lines import lines_of
 
 BODY = '{"say":"a \\"b\\" \\u00e9","created":1700000000,"list":["x","y"],"empty":""}'
 LINES = lines_of(JsonFormatter(), BODY)

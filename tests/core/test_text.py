@@ -1,4 +1,4 @@
-"""Ages, targets and types in few characters."""
+"""Ages, times and media types in few characters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from datetime import timedelta, timezone
 import pytest
 
 from app.core.bodies.media_types import type_hint
-from app.core.request_target import below_slug, query_pairs
 from app.core.text import ago_text, ms_text, time_text
 
 SECOND = 1_000_000
@@ -32,33 +31,6 @@ def test_times_name_their_offset() -> None:
 
 def test_durations() -> None:
     assert [ms_text(ms) for ms in (0.81, 12.4, 1500)] == ["0.8 ms", "12 ms", "1.5 s"]
-
-
-@pytest.mark.parametrize(
-    ("target", "text"),
-    [
-        ("/catch/abc", "/"),
-        ("/catch/abc?x=1", "/?x=1"),
-        ("/catch/abc/", "/"),
-        ("/catch/abc/orders/1?x=/y", "/orders/1?x=/y"),
-        ("http://host/catch/abc/orders", "/orders"),
-        ("*", "*"),
-        ("", ""),
-    ],
-)
-def test_the_part_below_the_slug(target: str, text: str) -> None:
-    assert below_slug(target) == text
-
-
-def test_query_pairs_keep_order_duplicates_and_raw_text() -> None:
-    assert query_pairs("/a?x=1&x=a%20b+c&&flag&y==") == [
-        ("x", "1", "x=1"),
-        ("x", "a%20b+c", "x=a%20b+c"),
-        ("", "", ""),
-        ("flag", "", "flag"),
-        ("y", "=", "y=="),
-    ]
-    assert query_pairs("/a") == query_pairs("/a?") == []
 
 
 @pytest.mark.parametrize(

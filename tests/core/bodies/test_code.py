@@ -14,7 +14,7 @@ from app.core.bodies.formats.code import PIECE, REACH, CodeFormatter, lexer_of, 
 from app.core.bodies.formats.languages import LANGUAGES, Language, type_of
 from app.core.bodies.formats.text import TextFormatter
 from app.core.bodies.lines import Line
-from tests.core.bodies.shown import cut, lines_of, read, texts
+from tests.core.bodies.format_lines import cut, lines_of, read, texts
 
 ROOT = Path(__file__).parents[3]
 BY_NAME = {language.name: language for language in LANGUAGES}

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.bodies.body_reader import CHUNK, BodyReader, body_text
-from app.core.bodies.decoding.charset import declared_charset, detect
-from app.core.bodies.decoding.decompressor import Decompressor, codings
+from app.core.bodies.charset import declared_charset, detect
+from app.core.bodies.decompressor import Decompressor, codings
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.hex_dump import hex_rows, row_count, row_text
 from app.core.bodies.lines import WIDTH, Line

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.bodies.body_reader import BodyReader
-from app.core.bodies.decoding.decompressor import KNOWN, Decompressor, refusal
+from app.core.bodies.decompressor import KNOWN, Decompressor, unsupported_reason
 from tests.codings import packed_zstd, zeros_brotli, zeros_zstd
 
 packed_gzip = partial(gzip.compress, mtime=0)  # the time would make hypothesis see other data in the next second
@@ -190,6 +190,6 @@ def test_packed_over_and_over(data: bytes, names: list[str], draw: st.DataObject
 
 
 def test_what_is_not_known_is_refused_by_name() -> None:
-    assert refusal(("br", "zstd", "gzip")) is None
-    assert "compress" in (refusal(("gzip", "compress")) or "")
-    assert "4 times" in (refusal(("gzip",) * 4) or "")
+    assert unsupported_reason(("br", "zstd", "gzip")) is None
+    assert "compress" in (unsupported_reason(("gzip", "compress")) or "")
+    assert "4 times" in (unsupported_reason(("gzip",) * 4) or "")

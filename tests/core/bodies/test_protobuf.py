@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.decoding.decompressor import MESSAGE_MAX
+from app.core.bodies.decompressor import MESSAGE_MAX
 from app.core.bodies.format_registry import HEAD, ranked
 from app.core.bodies.formats import protobuf
 from tests.codings import packed_zstd

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.core.bodies.shown import read
+from tests.core.bodies.format_lines import read
 
 RECORDS = ["{", '  "a": 1', "}", "[", "  2", "]", "{}"]
 

@@ -14,7 +14,7 @@ from app.core.bodies.format_registry import ranked
 from app.core.bodies.formats.multipart import SHOWN_MAX, MultipartFormatter
 from app.core.bodies.formats.multipart_parts import Part, Splitter, declared_boundary
 from app.core.bodies.lines import WIDTH
-from tests.core.bodies.shown import cut, lines_of, read
+from tests.core.bodies.format_lines import cut, lines_of, read
 
 TYPE = "multipart/form-data; boundary=b"
 

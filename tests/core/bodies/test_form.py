@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.form import FormFormatter
 from app.core.bodies.lines import WIDTH
-from tests.core.bodies.shown import cut, joined, lines_of, read, texts
+from tests.core.bodies.format_lines import cut, joined, lines_of, read, texts
 
 plain = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="{["), max_size=20)
 

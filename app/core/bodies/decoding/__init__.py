@@ -1,1 +1,0 @@
-"""Removes content codings and detects charsets."""

@@ -1,0 +1,382 @@
+"""Removes content codings in bounded steps, so that a decompression bomb yields no more than was requested.
+
+gzip (RFC 1952), deflate (RFC 1950, or RFC 1951 as some senders have it), Brotli (RFC 7932), Zstandard (RFC 8878).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import brotli
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+MAX_CODINGS = 3
+
+
+class Stage(Protocol):
+    """The decoder of one coding. `error` says what is wrong, in a sentence."""
+
+    error: str | None
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether `read` returns nothing more before more is fed, or ever."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether the data may end here."""
+        ...
+
+    @property
+    def trailing(self) -> int:
+        """Bytes so far after the end of the data; they are not decoded."""
+        ...
+
+    def feed(self, data: bytes) -> None:
+        """The next piece of the compressed data."""
+        ...
+
+    def read(self, limit: int) -> bytes:
+        """At most `limit` decoded bytes; can be empty although `needs_input` is false: then call it again."""
+        ...
+
+
+WINDOW_LOG = 23
+"""The largest window, as a power of two: RFC 9659 allows senders 8 MiB."""
+_ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: WINDOW_LOG}
+_ZSTD_MAGIC = b"\xb5\x2f\xfd"
+_ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
+# Each of thousands of tiny members or frames copies what follows it.
+_STEP = 16 * 1024
+
+
+class ZstdStage:
+    """Any number of frames. Bytes after them that are not a frame are not decoded."""
+
+    def __init__(self) -> None:
+        self._engine = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
+        self._pending, self._at = b"", 0
+        self._more = self._started = self._finished = False
+        self._trailing = 0
+        self.error: str | None = None
+
+    @property
+    def needs_input(self) -> bool:
+        # Four bytes show whether another frame begins.
+        minimum = 4 if self._engine.eof else 1
+        return self.error is not None or not (self._more or self._remaining >= minimum)
+
+    @property
+    def ended(self) -> bool:
+        return self._engine.eof or not (self._started or self._remaining)
+
+    @property
+    def trailing(self) -> int:
+        return self._trailing + (self._remaining if self._engine.eof else 0)
+
+    @property
+    def _remaining(self) -> int:
+        return len(self._pending) - self._at
+
+    def feed(self, data: bytes) -> None:
+        if self._finished:
+            self._trailing += len(data)
+        else:
+            self._pending, self._at = self._pending[self._at :] + data, 0
+
+    def read(self, limit: int) -> bytes:
+        if self.needs_input:
+            return b""
+        if self._engine.eof:
+            return self._next_frame()
+        data = b"" if self._more else self._pending[self._at : self._at + _STEP]
+        self._started = True
+        try:
+            output: bytes = self._engine.decompress(data, limit)
+        except zstd.ZstdError as error:
+            self.error = f"The body is not what its Content-Encoding says: {_zstd_reason(error)}."
+            return b""
+        self._at += len(data)
+        if self._engine.eof:
+            self._at -= len(self._engine.unused_data)
+            self._more = False
+        else:
+            self._more = not self._engine.needs_input
+        return output
+
+    def _next_frame(self) -> bytes:
+        magic = self._pending[self._at : self._at + 4]
+        if magic[1:] == (_ZSTD_MAGIC if magic[0] == 0x28 else _ZSTD_SKIPPABLE):
+            self._engine = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
+        else:
+            self._finished, self._trailing = True, self._remaining
+            self._pending, self._at = b"", 0
+        return b""
+
+
+def _zstd_reason(error: Exception) -> str:
+    text = str(error)
+    if "memory" in text.lower() or "window" in text.lower():
+        return "its Zstandard data asks for more than the 8 MiB of memory that senders may ask for"
+    return "it is not Zstandard data"
+
+
+_GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
+_GZIP_MAGIC = b"\x1f\x8b"
+_NO_PADDING = re.compile(rb"[^\0]")
+
+
+class InflateStage:
+    """gzip with any number of members, or deflate with or without a zlib wrapper."""
+
+    def __init__(self, name: str) -> None:
+        self._is_gzip = name != "deflate"
+        self._engine: zlib._Decompress | None = None
+        self._pending, self._at = b"", 0
+        self._more = self._recognised = self._finished = False
+        self._members = self._trailing = 0
+        self.error: str | None = None
+
+    @property
+    def needs_input(self) -> bool:
+        # Two bytes show a zlib wrapper, or the start of another gzip member.
+        minimum = 2 if self._engine is None else 1
+        return self.error is not None or not (self._more or self._remaining >= minimum)
+
+    @property
+    def ended(self) -> bool:
+        return self._engine is None and (self._members > 0 or not self._remaining)
+
+    @property
+    def trailing(self) -> int:
+        is_padding = self._is_gzip and self._pending.endswith(b"\0")
+        return self._trailing + (self._remaining if self._members and self.ended and not is_padding else 0)
+
+    def feed(self, data: bytes) -> None:
+        if self._finished:
+            self._trailing += len(data)
+        else:
+            self._pending, self._at = self._pending[self._at :] + data, 0
+
+    def read(self, limit: int) -> bytes:
+        if self.needs_input:
+            return b""
+        if self._engine is None:
+            self._begin_member()
+            return b""
+        data = self._pending[self._at : self._at + _STEP]
+        try:
+            output = self._engine.decompress(data, limit)
+        except zlib.error:
+            self.error = self._reason()
+            return b""
+        self._recognised = self._recognised or bool(output)
+        ended = self._engine.eof
+        self._at += len(data) - len(self._engine.unused_data if ended else self._engine.unconsumed_tail)
+        # After all input is consumed, zlib can still hold back output if the limit was reached.
+        self._more = len(output) == limit and not ended
+        if ended:
+            self._engine = None
+            self._members += 1
+        return output
+
+    @property
+    def _remaining(self) -> int:
+        return len(self._pending) - self._at
+
+    def _begin_member(self) -> None:
+        if self._members and self._is_gzip:
+            found = _NO_PADDING.search(self._pending, self._at)
+            self._at = found.start() if found else len(self._pending)
+            if self._remaining < 2:
+                return
+        start = self._pending[self._at : self._at + 2]
+        if self._members and not (self._is_gzip and start == _GZIP_MAGIC):
+            self._finished, self._trailing = True, self._remaining
+            self._pending, self._at = b"", 0
+        elif self._is_gzip:
+            self._recognised = start == _GZIP_MAGIC
+            self._engine = zlib.decompressobj(_GZIP)
+        else:
+            self._recognised = has_zlib_wrapper(start)
+            self._engine = zlib.decompressobj(_ZLIB if self._recognised else _RAW)
+
+    def _reason(self) -> str:
+        name = "gzip" if self._is_gzip else "deflate"
+        if self._recognised:
+            return f"The body's {name} data is damaged."
+        return f"The body is not what its Content-Encoding says: it is not {name} data."
+
+
+def has_zlib_wrapper(start: bytes) -> bool:
+    """Whether data beginning like this has a zlib header: method 8 in the low half of the first byte, a multiple of 31.
+
+    Raw deflate cannot begin like this: it would be a stored block with non-zero padding, which no encoder writes.
+    """
+    return len(start) >= 2 and start[0] & 0x0F == 8 and int.from_bytes(start[:2], "big") % 31 == 0
+
+
+NO_BROTLI = "The body is not what its Content-Encoding says: it is not Brotli data."
+
+
+class BrotliStage:
+    """One stream. Bytes after its end are an error: the library drops its output when they come with the stream."""
+
+    trailing = 0
+
+    def __init__(self) -> None:
+        self._engine = brotli.Decompressor()
+        self._pending = b""
+        # The library's limit is per block: output beyond the requested limit waits here.
+        self._excess = b""
+        self._more = self._started = self._ended = False
+        self.error: str | None = None
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._excess and (self.error is not None or not (self._pending or self._more))
+
+    @property
+    def ended(self) -> bool:
+        return not self._started or self._ended
+
+    def feed(self, data: bytes) -> None:
+        self._pending += data
+
+    def read(self, limit: int) -> bytes:
+        if self.needs_input:
+            return b""
+        if not self._excess:
+            self._excess = self._step(limit)
+        output, self._excess = self._excess[:limit], self._excess[limit:]
+        return output
+
+    def _step(self, limit: int) -> bytes:
+        if self._ended:
+            # The library treats trailing bytes in the same piece as an error, so they are one in any piece.
+            self.error = NO_BROTLI
+            return b""
+        data, self._pending = (b"", self._pending) if self._more else (self._pending, b"")
+        self._started = True
+        try:
+            output = bytes(self._engine.process(data, output_buffer_limit=limit))
+        except brotli.error:
+            self.error = NO_BROTLI
+            return b""
+        self._ended = bool(self._engine.is_finished())
+        # At the limit it can hold back output even though it accepts more input.
+        self._more = not self._ended and (len(output) >= limit or not self._engine.can_accept_more_data())
+        return output
+
+
+_STAGES: dict[str, Callable[[], Stage]] = {
+    "gzip": lambda: InflateStage("gzip"),
+    "x-gzip": lambda: InflateStage("gzip"),
+    "deflate": lambda: InflateStage("deflate"),
+    "br": BrotliStage,
+    "zstd": ZstdStage,
+}
+KNOWN = frozenset(_STAGES)
+
+
+def codings(headers: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The content codings in the order they were applied, without `identity`."""
+    values = [value for name, value in headers if name.lower() == "content-encoding"]
+    named = (part.strip().lower() for value in values for part in value.split(","))
+    return tuple(name for name in named if name and name != "identity")
+
+
+def unsupported_reason(names: tuple[str, ...]) -> str | None:
+    """Why a body with these codings cannot be decoded, in a sentence; None if it can."""
+    unknown = next((name for name in names if name not in KNOWN), None)
+    if unknown is not None:
+        return f"The body is compressed with {unknown[:40]!r}, which Hookline cannot decode."
+    if len(names) > MAX_CODINGS:
+        return f"The body is compressed {len(names)} times over; Hookline decodes at most {MAX_CODINGS}."
+    return None
+
+
+class Decompressor:
+    """Removes one coding after the other."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._stages = [_STAGES[name]() for name in reversed(names)]
+        self._plain = b""
+
+    @property
+    def error(self) -> str | None:
+        """What is wrong with the body, in a sentence; everything before the damage can be read."""
+        return next((stage.error for stage in self._stages if stage.error), None)
+
+    @property
+    def note(self) -> str | None:
+        """A sentence on the bytes after the end of the compressed data, which are not decoded."""
+        trailing = sum(stage.trailing for stage in self._stages)
+        if not trailing:
+            return None
+        count = "1 byte follows" if trailing == 1 else f"{trailing:,} bytes follow"
+        return f"{count} the end of the compressed data and {'is' if trailing == 1 else 'are'} left out."
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether all that was fed has been read (after an error, nothing more can be)."""
+        return self.error is not None or (not self._plain and all(stage.needs_input for stage in self._stages))
+
+    def feed(self, data: bytes) -> None:
+        """The next piece of the body as sent; only while `needs_input`."""
+        if self._stages:
+            self._stages[0].feed(data)
+        else:
+            self._plain += data
+
+    def read(self, limit: int) -> bytes:
+        """At most `limit` decoded bytes; empty only when all that was fed has been read."""
+        if not self._stages:
+            output, self._plain = self._plain[:limit], self._plain[limit:]
+            return output
+        while not self.needs_input:
+            for stage, following in zip(self._stages, self._stages[1:], strict=False):
+                if following.needs_input and not stage.needs_input:
+                    following.feed(stage.read(limit))
+            output = self._stages[-1].read(limit)
+            if output:
+                return output
+        return b""
+
+    def finish(self) -> str | None:
+        """Call it after the last byte was fed. Returns the error, or that the body is incomplete."""
+        ended = all(stage.ended for stage in self._stages)
+        return self.error or (None if ended else "The compressed body is incomplete.")
+
+
+MESSAGE_MAX = 1024 * 1024
+"""Maximum bytes of a decompressed gRPC message."""
+
+
+def decompress_message(data: bytes) -> bytes | None:
+    """A gRPC message, its coding detected; None if it is too large, damaged or of an unknown coding."""
+    coding = _coding_of_message(data)
+    if coding is None:
+        return None
+    decompressor, plain = Decompressor((coding,)), bytearray()
+    decompressor.feed(data)
+    while not decompressor.needs_input and len(plain) <= MESSAGE_MAX:
+        plain += decompressor.read(MESSAGE_MAX + 1 - len(plain))
+    return bytes(plain) if len(plain) <= MESSAGE_MAX and decompressor.finish() is None else None
+
+
+def _coding_of_message(data: bytes) -> str | None:
+    if data.startswith(b"\x1f\x8b"):
+        return "gzip"
+    if data.startswith(b"\x28\xb5\x2f\xfd"):
+        return "zstd"
+    return "deflate" if has_zlib_wrapper(data) else None
