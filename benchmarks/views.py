@@ -80,7 +80,7 @@ def far(body: bytes, name: str) -> float | None:
     if skipper is None:
         return None
     began = time.perf_counter()
-    search = BodySearch(reader.charset, "\x7fnowhere", written=("json",))
+    search = BodySearch(reader.charset, "\x7fnowhere", encodings=("json",))
     for at in range(0, len(body), CHUNK):
         search.search(body[at : at + CHUNK])
     place = len(body) * 9 // 10

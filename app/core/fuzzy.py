@@ -9,13 +9,13 @@ from unicodedata import combining, normalize
 
 from app.core.model import Record
 
-WANTED_MAX, TEXT_MAX = 60, 200
+QUERY_MAX, TEXT_MAX = 60, 200
 """Maximum characters examined."""
 
 STEPS_MAX = 800
 """Maximum comparisons to scatter the query over one text: a palette searches a thousand texts."""
 
-_LETTER, _START, _FIRST, _NEXT, _SKIPPED, _BEFORE_MAX, _WHOLE, _ELSEWHERE = 4, 8, 3, 9, 1, 8, 20, 2
+_LETTER, _START, _FIRST, _NEXT, _SKIPPED, _BEFORE_MAX, _EXACT, _ELSEWHERE = 4, 8, 3, 9, 1, 8, 20, 2
 """Points: for each letter, at the start of a word or text, after the previous letter; minus skipped letters."""
 _NONE = -1_000_000
 _BEGINS = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]|(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]|(?<=[a-z])[A-Z]")
@@ -38,17 +38,17 @@ class Folded(Record, frozen=True):
     starts: tuple[bool, ...]
 
 
-def match(wanted: str, text: str, more: Sequence[str] = ()) -> Match | None:
+def match(query: str, text: str, more: Sequence[str] = ()) -> Match | None:
     """How well `text` matches; None if it does not. An empty query matches everything.
 
     Each word of `wanted` must be found: its letters in the text, or the word itself in one of `more`. Where the
     comparison would take too long, only the word itself is searched for.
     """
     score, places = 0, set[int]()
-    inside, steps = fold(text[:TEXT_MAX]), STEPS_MAX
-    for word in dict.fromkeys(fold(wanted[:WANTED_MAX]).letters.split()):
-        found = _word(word, inside, steps)
-        steps -= len(word) * len(inside.letters)
+    folded, steps = fold(text[:TEXT_MAX]), STEPS_MAX
+    for word in dict.fromkeys(fold(query[:QUERY_MAX]).letters.split()):
+        found = _word(word, folded, steps)
+        steps -= len(word) * len(folded.letters)
         if found is not None:
             score += found.score
             places.update(found.places)
@@ -97,47 +97,47 @@ def _contains(text: str, word: str) -> bool:
     """Whether the text contains the word; a short one only at the start of a word."""
     if text.isascii() and word not in text.lower():
         return False
-    inside = fold(text)
-    at = inside.letters.find(word)
-    return at >= 0 and (len(word) > 2 or inside.starts[at])
+    folded = fold(text)
+    at = folded.letters.find(word)
+    return at >= 0 and (len(word) > 2 or folded.starts[at])
 
 
-def _word(word: str, inside: Folded, steps: int) -> Match | None:
+def _word(word: str, folded: Folded, steps: int) -> Match | None:
     """The best match for the letters of `word` in order; None if too few of them begin a word or follow the previous
     one."""
-    if not _in_order(word, inside.letters):
+    if not _in_order(word, folded.letters):
         return None
-    way = _together(word, inside)
-    if way is None and len(word) * len(inside.letters) <= steps:
-        way = _best(word, inside)
-    if way is None:
+    found = _best_adjacent(word, folded)
+    if found is None and len(word) * len(folded.letters) <= steps:
+        found = _best_scattered(word, folded)
+    if found is None:
         return None
-    score, places = way
+    score, places = found
     loose = sum(
-        not inside.starts[place] and (number == 0 or place != places[number - 1] + 1)
+        not folded.starts[place] and (number == 0 or place != places[number - 1] + 1)
         for number, place in enumerate(places)
     )
     if loose > len(word) // 2:
         return None
-    score += (_WHOLE if word == inside.letters else 0) - len(inside.letters) // 6
-    return Match(score=score, places=tuple(dict.fromkeys(inside.at[place] for place in places)))
+    score += (_EXACT if word == folded.letters else 0) - len(folded.letters) // 6
+    return Match(score=score, places=tuple(dict.fromkeys(folded.at[place] for place in places)))
 
 
-def _together(word: str, inside: Folded) -> tuple[int, list[int]] | None:
+def _best_adjacent(word: str, folded: Folded) -> tuple[int, list[int]] | None:
     """Score and places of the whole word at the start of a word: no other match is better."""
-    at = inside.letters.find(word)
-    while at >= 0 and not inside.starts[at]:
-        at = inside.letters.find(word, at + 1)
+    at = folded.letters.find(word)
+    while at >= 0 and not folded.starts[at]:
+        at = folded.letters.find(word, at + 1)
     if at < 0:
         return None
-    inner = sum(inside.starts[at + 1 : at + len(word)])
-    score = _first(at, inside) + (len(word) - 1) * (_LETTER + _NEXT) + inner * _START
+    inner = sum(folded.starts[at + 1 : at + len(word)])
+    score = _first_letter_score(at, folded) + (len(word) - 1) * (_LETTER + _NEXT) + inner * _START
     return score, list(range(at, at + len(word)))
 
 
-def _best(word: str, inside: Folded) -> tuple[int, list[int]]:
+def _best_scattered(word: str, folded: Folded) -> tuple[int, list[int]]:
     """Score and places of the best of all matches."""
-    ends, previous = _table(word, inside)
+    ends, previous = _score_table(word, folded)
     end = max(range(len(ends)), key=ends.__getitem__)
     places = [end]
     for step in reversed(previous[1:]):
@@ -145,9 +145,9 @@ def _best(word: str, inside: Folded) -> tuple[int, list[int]]:
     return ends[end], places[::-1]
 
 
-def _first(place: int, inside: Folded) -> int:
+def _first_letter_score(place: int, folded: Folded) -> int:
     """The points for the first letter of a word."""
-    start = (_START if inside.starts[place] else 0) + (_FIRST if place == 0 else 0)
+    start = (_START if folded.starts[place] else 0) + (_FIRST if place == 0 else 0)
     return _LETTER + start - min(place, _BEFORE_MAX)
 
 
@@ -160,28 +160,28 @@ def _in_order(word: str, letters: str) -> bool:
     return True
 
 
-def _table(word: str, inside: Folded) -> tuple[list[int], list[list[int]]]:
+def _score_table(word: str, folded: Folded) -> tuple[list[int], list[list[int]]]:
     """The best score for the last letter at each place; for each letter, the place of the one before."""
-    letters, size = inside.letters, len(inside.letters)
+    letters, size = folded.letters, len(folded.letters)
     ends: list[int] = []
     previous: list[list[int]] = []
     for number, letter in enumerate(word):
         here, source = [_NONE] * size, [-1] * size
-        far, far_at = _NONE, -1
+        spread, spread_at = _NONE, -1
         for place in range(number, size):
             if number and place > 1:
-                far -= _SKIPPED
-                if ends[place - 2] - _SKIPPED > far:
-                    far, far_at = ends[place - 2] - _SKIPPED, place - 2
+                spread -= _SKIPPED
+                if ends[place - 2] - _SKIPPED > spread:
+                    spread, spread_at = ends[place - 2] - _SKIPPED, place - 2
             if letters[place] != letter:
                 continue
-            worth = _LETTER + (_START if inside.starts[place] else 0)
+            worth = _LETTER + (_START if folded.starts[place] else 0)
             if not number:
-                here[place] = _first(place, inside)
-            elif place and ends[place - 1] + _NEXT >= far:
+                here[place] = _first_letter_score(place, folded)
+            elif place and ends[place - 1] + _NEXT >= spread:
                 here[place], source[place] = ends[place - 1] + _NEXT + worth, place - 1
             else:
-                here[place], source[place] = far + worth, far_at
+                here[place], source[place] = spread + worth, spread_at
         ends = here
         previous.append(source)
     return ends, previous

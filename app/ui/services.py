@@ -10,7 +10,7 @@ from typing import Protocol
 from app.core.about import Component, Fact
 from app.core.events import Bus
 from app.core.model import Endpoint, SentTest
-from app.core.providers.service import ProviderMark
+from app.core.providers.provider import ProviderMark
 from app.core.repositories import (
     AccountRepository,
     ActivityRepository,

@@ -117,14 +117,14 @@ def test_plain_letters_are_folded_as_all_others(text: str) -> None:
 @given(st.text(alphabet="ab ", max_size=80), st.text(alphabet="xab ", max_size=250))
 def test_however_absurd_only_so_much_is_compared(wanted: str, text: str) -> None:
     compared = []
-    real = fuzzy._table
+    real = fuzzy._score_table
 
     def table(word: str, inside: fuzzy.Folded) -> tuple[list[int], list[list[int]]]:
         compared.append(len(word) * len(inside.letters))
         return real(word, inside)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fuzzy, "_table", table)
+        patch.setattr(fuzzy, "_score_table", table)
         match(wanted, text)
     assert sum(compared) <= fuzzy.STEPS_MAX
 

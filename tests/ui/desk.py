@@ -14,7 +14,7 @@ from app.core.about import Component, Fact, report_text
 from app.core.errors import InvalidFieldsError
 from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan, SentTest
-from app.core.providers.service import ProviderMark
+from app.core.providers.provider import ProviderMark
 from app.core.settings import Settings, check
 from app.db.store import Store
 from app.server.refused import RefusedLog

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.core.bodies import decompressor, format_registry
 from app.core.bodies.charset import BYTES, Charset, detect, in_single_bytes
 from app.core.bodies.formats.image import image_kind
-from app.core.bodies.formatter import Formatter, Group, Place, Placed, View
+from app.core.bodies.formatter import Formatter, Group, LocatesError, Place, View
 from app.core.bodies.lines import Line
 from app.core.bodies.media_types import media_type
 from app.core.bodies.resume import Resume, Skipper, skipper_for
@@ -103,12 +103,12 @@ class BodyReader:
         return [note for note in found if note]
 
     @property
-    def fault(self) -> tuple[str, Place] | None:
+    def located_error(self) -> tuple[str, Place] | None:
         """The note on the first fault of the text, and its place."""
         if self._fallback_place is not None:
             return self._fallback_note[0], self._fallback_place
         formatter = self._formatter
-        if isinstance(formatter, Placed) and formatter.place is not None:
+        if isinstance(formatter, LocatesError) and formatter.place is not None:
             return formatter.error or formatter.notes[0], formatter.place
         return None
 
@@ -124,7 +124,7 @@ class BodyReader:
         if self._formatter is not None:
             if self._formatter.needs_input:
                 self._formatter.feed(*self._next_text())
-            return self._formatter.take(limit)
+            return self._formatter.next_lines(limit)
         return self._begin(limit)
 
     def _begin(self, limit: int) -> list[Line]:
@@ -148,14 +148,14 @@ class BodyReader:
             self._decoder = charset.decoder()
             formatter = view.formatter(self._content_type)
             formatter.feed(self._decoder.decode(head[charset.skip :], self._at_end()), self._at_end())
-            lines = formatter.take(limit)
+            lines = formatter.next_lines(limit)
             if formatter.error is None or view is candidates[-1] or self._group is not None:
                 self._formatter = formatter
                 return lines
             # Only the note of the best view: why the other views fail as well would confuse.
             if not self._fallback_note:
                 self._fallback_note = [f"{formatter.error} Shown as text."]
-                self._fallback_place = formatter.place if isinstance(formatter, Placed) else None
+                self._fallback_place = formatter.place if isinstance(formatter, LocatesError) else None
         return []
 
     def _stop_decompressing(self, why: str) -> bytes:

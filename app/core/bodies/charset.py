@@ -59,7 +59,7 @@ def declared_charset(content_type: str) -> str | None:
 def declared_codec(content_type: str) -> str | None:
     """Python's name of the declared charset, if it is one that Python knows."""
     declared = declared_charset(content_type)
-    return _known(declared) if declared else None
+    return _python_name(declared) if declared else None
 
 
 def charset_in_text(head: bytes) -> str | None:
@@ -80,7 +80,7 @@ def detect(content_type: str, head: bytes, complete: bool) -> Charset:
             return Charset(name, len(mark), label=_label(name), source="from its byte order mark")
     declared, written = declared_charset(content_type), charset_in_text(head)
     for name in filter(None, (declared, written)):
-        known = _known(name)
+        known = _python_name(name)
         if known and not _is_ascii_after_all(head, known) and _decodes(head, known, complete):
             wrong = (
                 f"Declared as {declared}, which is wrong; read as {name}." if declared and name != declared else None
@@ -111,7 +111,7 @@ def _is_ascii_after_all(head: bytes, name: str) -> bool:
     return name.startswith(("utf-16", "utf-32")) and head[:1] in (b"<", b"{", b"[", b'"') and b"\0" not in head[:4]
 
 
-def _known(name: str) -> str | None:
+def _python_name(name: str) -> str | None:
     try:
         found = codecs.lookup(name).name
         is_text = found not in _NO_CHARSET and isinstance(codecs.getincrementaldecoder(found)().decode(b""), str)

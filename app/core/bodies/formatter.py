@@ -15,7 +15,7 @@ Place = tuple[int, int]
 
 
 @runtime_checkable
-class Placed(Protocol):
+class LocatesError(Protocol):
     """A format that knows the place of its error, or of its first note."""
 
     @property
@@ -46,7 +46,7 @@ class Formatter(Protocol):
         """`final` marks the last piece, which may be empty."""
         ...
 
-    def take(self, limit: int) -> list[Line]:
+    def next_lines(self, limit: int) -> list[Line]:
         """At most `limit` lines."""
         ...
 

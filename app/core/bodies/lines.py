@@ -40,7 +40,7 @@ class Line(NamedTuple):
         return result
 
 
-def shown_at(lines: Sequence[Line], column: int) -> tuple[int, int]:
+def position_of_column(lines: Sequence[Line], column: int) -> tuple[int, int]:
     """Which of `lines`, a line of text with its folds, shows this column (from 1), and at which character."""
     left = column - 1
     for number, line in enumerate(lines):
@@ -103,7 +103,7 @@ class LineBuilder:
         for kind, text in line.runs():
             self._put(kind, text)
 
-    def take(self, limit: int) -> list[Line]:
+    def next_lines(self, limit: int) -> list[Line]:
         """Removes and returns the oldest finished lines, at most `limit`."""
         taken = self._ready[:limit]
         del self._ready[:limit]

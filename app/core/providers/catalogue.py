@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.core.model import Headers, Record
 from app.core.providers.contents import FORM, Contents, kind_of
-from app.core.providers.service import (
+from app.core.providers.provider import (
     BESIDE,
     BODY,
     HEADER,
@@ -17,8 +17,8 @@ from app.core.providers.service import (
     ProviderMark,
     RequestKind,
     ValueSource,
+    parse_source,
     read_folder,
-    source,
 )
 
 HEAD = 256 * 1024
@@ -70,8 +70,8 @@ class _Rule:
         "without_body",
     )
 
-    def __init__(self, service: Provider, kind: RequestKind) -> None:
-        self.provider = service.id
+    def __init__(self, provider: Provider, kind: RequestKind) -> None:
+        self.provider = provider.id
         named = [name.lower() for name in kind.headers]
         self.texts = [(name.lower(), text) for name, text in kind.header_values.items()]
         self.patterns = [(name, _pattern(text)) for name, text in self.texts]
@@ -88,8 +88,8 @@ class _Rule:
         self.form_text = _pattern(kind.form_text) if kind.form_text else None
         in_body = kind.body, kind.body_any, kind.without_body, kind.body_values, kind.form, kind.form_text
         self.header_only = not any(in_body)
-        self.event = [source(text) for text in kind.event]
-        self.delivery_id = [source(text) for text in kind.delivery_id]
+        self.event = [parse_source(text) for text in kind.event]
+        self.delivery_id = [parse_source(text) for text in kind.delivery_id]
 
     def matches(self, headers: Mapping[str, str], contents: Contents) -> bool:
         """Whether all conditions hold, apart from the anchor, which was found already."""
@@ -153,13 +153,13 @@ class _ByValue:
 class Catalogue:
     """All providers. `names` and `marks` have the display name and mark of a provider by its id."""
 
-    def __init__(self, services: Sequence[Provider]) -> None:
-        self.names: Mapping[str, str] = {service.id: service.name for service in services}
-        self.marks: Mapping[str, ProviderMark] = {service.id: service.mark for service in services}
-        pairs = [(service, kind) for service in services for kind in service.requests]
+    def __init__(self, providers: Sequence[Provider]) -> None:
+        self.names: Mapping[str, str] = {provider.id: provider.name for provider in providers}
+        self.marks: Mapping[str, ProviderMark] = {provider.id: provider.mark for provider in providers}
+        pairs = [(provider, kind) for provider in providers for kind in provider.requests]
         pairs.sort(key=lambda pair: _conditions(pair[1]), reverse=True)  # stable: the first by id among equals
         pairs.sort(key=lambda pair: pair[0].general)
-        rules = [_Rule(service, kind) for service, kind in pairs]
+        rules = [_Rule(provider, kind) for provider, kind in pairs]
         by_header: dict[str, _Ranked] = {}
         self._by_key: dict[str, _Ranked] = {}
         self._by_form = [rule for rule in rules if rule.anchor is None and (rule.form or rule.form_text)]

@@ -1,11 +1,11 @@
-"""Finds a text in the decompressed bytes of a body of any size, piece by piece, without formatting or keeping it."""
+"""Finds a text in the decompressed bytes of a body of any size, piece by piece."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from app.core.search.spellings import Written, spellings
+from app.core.search.spellings import Encoding, spellings
 
 SPACES_MAX = 64
 """White space that one space of the text matches in formatted JSON, as far as it can cross pieces."""
@@ -13,17 +13,17 @@ _BESIDE = frozenset(':,{}[]"')
 
 
 class BodySearch:
-    """Finds `text` in pieces given to `search` in order, ignoring case and in every notation of `written`. The first
+    """Finds `text` in pieces given to `search` in order, ignoring case and in all `encodings`. The first
     piece begins at the byte `begin`.
 
     With `indented`, a space beside punctuation matches any amount of white space.
     """
 
     def __init__(
-        self, charset: str, text: str, begin: int = 0, written: Sequence[Written] = (), *, indented: bool = False
+        self, charset: str, text: str, begin: int = 0, encodings: Sequence[Encoding] = (), *, indented: bool = False
     ) -> None:
-        self._at = begin
-        self._kept = b""
+        self._offset = begin
+        self._overlap = b""
         self._unit = 4 if charset.startswith("utf-32") else 2 if charset.startswith("utf-16") else 1
         parts, self._longest = [], 0
         # A character that the charset lacks cannot occur.
@@ -33,31 +33,31 @@ class BodySearch:
                 parts.append(rb"[ \t\r\n\x00]*")
                 self._longest += SPACES_MAX
                 continue
-            ways = _spellings(character, charset, written)
-            self.possible = self.possible and bool(ways)
-            parts.append(b"(?:%s)" % b"|".join(map(re.escape, ways)))
-            self._longest += max(map(len, ways), default=0)
+            encoded = _encoded_spellings(character, charset, encodings)
+            self.possible = self.possible and bool(encoded)
+            parts.append(b"(?:%s)" % b"|".join(map(re.escape, encoded)))
+            self._longest += max(map(len, encoded), default=0)
         self._pattern = re.compile(b"".join(parts) if self.possible else b"(?!)")
 
     def search(self, piece: bytes) -> list[int]:
         """The offsets in the body where the text begins, if it ends within this piece."""
-        data = self._kept + piece
+        data = self._overlap + piece
         found, done = [], 0
         for match in self._pattern.finditer(data):
-            if match.end() > match.start() and (self._at + match.start()) % self._unit == 0:
-                found.append(self._at + match.start())
+            if match.end() > match.start() and (self._offset + match.start()) % self._unit == 0:
+                found.append(self._offset + match.start())
                 done = match.end()
         keep = max(done, len(data) - max(0, self._longest - 1))
-        self._kept = data[keep:]
-        self._at += keep
+        self._overlap = data[keep:]
+        self._offset += keep
         return found
 
 
-def _spellings(character: str, charset: str, written: Sequence[Written]) -> list[bytes]:
+def _encoded_spellings(character: str, charset: str, encodings: Sequence[Encoding]) -> list[bytes]:
     found = []
-    for way in dict.fromkeys([*spellings(character, written), character.lower(), character.upper()]):
+    for spelling in dict.fromkeys([*spellings(character, encodings), character.lower(), character.upper()]):
         try:
-            found.append(way.encode(charset))
+            found.append(spelling.encode(charset))
         except UnicodeError:
             continue
     return found

@@ -10,7 +10,7 @@ from typing import Literal
 from app.core.bodies.formats.form import NAMED
 from app.core.bodies.media_types import media_type
 
-Written = Literal["json", "percent", "form", "mail"]
+Encoding = Literal["json", "percent", "form", "mail"]
 """JSON escapes, percent-encoding, the same with plus signs for spaces, quoted-printable."""
 
 _SHORT = {
@@ -26,35 +26,35 @@ _SHORT = {
 _SIGNS = {"json": "\\", "percent": "%", "form": "%+", "mail": "="}
 
 
-def written_in(content_type: str, views: Iterable[str] = ()) -> tuple[Written, ...]:
-    """The possible notations of a body of this type in these views; JSON can be anywhere."""
+def encodings_of(content_type: str, views: Iterable[str] = ()) -> tuple[Encoding, ...]:
+    """The possible encodings in a body of this type in these views; JSON can be anywhere."""
     kind, names = media_type(content_type), frozenset(views)
     if kind == NAMED or "form" in names:
         return ("json", "form")
     return ("json", "mail") if kind.startswith(("multipart/", "message/")) or "multipart" in names else ("json",)
 
 
-def spellings(character: str, written: Iterable[Written]) -> list[str]:
-    """The ways to write a character, the plain one first, in either letter case."""
+def spellings(character: str, encodings: Iterable[Encoding]) -> list[str]:
+    """The character itself first, then encoded, in either letter case."""
     cases = [case for case in (character, character.lower(), character.upper()) if len(case) == 1]
-    ways = (way for case in cases for name in written for way in _ways(case, name))
-    return list(dict.fromkeys([*cases, *ways]))
+    found = (spelling for case in cases for name in encodings for spelling in _escapes_of(case, name))
+    return list(dict.fromkeys([*cases, *found]))
 
 
-def _ways(character: str, written: Written) -> Iterator[str]:
-    if written == "json":
+def _escapes_of(character: str, encoding: Encoding) -> Iterator[str]:
+    if encoding == "json":
         units = character.encode("utf-16-be", "surrogatepass").hex("\\", 2)
         yield from _of_hex(units, "\\", "u")
         if character in _SHORT:
             yield _SHORT[character]
         return
-    sign = "=" if written == "mail" else "%"
+    sign = "=" if encoding == "mail" else "%"
     for charset in ("utf-8", "latin-1"):
         try:
             yield from _of_hex(character.encode(charset).hex(sign), sign, "")
         except UnicodeEncodeError:
             continue
-    if written == "form" and character == " ":
+    if encoding == "form" and character == " ":
         yield "+"
 
 
@@ -64,32 +64,32 @@ def _of_hex(digits: str, sign: str, mark: str) -> Iterator[str]:
         yield sign + mark + case.replace(sign, sign + mark)
 
 
-def pattern_of(words: Iterable[str], written: Iterable[Written] = ()) -> re.Pattern[str] | None:
+def pattern_of(words: Iterable[str], encodings: Iterable[Encoding] = ()) -> re.Pattern[str] | None:
     """A pattern for any of the words, ignoring case, the longer ones first; None without words."""
-    names = tuple(written)
+    names = tuple(encodings)
     longest_first = sorted({word for word in words if word}, key=len, reverse=True)
     return (
         re.compile("|".join(_pattern(word, names) for word in longest_first), re.IGNORECASE) if longest_first else None
     )
 
 
-def _pattern(word: str, written: tuple[Written, ...]) -> str:
+def _pattern(word: str, encodings: tuple[Encoding, ...]) -> str:
     """Lines of quoted-printable can end in the middle of a word."""
-    if not written:
+    if not encodings:
         return re.escape(word)
-    return ("(?:=\n)?" if "mail" in written else "").join(_any_spelling(character, written) for character in word)
+    return ("(?:=\n)?" if "mail" in encodings else "").join(_any_spelling(character, encodings) for character in word)
 
 
-def _any_spelling(character: str, written: tuple[Written, ...]) -> str:
+def _any_spelling(character: str, encodings: tuple[Encoding, ...]) -> str:
     """JSON in JSON strings doubles backslashes at each level."""
-    cases = (way.lower() if way.isascii() else way for way in spellings(character, written))
-    ways = {re.escape(way).replace(r"\\", r"\\+") for way in cases}
-    return f"(?:{'|'.join(sorted(ways, key=len, reverse=True))})"
+    cases = (spelling.lower() if spelling.isascii() else spelling for spelling in spellings(character, encodings))
+    found = {re.escape(spelling).replace(r"\\", r"\\+") for spelling in cases}
+    return f"(?:{'|'.join(sorted(found, key=len, reverse=True))})"
 
 
-def may_be_written(text: str, written: Iterable[Written]) -> bool:
-    """Whether one of the notations can occur in `text`: searching for all spellings is slower."""
-    return any(sign in text for name in written for sign in _SIGNS[name])
+def may_be_encoded(text: str, encodings: Iterable[Encoding]) -> bool:
+    """Whether one of the encodings can occur in `text`: searching for all spellings is slower."""
+    return any(sign in text for name in encodings for sign in _SIGNS[name])
 
 
 BASE64_MAX = 256 * 1024
@@ -101,13 +101,13 @@ _BASE64_PART = re.compile(
 )
 
 
-def base64_places(text: str, words: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+def base64_matches(text: str, words: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Start and end of the base64 characters that encode a match of `words`."""
-    left = BASE64_MAX if _BASE64_HINT in text.lower() else 0
-    for part in _BASE64_PART.finditer(text) if left else ():
+    remaining = BASE64_MAX if _BASE64_HINT in text.lower() else 0
+    for part in _BASE64_PART.finditer(text) if remaining else ():
         begin, stop = part.span(1)
-        left -= stop - begin
-        if left < 0:
+        remaining -= stop - begin
+        if remaining < 0:
             return
         digits = [at for at in range(begin, stop) if text[at] != "\n"]
         plain, codec = _decode_base64("".join(text[at] for at in digits))

@@ -13,7 +13,7 @@ def lines_of(formatter: Formatter, *pieces: str, limit: int = 1_000) -> list[Lin
     for number, piece in enumerate(pieces, 1):
         formatter.feed(piece, number == len(pieces))
         while not formatter.needs_input:
-            taken = formatter.take(limit)
+            taken = formatter.next_lines(limit)
             assert len(taken) <= limit
             lines += taken
     return lines

@@ -82,7 +82,7 @@ def test_what_takes_long_goes_on_plain_and_whole() -> None:
 
 
 def test_a_lexer_that_fails_leaves_the_text_plain() -> None:
-    broken = Language("x", "X", ("tests.core.bodies.test_code_view", "Broken"), frozenset(), frozenset())
+    broken = Language("x", "X", ("tests.core.bodies.test_code", "Broken"), frozenset(), frozenset())
     shown = lines_of(CodeFormatter(broken), "one\ntwo\n")
     assert [(line.text, line.spans) for line in shown] == [("one", ()), ("two", ())]
 

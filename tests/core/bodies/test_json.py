@@ -26,7 +26,7 @@ def format_text(*pieces: str, many: bool = False, limit: int = 10_000) -> tuple[
     for number, piece in enumerate(pieces, 1):
         formatter.feed(piece, final=number == len(pieces))
         while not formatter.needs_input:
-            lines += formatter.take(limit)
+            lines += formatter.next_lines(limit)
     return lines, formatter
 
 
@@ -123,12 +123,12 @@ def test_deep_nesting_is_quick_and_its_indentation_bounded() -> None:
 def test_an_endless_string_is_given_in_folds_as_it_comes() -> None:
     formatter = JsonFormatter()
     formatter.feed('["' + "x" * 100_000, final=False)
-    lines = formatter.take(10_000)
+    lines = formatter.next_lines(10_000)
     assert len(lines) >= 49
     assert all(len(line.text) <= WIDTH for line in lines)
     assert lines[-1].folded
     formatter.feed('"]', final=True)
-    lines += formatter.take(10_000)
+    lines += formatter.next_lines(10_000)
     assert json.loads(joined(lines)) == ["x" * 100_000]
 
 
@@ -141,5 +141,5 @@ def test_a_stream_of_values() -> None:
 def test_no_more_lines_than_asked_for() -> None:
     formatter = JsonFormatter()
     formatter.feed("[" + ",".join("1" * 1000) + "]", final=True)
-    assert len(formatter.take(10)) == 10
+    assert len(formatter.next_lines(10)) == 10
     assert not formatter.needs_input

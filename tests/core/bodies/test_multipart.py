@@ -134,7 +134,7 @@ def test_large_and_many_parts_stay_bounded_and_a_large_one_is_shown_before_it_is
     began = time.perf_counter()
     formatter = MultipartFormatter(TYPE, ranked)
     formatter.feed("--b\r\n\r\n" + "x" * (2 * SHOWN_MAX), False)
-    assert formatter.take(10)[0].text == "Part 1 · more than 64 KiB"
+    assert formatter.next_lines(10)[0].text == "Part 1 · more than 64 KiB"
     formatter.feed("\r\n--b--", True)
     assert "128 KiB" in lines_of(formatter, "")[-1].text
     many = lines_of(MultipartFormatter(TYPE, ranked), "--b\r\n\r\n\r\n" * 20_000, limit=100)
@@ -168,8 +168,8 @@ def test_a_step_ends_when_its_parts_took_long() -> None:
     body = f"--b\r\n{head}\r\n{'/*' * 5_000}\r\n" * 60 + "--b--"
     formatter = MultipartFormatter(TYPE, ranked)
     formatter.feed(body, True)
-    assert formatter.take(100_000)
+    assert formatter.next_lines(100_000)
     assert not formatter.needs_input
     while not formatter.needs_input:
-        formatter.take(1_000)
+        formatter.next_lines(1_000)
     assert formatter.error is None

@@ -16,7 +16,7 @@ def shown(formatter: Formatter, data: bytes, piece: int = 1 << 20, limit: int = 
     for at in range(0, max(1, len(data)), piece):
         formatter.feed(data[at : at + piece].decode("latin-1"), at + piece >= len(data))
         while not formatter.needs_input:
-            lines += formatter.take(limit)
+            lines += formatter.next_lines(limit)
     assert all(len(line.text) <= WIDTH and "\n" not in line.text for line in lines)
     return [line.text for line in lines]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.core.model import Headers
 from app.core.providers.catalogue import VALUE_MAX, Catalogue, ProviderMatch, _Rule
-from app.core.providers.service import CatalogueError, Provider, RequestKind, monogram_of, read_folder, read_service
+from app.core.providers.provider import CatalogueError, Provider, RequestKind, monogram_of, read_folder, read_provider
 from tests.core.providers.examples import CATALOGUE, EXAMPLES, Example
 
 JSON = "application/json"
@@ -178,7 +178,7 @@ VALID = 'name = "X"\ndocumentation = "https://example.com"\ncolour = "#112233"\n
 )
 def test_a_wrong_file_is_named_with_its_key(text: str, told: str) -> None:
     with pytest.raises(CatalogueError) as caught:
-        read_service("x.toml", text)
+        read_provider("x.toml", text)
     assert str(caught.value).startswith("x.toml: ")
     assert told in str(caught.value)
 

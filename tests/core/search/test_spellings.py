@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.search.body_search import BodySearch
-from app.core.search.spellings import Written, base64_places, may_be_written, pattern_of, written_in
+from app.core.search.spellings import Encoding, base64_matches, encodings_of, may_be_encoded, pattern_of
 
 
-def found(word: str, text: str, *written: Written) -> list[str]:
+def found(word: str, text: str, *written: Encoding) -> list[str]:
     pattern = pattern_of([word], written)
     return pattern.findall(text) if pattern is not None else []
 
@@ -35,7 +35,7 @@ def found(word: str, text: str, *written: Written) -> list[str]:
         ("a.b", "axb a.b", "json", ["a.b"]),
     ],
 )  # fmt: skip
-def test_what_is_marked(word: str, text: str, written: Written, marked: list[str]) -> None:
+def test_what_is_marked(word: str, text: str, written: Encoding, marked: list[str]) -> None:
     assert found(word, text, written) == marked
 
 
@@ -51,12 +51,12 @@ def test_every_way_to_write_a_word_is_marked(word: str) -> None:
 
 
 def test_which_notations_a_body_may_be_in() -> None:
-    assert written_in("application/x-www-form-urlencoded; charset=x") == ("json", "form")
-    assert written_in("", ["form", "text"]) == ("json", "form")
-    assert written_in("message/rfc822") == ("json", "mail")
-    assert written_in("application/json") == ("json",)
-    assert may_be_written("a=b+c", ("form",))
-    assert not may_be_written("a=b+c", ("json",))
+    assert encodings_of("application/x-www-form-urlencoded; charset=x") == ("json", "form")
+    assert encodings_of("", ["form", "text"]) == ("json", "form")
+    assert encodings_of("message/rfc822") == ("json", "mail")
+    assert encodings_of("application/json") == ("json",)
+    assert may_be_encoded("a=b+c", ("form",))
+    assert not may_be_encoded("a=b+c", ("json",))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_in_base64_the_characters_that_stand_for_a_word_are_marked(
     text = "before\n" + HEAD + base64.encodebytes(sent).decode()
     pattern = pattern_of([word], ("json", "mail"))
     assert pattern is not None
-    places = list(base64_places(text, pattern))
+    places = list(base64_matches(text, pattern))
     if marked is None:
         assert places == []
         return
@@ -102,4 +102,4 @@ def test_in_base64_the_characters_that_stand_for_a_word_are_marked(
 def test_broken_or_endless_base64_is_left_alone(text: str) -> None:
     pattern = pattern_of(["zo\u00eb"], ("mail",))
     assert pattern is not None
-    assert list(base64_places(text, pattern)) == []
+    assert list(base64_matches(text, pattern)) == []

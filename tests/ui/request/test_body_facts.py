@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
-from app.core.bodies.lines import Line, LineBuilder, shown_at
+from app.core.bodies.lines import Line, LineBuilder, position_of_column
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
 
@@ -78,15 +78,15 @@ def test_a_place_is_counted_in_the_text_not_in_what_is_shown_of_it() -> None:
     builder = LineBuilder(10)
     builder.add("text", "ab\x00\x01cd" + "e" * 10)
     builder.end_line()
-    lines = builder.take(10)
+    lines = builder.next_lines(10)
     shown = "".join(line.text for line in lines)
-    places = [shown_at(lines, column) for column in range(1, 18)]
+    places = [position_of_column(lines, column) for column in range(1, 18)]
     at = [sum(len(line.text) for line in lines[:fold]) + place for fold, place in places]
     assert [shown[place] for place in at[:2]] == ["a", "b"]
     assert shown[at[2] :].startswith("\\x00\\x01")
     assert shown[at[4] : at[4] + 3] == "cde"
     assert at[16] == len(shown)
-    assert shown_at([Line("")], 1) == (0, 0)
+    assert position_of_column([Line("")], 1) == (0, 0)
 
 
 @pytest.mark.parametrize(

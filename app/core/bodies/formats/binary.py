@@ -33,7 +33,7 @@ class ByteStream:
         self.final = final
 
     @property
-    def left(self) -> int:
+    def available(self) -> int:
         """Available bytes that were not read yet."""
         return len(self._data) - self._at
 
@@ -45,7 +45,7 @@ class ByteStream:
     @property
     def ended(self) -> bool:
         """Whether everything was read and no more bytes follow."""
-        return self.final and not self.left
+        return self.final and not self.available
 
     def feed(self, data: bytes, final: bool) -> None:
         """`final` marks the last piece."""
@@ -55,13 +55,13 @@ class ByteStream:
 
     def read(self, count: int) -> Generator[bool, None, bytes]:
         """Exactly `size` bytes; raises BrokenOffError if the body ends before."""
-        while self.left < count:
+        while self.available < count:
             if self.final:
                 raise BrokenOffError
             yield False
-        return self.take(count)
+        return self.read_available(count)
 
-    def take(self, count: int) -> bytes:
+    def read_available(self, count: int) -> bytes:
         """At most `size` of the available bytes."""
         taken = self._data[self._at : self._at + count]
         self._at += len(taken)
@@ -70,11 +70,11 @@ class ByteStream:
     def skip(self, count: int) -> Generator[bool, None, None]:
         """Skip `size` bytes."""
         while count:
-            if not self.left:
+            if not self.available:
                 if self.final:
                     raise BrokenOffError
                 yield False
-            count -= len(self.take(count))
+            count -= len(self.read_available(count))
 
 
 class BinaryFormatter:
@@ -103,7 +103,7 @@ class BinaryFormatter:
             self._stream.feed(text.encode("latin-1"), final)
             self._waits = False
 
-    def take(self, limit: int) -> list[Line]:
+    def next_lines(self, limit: int) -> list[Line]:
         while not self._ended and not self._waits and len(self._lines) < limit:
             try:
                 self._waits = not next(self._steps)
@@ -113,7 +113,7 @@ class BinaryFormatter:
                 self._break_off()
             except WrongError as error:
                 self._fail(str(error))
-        return self._lines.take(limit)
+        return self._lines.next_lines(limit)
 
     def _break_off(self) -> None:
         if not self._sure:

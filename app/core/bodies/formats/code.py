@@ -131,7 +131,7 @@ class CodeFormatter:
         self._final = self._final or final
         self._waits = False
 
-    def take(self, limit: int) -> list[Line]:
+    def next_lines(self, limit: int) -> list[Line]:
         slice_spent = 0.0
         while not (self._ended or self._waits) and len(self._lines) < limit:
             if slice_spent > SLICE and len(self._lines):
@@ -147,7 +147,7 @@ class CodeFormatter:
             slice_spent += took
             self._spent += took
             self._plain = self._plain or self._spent > self._seconds
-        return self._lines.take(limit)
+        return self._lines.next_lines(limit)
 
     def _next_piece(self) -> None:
         """Ends at a line end, or within a line longer than a piece, but never between CR and LF."""

@@ -50,14 +50,14 @@ class FormFormatter:
         self._final = self._final or final
         self._waits = False
 
-    def take(self, limit: int) -> list[Line]:
+    def next_lines(self, limit: int) -> list[Line]:
         while not self._ended and len(self._lines) < limit:
             if self._nested is not None and not self._nested.needs_input:
                 self._add_nested(self._nested, limit)
             elif not self._step():
                 self._waits = True
                 break
-        return self._lines.take(limit)
+        return self._lines.next_lines(limit)
 
     def _step(self) -> bool:
         """Handle one field, or a piece of a long one; False when more text is needed, or none is left."""
@@ -113,7 +113,7 @@ class FormFormatter:
         nested.feed(text, True)
         lines: list[Line] = []
         while not nested.needs_input:
-            lines += nested.take(1_000)
+            lines += nested.next_lines(1_000)
         if nested.error:
             return False
         self._lines.add("punctuation", " =")
@@ -144,7 +144,7 @@ class FormFormatter:
                 self._lines.end_line()
 
     def _add_nested(self, nested: JsonFormatter, limit: int) -> None:
-        for line in nested.take(limit):
+        for line in nested.next_lines(limit):
             self._lines.add_line(line, INDENT)
         if nested.needs_input and not self._long:
             self._nested = None
@@ -194,7 +194,7 @@ def fit(media_type: str, head: bytes) -> float:
     return 0.0
 
 
-FORM_FIELDS_MAX = 200_000
+FIELDS_MAX = 200_000
 DEEPEST = 20
 """Maximum levels of brackets in a name; a name with more is not split."""
 ROOT = -1

@@ -105,12 +105,12 @@ class JsonFormatter:
         self._final = self._final or final
         self._waits = False
 
-    def take(self, limit: int) -> list[Line]:
+    def next_lines(self, limit: int) -> list[Line]:
         while self._raw is None and not self._ended and len(self._lines) < limit:
             if not self._step():
                 self._waits = True
                 break
-        return self._lines.take(limit) if self._raw is None else self._raw.take(limit)
+        return self._lines.next_lines(limit) if self._raw is None else self._raw.next_lines(limit)
 
     def _step(self) -> bool:
         """Handle one token; False when more text is needed, or the end or an error was met."""

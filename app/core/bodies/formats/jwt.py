@@ -165,11 +165,11 @@ class JwtFormatter:
         else:
             self._text, self._final = self._text + text, self._final or final
 
-    def take(self, limit: int) -> list[Line]:
+    def next_lines(self, limit: int) -> list[Line]:
         if self._raw is None and self._lines is None and self._is_all_there:
             self._parse()
         if self._raw is not None:
-            return self._raw.take(limit)
+            return self._raw.next_lines(limit)
         lines = self._lines or []
         taken, lines[:limit] = lines[:limit], []
         return taken
@@ -194,7 +194,7 @@ def token_lines(token: JwtToken, arrived_us: int | None) -> list[Line]:
         lines.end_line()
     if len(lines):
         lines.end_line()
-    lines_before = lines.take(_HEAD_LINES)
+    lines_before = lines.next_lines(_HEAD_LINES)
     lines_before += [Line("Header", ((0, 6, "literal"),)), *_json(token.header), Line("")]
     lines_before.append(Line("Payload", ((0, 7, "literal"),)))
     if token.payload is None:
@@ -207,7 +207,7 @@ def _json(data: bytes) -> list[Line]:
     formatter.feed(data.decode("utf-8", "replace"), True)
     lines: list[Line] = []
     while not formatter.needs_input:
-        lines += formatter.take(_HEAD_LINES)
+        lines += formatter.next_lines(_HEAD_LINES)
     return lines
 
 

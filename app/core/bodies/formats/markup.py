@@ -54,18 +54,18 @@ class Scanner:
         self._final = False
         self._waits = True
         self._line, self._column = 1, 1
-        self._first_fault = ""
+        self._first_error = ""
         self.place: Place | None = None
-        self._faults = 0
+        self._error_count = 0
         self.resumed = False
         """Whether reading began in the middle of the text: line numbers are unknown then."""
 
     @property
     def notes(self) -> list[str]:
-        if not self._faults:
+        if not self._error_count:
             return []
-        more = f" (and {self._faults - 1:,} more such places)" if self._faults > 1 else ""
-        return [f"{self._first_fault}{more}."]
+        more = f" (and {self._error_count - 1:,} more such places)" if self._error_count > 1 else ""
+        return [f"{self._first_error}{more}."]
 
     def feed(self, text: str, final: bool) -> None:
         self._text = self._text[self._at :] + text
@@ -82,15 +82,15 @@ class Scanner:
         else:
             self._column += len(read)
 
-    def _fault(self, why: str, before: str = "") -> None:
+    def _report(self, why: str, before: str = "") -> None:
         """Record a fault that is after `before` in the text not read yet."""
-        self._faults += 1
-        if self._faults == 1:
+        self._error_count += 1
+        if self._error_count == 1:
             line = self._line + before.count("\n")
             column = len(before) - before.rfind("\n") if "\n" in before else self._column + len(before)
             self.place = None if self.resumed else (line, column)
             place = "" if self.resumed else f" at line {line:,}, column {column:,}"
-            self._first_fault = f"Not well-formed{place}: {why}"
+            self._first_error = f"Not well-formed{place}: {why}"
 
     def _sure(self, keep: int) -> int:
         """Where the text can be cut, if the beginning of an end mark of `keep` characters may have arrived."""
@@ -116,7 +116,7 @@ class MarkupFormatter(Scanner):
         self._dialect = dialect
         self._flow = Flow()
         self._step: Callable[[], bool] = self._content
-        self._within = ""
+        self._unclosed = ""
         self._until, self._inline = "", False
         self._kind: Kind = "text"
         self._subset = self._skips = False
@@ -139,7 +139,7 @@ class MarkupFormatter(Scanner):
     def needs_input(self) -> bool:
         return not len(self._flow.lines) and (self._ended or self._waits)
 
-    def take(self, limit: int) -> list[Line]:
+    def next_lines(self, limit: int) -> list[Line]:
         """At most `limit` lines; fewer, or none yet, if one call's work was used up."""
         steps = 0
         while not self._ended and len(self._flow.lines) < limit and steps < STEPS:
@@ -151,15 +151,15 @@ class MarkupFormatter(Scanner):
                 self._finish()
             self._waits = True
             break
-        return self._flow.lines.take(limit)
+        return self._flow.lines.next_lines(limit)
 
     def _finish(self) -> None:
-        if self._within:
-            self._fault(f"the text ends within {self._within}")
+        if self._unclosed:
+            self._report(f"the text ends within {self._unclosed}")
         elif self._dialect.strict and self._flow.top is not None:
-            self._fault(f"the text ends before </{self._flow.top[:40]}>")
+            self._report(f"the text ends before </{self._flow.top[:40]}>")
         elif self._dialect.strict and not self._rooted:
-            self._fault("there are no elements")
+            self._report("there are no elements")
         self._flow.finish()
         self._ended = True
 
@@ -193,9 +193,9 @@ class MarkupFormatter(Scanner):
     def _check_text(self, piece: str) -> None:
         bare = _BARE_AMPERSAND.search(piece)
         if bare:
-            self._fault("an & that does not begin an entity", piece[: bare.start()])
+            self._report("an & that does not begin an entity", piece[: bare.start()])
         if not self._flow.depth and piece.strip(SPACE + "\ufeff"):
-            self._fault("text outside the root element")
+            self._report("text outside the root element")
 
     def _markup(self) -> bool:
         """A tag, comment, declaration or instruction."""
@@ -214,7 +214,7 @@ class MarkupFormatter(Scanner):
         begin = at + 1 + closing
         if not _BEGINS_NAME.match(text, begin):
             if self._dialect.strict:
-                self._fault("a < that does not begin a tag")
+                self._report("a < that does not begin a tag")
             self._flow.text("<", first=True, complete=True)
             self._advance("<")
             return True
@@ -230,24 +230,24 @@ class MarkupFormatter(Scanner):
         if closing and self._flow.is_open(name):
             unclosed = self._flow.begin_end(name)
             if unclosed and self._dialect.strict:
-                self._fault(f"</{name[:40]}> does not close the innermost element")
+                self._report(f"</{name[:40]}> does not close the innermost element")
         elif closing:
             self._flow.begin(inline=True)
             if self._dialect.strict:
-                self._fault(f"</{name[:40]}> closes nothing")
+                self._report(f"</{name[:40]}> closes nothing")
                 kind = "control"
         else:
             while self._flow.top in self._dialect.closes.get(name, ()):
                 self._flow.drop()
             if self._dialect.strict and not self._flow.depth and self._rooted:
-                self._fault("a second root element")
+                self._report("a second root element")
             self._rooted = True
             self._flow.begin(inline=name in self._dialect.inline)
         opening = "</" if closing else "<"
         self._flow.write("punctuation", opening)
         self._flow.write(kind, written)
         self._advance(opening + written)
-        self._name, self._closing, self._step, self._within = name, closing, self._tag, "a tag"
+        self._name, self._closing, self._step, self._unclosed = name, closing, self._tag, "a tag"
         self._space = self._equals = self._bare = False
 
     def _tag(self) -> bool:
@@ -264,7 +264,7 @@ class MarkupFormatter(Scanner):
         if first == ">" or text.startswith("/>", at):
             return self._end_tag(">" if first == ">" else "/>")
         if first == "<" and self._dialect.strict:
-            self._fault("a < within a tag")
+            self._report("a < within a tag")
             return self._end_tag("")
         if first == "=":
             self._flow.write("punctuation", "=")
@@ -273,7 +273,7 @@ class MarkupFormatter(Scanner):
             return True
         if first in "\"'" and self._equals:
             self._flow.write("string", first)
-            self._until, self._step, self._within = first, self._value, "an attribute's value"
+            self._until, self._step, self._unclosed = first, self._value, "an attribute's value"
             self._advance(first)
             return True
         return self._word(first)
@@ -286,7 +286,7 @@ class MarkupFormatter(Scanner):
         if unfinished and len(word) < NAME_MAX:
             return False
         if self._dialect.strict and (self._equals or self._bare):
-            self._fault("a value without quotes" if self._equals else "an attribute without a value")
+            self._report("a value without quotes" if self._equals else "an attribute without a value")
         self._flow.write("text", " " if self._space else "")
         self._flow.write("string" if self._equals else "number", word)
         self._bare = not self._equals
@@ -300,22 +300,22 @@ class MarkupFormatter(Scanner):
         self._flow.write("string", piece)
         self._advance(piece)
         if end >= 0:
-            self._equals, self._step, self._within = False, self._tag, "a tag"
+            self._equals, self._step, self._unclosed = False, self._tag, "a tag"
         return True
 
     def _end_tag(self, end: str) -> bool:
         name, dialect = self._name, self._dialect
         if dialect.strict and self._bare:
-            self._fault("an attribute without a value")
+            self._report("an attribute without a value")
         self._flow.write("punctuation", f" {end}" if self._space and end == "/>" else end)
         self._advance(end)
-        self._step, self._within = self._content, ""
+        self._step, self._unclosed = self._content, ""
         if self._closing or end == "/>" or name in dialect.void:
             self._flow.ended(inline=name in dialect.inline)
             return True
         self._flow.opened(name, verbatim=name in dialect.verbatim)
         if name in dialect.raw:
-            self._step, self._until, self._within = self._raw, name, f"<{name}>"
+            self._step, self._until, self._unclosed = self._raw, name, f"<{name}>"
         return True
 
     def _raw(self) -> bool:
@@ -327,7 +327,7 @@ class MarkupFormatter(Scanner):
         self._flow.verbatim("text", piece)
         self._advance(piece)
         if close and stop == end:
-            self._step, self._within = self._content, ""
+            self._step, self._unclosed = self._content, ""
         return bool(close or piece)
 
     def _begin_declaration(self) -> bool:
@@ -337,12 +337,12 @@ class MarkupFormatter(Scanner):
             self._step, self._subset, self._until = self._doctype, False, ""
         return True
 
-    def _begin_span(self, opening: str, until: str, kind: Kind, within: str, *, inline: bool = False) -> bool:
+    def _begin_span(self, opening: str, until: str, kind: Kind, name: str, *, inline: bool = False) -> bool:
         self._flow.begin(inline=inline)
         self._flow.write("punctuation" if kind == "text" else kind, opening)
         self._advance(opening)
         self._until, self._inline, self._kind = until, inline, kind
-        self._step, self._within = self._span, within
+        self._step, self._unclosed = self._span, name
         return True
 
     def _span(self) -> bool:
@@ -356,7 +356,7 @@ class MarkupFormatter(Scanner):
             self._flow.write("punctuation" if self._kind == "text" else self._kind, self._until)
             self._advance(self._until)
             self._flow.ended(inline=self._inline)
-            self._step, self._within = self._content, ""
+            self._step, self._unclosed = self._content, ""
         return bool(piece) or end >= 0
 
     def _doctype(self) -> bool:
@@ -386,7 +386,7 @@ class MarkupFormatter(Scanner):
             self._subset = mark == "["
         elif mark == ">" and not self._subset:
             self._flow.ended(inline=False)
-            self._step, self._within = self._content, ""
+            self._step, self._unclosed = self._content, ""
         elif mark in ("'", '"', "<!--"):
             self._until = "-->" if mark == "<!--" else mark
         if self._subset and mark in ("[", ">"):

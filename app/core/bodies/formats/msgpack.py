@@ -69,7 +69,7 @@ class MessagePack:
     def steps(self) -> Steps:
         first = True
         while True:
-            while not self._stream.left:
+            while not self._stream.available:
                 if self._stream.final:
                     return
                 yield False
@@ -162,11 +162,11 @@ class MessagePack:
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._lines.add(kind, '"')
         while size:
-            while not self._stream.left:
+            while not self._stream.available:
                 if self._stream.final:
                     raise BrokenOffError
                 yield False
-            piece = self._stream.take(min(size, _PIECE))
+            piece = self._stream.read_available(min(size, _PIECE))
             size -= len(piece)
             text = decoder.decode(piece, not size)
             bad = _BAD.search(text) if self._single else None
@@ -223,7 +223,7 @@ def fit(media_type: str, head: bytes, examined: int) -> float:
     trial = formatter(media_type)
     trial.feed(head.decode("latin-1"), len(head) < examined)
     while not trial.needs_input:
-        trial.take(1_000)
+        trial.next_lines(1_000)
     return 0.0 if trial.error else 0.6
 
 

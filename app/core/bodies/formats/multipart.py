@@ -59,9 +59,9 @@ class MultipartFormatter:
         self._final = self._final or final
         self._waits = False
 
-    def take(self, limit: int) -> list[Line]:
+    def next_lines(self, limit: int) -> list[Line]:
         if self._waits or self._ended:
-            return self._lines.take(limit)
+            return self._lines.next_lines(limit)
         if self._splitter is None:
             boundary, odd = boundary_of(self._content_type, self._text)
             self.notes += [odd] if odd else []
@@ -81,7 +81,7 @@ class MultipartFormatter:
                     self._finish(self._splitter)
                 break
             self._handle(event, self._splitter)
-        return self._lines.take(limit)
+        return self._lines.next_lines(limit)
 
     def _handle(self, event: Event, splitter: Splitter) -> None:
         kind, what = event
@@ -192,7 +192,7 @@ class MultipartFormatter:
             formatter.feed(read.decoder().decode(data[read.skip :], complete), True)
             lines: list[Line] = []
             while not formatter.needs_input:
-                lines += formatter.take(1_000)
+                lines += formatter.next_lines(1_000)
             if formatter.error is None or not complete:
                 for line in lines:
                     self._lines.add_line(line, INDENT)

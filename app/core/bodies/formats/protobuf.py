@@ -184,7 +184,7 @@ class Protobuf:
         self._lines.end_line()
 
     def _at_end(self) -> Generator[bool, None, bool]:
-        while not self._stream.left:
+        while not self._stream.available:
             if self._stream.final:
                 return True
             yield False

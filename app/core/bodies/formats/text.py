@@ -28,7 +28,7 @@ class TextFormatter:
         self._at = 0
         self._final = self._final or final
 
-    def take(self, limit: int) -> list[Line]:
+    def next_lines(self, limit: int) -> list[Line]:
         """At most `limit` lines; an incomplete line is returned in folds once it is long."""
         end = self._safe_end()
         while len(self._lines) < limit and self._at < end:
@@ -44,7 +44,7 @@ class TextFormatter:
             self._ended = True
             if not self._lines.empty:
                 self._lines.end_line()
-        return self._lines.take(limit)
+        return self._lines.next_lines(limit)
 
     def _safe_end(self) -> int:
         """Holds back a CR at the end of the text."""
@@ -101,9 +101,9 @@ class RawFormatter:
         """`final` marks the last piece, which may be empty."""
         self._text.feed(self._decoder.decode(data, final), final)
 
-    def take(self, limit: int) -> list[Line]:
+    def next_lines(self, limit: int) -> list[Line]:
         """The next lines, at most `limit`."""
-        return self._text.take(limit)
+        return self._text.next_lines(limit)
 
 
 class _ByteLines(LineBuilder):

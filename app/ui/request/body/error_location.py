@@ -31,8 +31,8 @@ class ErrorLocation(QObject):
         with the body as JSON or XML; it learns that from the other view.
         """
         notes = reader.notes
-        if reader.fault is not None:
-            self._note, self._place = reader.fault
+        if reader.located_error is not None:
+            self._note, self._place = reader.located_error
         elif self._note and _is_text(reader):
             notes = [self._note, *notes]
         return notes, bool(self._note) and self._note in notes

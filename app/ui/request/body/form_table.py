@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QVBoxLayout, QWidget
 
 from app.core.bodies.charset import detect
-from app.core.bodies.formats.form import FORM_FIELDS_MAX, FormField, FormTree, fields
+from app.core.bodies.formats.form import FIELDS_MAX, FormField, FormTree, fields
 from app.core.bodies.value_at_cursor import Value
 from app.core.text import size_text
 from app.ui.latest_only import Latest
@@ -245,6 +245,6 @@ def _read(content_type: str, data: bytes) -> FormTree | str:
         return f"This form is larger than {size_text(BYTES_MAX)}, too large for a table. Use Pretty instead."
     charset = detect(content_type, data, True)
     found = fields(charset.decoder().decode(data[charset.skip :], True), content_type)
-    if len(found) > FORM_FIELDS_MAX:
-        return f"This form has more than {FORM_FIELDS_MAX:,} fields, too many for a table. Pretty shows them."
+    if len(found) > FIELDS_MAX:
+        return f"This form has more than {FIELDS_MAX:,} fields, too many for a table. Pretty shows them."
     return FormTree(found)

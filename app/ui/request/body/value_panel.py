@@ -172,5 +172,5 @@ def _text_lines(text: str) -> list[Line]:
 def _taken(formatter: JsonFormatter | TextFormatter) -> list[Line]:
     lines: list[Line] = []
     while not formatter.needs_input:
-        lines += formatter.take(_STEP)
+        lines += formatter.next_lines(_STEP)
     return lines

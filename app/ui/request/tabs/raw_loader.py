@@ -114,4 +114,4 @@ class RawLoader(QObject):
             ended = not data or self.read_bytes + len(data) >= source.size
             self.read_bytes = source.size if ended else self.read_bytes + len(data)
             await loop.run_in_executor(None, formatter.feed, data, ended)
-        return await loop.run_in_executor(None, formatter.take, LINES)
+        return await loop.run_in_executor(None, formatter.next_lines, LINES)

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.model import MirrorState, Summary
-from app.core.providers.service import ProviderMark
+from app.core.providers.provider import ProviderMark
 from app.core.text import ago_text, exact_time, size_text
 from app.ui.requests.list.model import SUMMARY_ROLE
 from app.ui.requests.list.provider_icons import SIZE as PROVIDER_SIZE

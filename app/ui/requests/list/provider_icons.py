@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPixmap
 
-from app.core.providers.service import ProviderMark, monogram_of
+from app.core.providers.provider import ProviderMark, monogram_of
 from app.ui.theme.fonts import ui_font
 from app.ui.theme.tokens import LIGHT, Tokens, contrast, mix
 

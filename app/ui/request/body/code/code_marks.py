@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QTextEdit
 
-from app.core.bodies.lines import shown_at
+from app.core.bodies.lines import position_of_column
 from app.ui.request.body.code.code_folds import CodeFolds
 from app.ui.request.body.code.code_layout import CodeLayout
 from app.ui.request.body.code.code_rows import CodeRows
@@ -50,7 +50,7 @@ class CodeMarks(QObject):
         first, after = self._rows.with_number(number)
         pieces = self._rows.lines[first:after]
         if pieces:
-            piece, at = shown_at(pieces, column)
+            piece, at = position_of_column(pieces, column)
             start = self._rows.place_of(first + piece, at)
             self._wrong = (start, start + utf16(pieces[piece].text[at : at + 1]))
             self.refresh()

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.core.bodies.lines import Line
-from app.core.search.spellings import Written
+from app.core.search.spellings import Encoding
 from app.ui.request.body.code.code_actions import CodeActions
 from app.ui.request.body.code.code_folds import CodeFolds
 from app.ui.request.body.code.code_gutter import CodeGutter
@@ -137,12 +137,12 @@ class CodeView(QPlainTextEdit):
         """The text to search, without folds."""
         return self._text
 
-    def find_all(self, needle: str, written: Sequence[Written] = ()) -> list[tuple[int, int]]:
+    def find_all(self, needle: str, written: Sequence[Encoding] = ()) -> list[tuple[int, int]]:
         """Places of `needle`, for `show_match`; `written` is the notation of the text."""
         return self._text.find([needle], written)
 
     def find_words(
-        self, words: Sequence[str], written: Sequence[Written], begin: int = 0
+        self, words: Sequence[str], written: Sequence[Encoding], begin: int = 0
     ) -> tuple[list[tuple[int, int]], int]:
         """Places of any of the words from the character `begin` on, and the end of the text."""
         return self._text.find(words, written, begin), len(self._text.text())

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.body_reader import BodyReader
-from app.core.search.spellings import written_in
+from app.core.search.spellings import encodings_of
 from app.ui.request.body.body_loader import BodyLoader
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.find.filter_marks import WordMarks
@@ -57,7 +57,7 @@ class BodyFind(QObject):
         """This view is shown, with the output of `reader`."""
         finder = self._finders.get(page)
         if finder is self._lines:
-            self.words.written = written_in(content_type, (view.name for view in reader.views))
+            self.words.written = encodings_of(content_type, (view.name for view in reader.views))
             self.words.mark(move=not reader.begins_at)
         if finder is not None:
             self.bar.use(finder)

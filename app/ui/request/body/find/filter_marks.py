@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.core.search.spellings import Written
+from app.core.search.spellings import Encoding
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.find.found_text import MATCHES_MAX
 
@@ -17,7 +17,7 @@ class WordMarks:
         self._words: Sequence[str] = ()
         self._matches: list[tuple[int, int]] = []
         self._current = self._searched = 0
-        self.written: Sequence[Written] = ()
+        self.written: Sequence[Encoding] = ()
         self.shown = True
 
     def set_words(self, words: Sequence[str]) -> None:

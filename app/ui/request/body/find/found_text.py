@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, islice
 
 from app.core.bodies.lines import Line
-from app.core.search.spellings import Written, base64_places, may_be_written, pattern_of
+from app.core.search.spellings import Encoding, base64_matches, may_be_encoded, pattern_of
 
 MATCHES_MAX = 10_000
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
@@ -46,17 +46,17 @@ class FoundText:
             self._astral = [match.start() for match in _ASTRAL.finditer(self._whole)]
         return self._whole
 
-    def find(self, words: Iterable[str], written: Sequence[Written] = (), begin: int = 0) -> list[tuple[int, int]]:
+    def find(self, words: Iterable[str], written: Sequence[Encoding] = (), begin: int = 0) -> list[tuple[int, int]]:
         """Qt's start and end positions of each match of a word from the character `begin` on, ignoring case, in the
         notation `written`; at most `MATCHES_MAX`.
         """
         text = self.text()
-        pattern = pattern_of(words, written if may_be_written(text, written) else ())
+        pattern = pattern_of(words, written if may_be_encoded(text, written) else ())
         if pattern is None:
             return []
         found = [match.span() for match in islice(pattern.finditer(text, begin), MATCHES_MAX)]
         if "mail" in written:
-            encoded = islice(base64_places(text, pattern), MATCHES_MAX)
+            encoded = islice(base64_matches(text, pattern), MATCHES_MAX)
             found = sorted([*found, *(place for place in encoded if place[0] >= begin)])[:MATCHES_MAX]
         return [(self._position(start), self._position(end, end=True)) for start, end in found]
 

@@ -13,7 +13,7 @@ from app.core.model import Record
 HEADER, BODY, FORM, BESIDE = "header", "body", "form", "beside"
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 MONOGRAM_MAX = 2
-FEWEST_KEYS = 2
+KEYS_MIN = 2
 """The minimum number of body keys that identify a request without a specific header."""
 
 
@@ -92,29 +92,29 @@ def read_folder(folder: Path) -> list[Provider]:
     files = sorted(folder.glob("*.toml"))
     if not files:
         raise CatalogueError(f"{folder} holds no catalogue of services")
-    return [read_service(file.name, file.read_text("utf-8")) for file in files]
+    return [read_provider(file.name, file.read_text("utf-8")) for file in files]
 
 
-def read_service(file: str, text: str) -> Provider:
+def read_provider(file: str, text: str) -> Provider:
     """Raises CatalogueError for an invalid file."""
     try:
         fields = tomllib.loads(text)
-        service = msgspec.convert({**fields, "id": file.removesuffix(".toml")}, Provider)
+        provider = msgspec.convert({**fields, "id": file.removesuffix(".toml")}, Provider)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise CatalogueError(f"{file}: {error}") from error
-    if not _COLOUR.fullmatch(service.colour):
-        raise CatalogueError(f"{file}: colour: {service.colour!r} is not like #1a2b3c")
-    if len(service.monogram) > MONOGRAM_MAX:
-        raise CatalogueError(f"{file}: monogram: {service.monogram!r} has more than {MONOGRAM_MAX} letters")
-    if not service.requests:
+    if not _COLOUR.fullmatch(provider.colour):
+        raise CatalogueError(f"{file}: colour: {provider.colour!r} is not like #1a2b3c")
+    if len(provider.monogram) > MONOGRAM_MAX:
+        raise CatalogueError(f"{file}: monogram: {provider.monogram!r} has more than {MONOGRAM_MAX} letters")
+    if not provider.requests:
         raise CatalogueError(f"{file}: requests: there is none, so nothing is recognised")
-    for number, request in enumerate(service.requests):
-        if wrong := _wrong(request):
+    for number, request in enumerate(provider.requests):
+        if wrong := _error_in(request):
             raise CatalogueError(f"{file}: requests[{number}].{wrong}")
-    return service
+    return provider
 
 
-def source(text: str) -> ValueSource:
+def parse_source(text: str) -> ValueSource:
     """Parses `header:X-Event`, `body:data.type` and the like; ValueError for anything else."""
     kind, colon, path = text.partition(":")
     if not colon or not path or kind not in (HEADER, BODY, FORM, BESIDE):
@@ -122,16 +122,16 @@ def source(text: str) -> ValueSource:
     return ValueSource(kind=kind, path=(path.lower(),) if kind == HEADER else tuple(path.split(".")))
 
 
-def _wrong(request: RequestKind) -> str | None:
+def _error_in(request: RequestKind) -> str | None:
     for key in ("event", "delivery_id"):
         for text in getattr(request, key):
             try:
-                source(text)
+                parse_source(text)
             except ValueError as error:
                 return f"{key}: {error}"
     keys = len({*request.body, *request.body_values, *request.form}) + bool(request.body_any)
-    if not (request.headers or request.header_values or request.form_text) and keys < FEWEST_KEYS:
-        return f"headers: without any, at least {FEWEST_KEYS} of body, body_values and form are needed"
+    if not (request.headers or request.header_values or request.form_text) and keys < KEYS_MIN:
+        return f"headers: without any, at least {KEYS_MIN} of body, body_values and form are needed"
     if (request.form or request.form_text) and (
         request.body or request.body_any or request.without_body or request.body_values
     ):
