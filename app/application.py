@@ -22,7 +22,7 @@ from app import __version__
 from app.core.errors import DataFolderError, InvalidFieldsError, PortInUseError
 from app.core.events import Bus, DatabaseDamaged, FileTrouble, SettingsChanged, StorageTrouble
 from app.core.model import Endpoint
-from app.core.own_urls import CAPTURE_PATH, EVERY_ADDRESS
+from app.core.own_urls import ALL_ADDRESSES, CAPTURE_PATH
 from app.core.providers import catalogue
 from app.core.resources import resource
 from app.core.settings import Settings, check
@@ -165,7 +165,7 @@ class Application:
     def local_base(self) -> str:
         """The capture port's own address, as a program on this machine reaches it."""
         host, port = self.listening or (self.settings.host, self.settings.port)
-        if host in EVERY_ADDRESS:
+        if host in ALL_ADDRESSES:
             host = LOOPBACK
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 

@@ -1,4 +1,4 @@
-"""Why the clock is not trusted to delete requests by age, and the text shown about it."""
+"""Why the clock is not trusted for deleting requests by age, with the message for the user."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ClockProblem(Record, frozen=True):
 
     `ahead` and `behind`: the clock differs by `by_us` from the time the store last saw. `future`: `requests` stored
     requests were received later than the clock says now, the newest by `by_us`. `expired` requests would be deleted
-    if the clock were trusted. `left_us` is how much longer Hookline must run on this clock to trust it by itself.
+    if the clock were trusted. After `left_us` more of running on this clock, Hookline trusts it by itself.
     """
 
     kind: Kind

@@ -1,4 +1,4 @@
-"""Requests as curl commands that send the same again, byte for byte, from any POSIX shell."""
+"""curl commands that send a request again, byte for byte, from any POSIX shell."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ PASTE_MAX = 1024 * 1024
 
 _SAFE_TARGET = re.compile(r"/[A-Za-z0-9._~%!$&'()*+,;=:@/?-]*")
 _EXPECT_SIZE = 1024 * 1024
-_CURLS_OWN = ("User-Agent", "Accept")
+_CURL_DEFAULTS = ("User-Agent", "Accept")
 
 
 def ready_curl(url: str) -> str:
-    """A first request to try an endpoint with."""
+    """A request to try an endpoint with."""
     return f"curl {shell_word(url.encode())} -H 'Content-Type: application/json' -d '{{\"hello\": \"Hookline\"}}'"
 
 
@@ -42,7 +42,7 @@ def curl_command(capture: Capture, body: bytes | None, base: str) -> str:
     else:
         parts += ["--data-binary", "@-"]
         source = f"{print_command(body)} | "
-    return f"{source}curl {_joined(parts)}"
+    return f"{source}curl {_join_options(parts)}"
 
 
 def body_file(capture: Capture) -> str:
@@ -65,15 +65,15 @@ def _url(capture: Capture, base: str) -> list[str]:
     if _SAFE_TARGET.fullmatch(target) and "/." not in target:
         return [shell_word((base.rstrip("/") + target).encode())]
     # curl rewrites dots, brackets, fragments and spaces in a URL, but not a target given as such.
-    whole = shell_word(target.encode("latin-1", "replace"))
-    return [shell_word((base.rstrip("/") + "/").encode()), "--request-target", whole]
+    quoted_target = shell_word(target.encode("latin-1", "replace"))
+    return [shell_word((base.rstrip("/") + "/").encode()), "--request-target", quoted_target]
 
 
 def _headers(capture: Capture, base: str) -> list[str]:
     version = {"1.0": ["--http1.0"]}.get(capture.http_version, ["--http1.1"] if base.startswith("https:") else [])
     present = {name.lower() for name, _ in capture.headers}
     lines = [_header(name, value) for name, value in capture.headers if not _curl_sets(name, value, capture)]
-    unwanted = [name for name in _CURLS_OWN if name.lower() not in present]
+    unwanted = [name for name in _CURL_DEFAULTS if name.lower() not in present]
     if "host" not in present:
         unwanted.append("Host")
     if (capture.size or is_chunked(capture.headers)) and "content-type" not in present:
@@ -99,7 +99,7 @@ def _curl_sets(name: str, value: str, capture: Capture) -> bool:
     return value != str(capture.size) or (name == "Content-Length" and capture.size > 0)
 
 
-def _joined(parts: list[str]) -> str:
+def _join_options(parts: list[str]) -> str:
     """One option per line."""
     text = ""
     for part in parts:
@@ -116,7 +116,7 @@ def curl_of_refused(refusal: Refusal, raw: bytes | None, base: str) -> str | Non
     first, *lines = head.decode("latin-1").split("\r\n")
     parts = first.split(" ")
     headers = tuple((name, value.strip(" \t")) for name, _, value in (line.partition(":") for line in lines))
-    if not end or len(parts) != 3 or not _is_whole(headers, body):
+    if not end or len(parts) != 3 or not _is_complete(headers, body):
         return None
     content_type = next((value for name, value in headers if name.lower() == "content-type"), "")
     capture = Capture(
@@ -140,7 +140,7 @@ def curl_of_refused(refusal: Refusal, raw: bytes | None, base: str) -> str | Non
     return curl_command(capture, body, base)
 
 
-def _is_whole(headers: Headers, body: bytes) -> bool:
+def _is_complete(headers: Headers, body: bytes) -> bool:
     """False for chunked bodies: they are kept with their framing, which curl would send as content."""
     fields = {name.lower(): value for name, value in headers}
     length = fields.get("content-length", "0")

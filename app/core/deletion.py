@@ -1,4 +1,4 @@
-"""Which requests a deletion of all of an endpoint's requests covers: those stored when it was requested."""
+"""Deleting all of an endpoint's requests: which of them, and what is hidden until it is done."""
 
 from __future__ import annotations
 

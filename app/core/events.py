@@ -60,10 +60,9 @@ class RequestsDescribed(Event, frozen=True):
 
 
 class RequestsRemoved(Event, frozen=True):
-    """Requests were deleted: `ids`, `unread` of them unread.
+    """Requests were deleted, `unread` of them unread.
 
-    `ids` None: all of the endpoint's requests that were stored at the time, that is up to the id `upto` (None: all),
-    except those `kept`.
+    `ids` None: all of the endpoint's requests up to the id `upto` (None: all) except those in `kept`.
     """
 
     endpoint_id: int
@@ -149,8 +148,8 @@ class DatabaseDamaged(Event, frozen=True):
 
 
 class FileTrouble(Event, frozen=True):
-    """Commands cannot find this program because its file cannot be written (`reason` says why), or they can again
-    (None)."""
+    """The command line cannot find this program because `runtime.json` cannot be written (`reason` says why), or it can
+    again (None)."""
 
     reason: str | None
 
@@ -165,7 +164,7 @@ E = TypeVar("E", bound=Event)
 
 
 class Subscription:
-    """A handler that is called until `end`, which may be called again."""
+    """A handler that is called until `end`, which may be called more than once."""
 
     def __init__(self, handlers: list[Callable[..., None]], handler: Callable[..., None]) -> None:
         self._handlers, self._handler = handlers, handler
@@ -178,7 +177,7 @@ class Subscription:
 
 
 class Subscriptions:
-    """Several on one bus that end together."""
+    """Subscriptions to one bus that end together."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus

@@ -1,4 +1,4 @@
-"""Makes file names from requests safe to suggest on any system."""
+"""Makes file names from requests safe on any system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The URL of a delivery: the forward URL, with the path below the capture URL and the query added, raw."""
+"""The URL of a delivery: the forward URL plus the raw sub-path and query of the capture."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ QUERY_MAX, TEXT_MAX = 60, 200
 """Maximum characters examined."""
 
 STEPS_MAX = 800
-"""Maximum comparisons to scatter the query over one text: a palette searches a thousand texts."""
+"""Maximum comparisons of letters per text: a palette searches a thousand texts."""
 
 _LETTER, _START, _FIRST, _NEXT, _SKIPPED, _BEFORE_MAX, _EXACT, _ELSEWHERE = 4, 8, 3, 9, 1, 8, 20, 2
 """Points: for each letter, at the start of a word or text, after the previous letter; minus skipped letters."""
@@ -27,7 +27,7 @@ class Match(Record, frozen=True):
     """A higher `score` is better. `places` are the indices of the letters found, ascending."""
 
     score: int
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
 class Folded(Record, frozen=True):
@@ -41,22 +41,22 @@ class Folded(Record, frozen=True):
 def match(query: str, text: str, more: Sequence[str] = ()) -> Match | None:
     """How well `text` matches; None if it does not. An empty query matches everything.
 
-    Each word of `wanted` must be found: its letters in the text, or the word itself in one of `more`. Where the
-    comparison would take too long, only the word itself is searched for.
+    Each word of `query` must be found: its letters in the text, or the whole word in one of `more`. If comparing
+    letters would take too long, only the whole word is searched for.
     """
-    score, places = 0, set[int]()
+    score, positions = 0, set[int]()
     folded, steps = fold(text[:TEXT_MAX]), STEPS_MAX
     for word in dict.fromkeys(fold(query[:QUERY_MAX]).letters.split()):
         found = _word(word, folded, steps)
         steps -= len(word) * len(folded.letters)
         if found is not None:
             score += found.score
-            places.update(found.places)
+            positions.update(found.positions)
         elif any(_contains(other[:TEXT_MAX], word) for other in more):
             score += _ELSEWHERE * len(word)
         else:
             return None
-    return Match(score=score, places=tuple(sorted(places)))
+    return Match(score=score, positions=tuple(sorted(positions)))
 
 
 @lru_cache(maxsize=4096)
@@ -65,15 +65,15 @@ def fold(text: str) -> Folded:
     if text.isascii():
         begins_at = {match.start() for match in _BEGINS.finditer(text)}
         size = range(len(text))
-        return Folded(letters=text.lower(), at=tuple(size), starts=tuple([place in begins_at for place in size]))
+        return Folded(letters=text.lower(), at=tuple(size), starts=tuple([position in begins_at for position in size]))
     letters, at, starts = [], [], []
     before = " "
-    for place, character in enumerate(text):
+    for position, character in enumerate(text):
         plain = _plain(character)
         begins = _begins(before, character)
         for letter in plain:
             letters.append(letter)
-            at.append(place)
+            at.append(position)
             starts.append(begins)
             begins = False
         before = character if plain else before
@@ -112,15 +112,15 @@ def _word(word: str, folded: Folded, steps: int) -> Match | None:
         found = _best_scattered(word, folded)
     if found is None:
         return None
-    score, places = found
+    score, positions = found
     loose = sum(
-        not folded.starts[place] and (number == 0 or place != places[number - 1] + 1)
-        for number, place in enumerate(places)
+        not folded.starts[position] and (number == 0 or position != positions[number - 1] + 1)
+        for number, position in enumerate(positions)
     )
     if loose > len(word) // 2:
         return None
     score += (_EXACT if word == folded.letters else 0) - len(folded.letters) // 6
-    return Match(score=score, places=tuple(dict.fromkeys(folded.at[place] for place in places)))
+    return Match(score=score, positions=tuple(dict.fromkeys(folded.at[position] for position in positions)))
 
 
 def _best_adjacent(word: str, folded: Folded) -> tuple[int, list[int]] | None:
@@ -139,16 +139,16 @@ def _best_scattered(word: str, folded: Folded) -> tuple[int, list[int]]:
     """Score and places of the best of all matches."""
     ends, previous = _score_table(word, folded)
     end = max(range(len(ends)), key=ends.__getitem__)
-    places = [end]
+    positions = [end]
     for step in reversed(previous[1:]):
-        places.append(step[places[-1]])
-    return ends[end], places[::-1]
+        positions.append(step[positions[-1]])
+    return ends[end], positions[::-1]
 
 
-def _first_letter_score(place: int, folded: Folded) -> int:
+def _first_letter_score(position: int, folded: Folded) -> int:
     """The points for the first letter of a word."""
-    start = (_START if folded.starts[place] else 0) + (_FIRST if place == 0 else 0)
-    return _LETTER + start - min(place, _BEFORE_MAX)
+    start = (_START if folded.starts[position] else 0) + (_FIRST if position == 0 else 0)
+    return _LETTER + start - min(position, _BEFORE_MAX)
 
 
 def _in_order(word: str, letters: str) -> bool:
@@ -168,20 +168,20 @@ def _score_table(word: str, folded: Folded) -> tuple[list[int], list[list[int]]]
     for number, letter in enumerate(word):
         here, source = [_NONE] * size, [-1] * size
         spread, spread_at = _NONE, -1
-        for place in range(number, size):
-            if number and place > 1:
+        for position in range(number, size):
+            if number and position > 1:
                 spread -= _SKIPPED
-                if ends[place - 2] - _SKIPPED > spread:
-                    spread, spread_at = ends[place - 2] - _SKIPPED, place - 2
-            if letters[place] != letter:
+                if ends[position - 2] - _SKIPPED > spread:
+                    spread, spread_at = ends[position - 2] - _SKIPPED, position - 2
+            if letters[position] != letter:
                 continue
-            worth = _LETTER + (_START if folded.starts[place] else 0)
+            worth = _LETTER + (_START if folded.starts[position] else 0)
             if not number:
-                here[place] = _first_letter_score(place, folded)
-            elif place and ends[place - 1] + _NEXT >= spread:
-                here[place], source[place] = ends[place - 1] + _NEXT + worth, place - 1
+                here[position] = _first_letter_score(position, folded)
+            elif position and ends[position - 1] + _NEXT >= spread:
+                here[position], source[position] = ends[position - 1] + _NEXT + worth, position - 1
             else:
-                here[place], source[place] = spread + worth, spread_at
+                here[position], source[position] = spread + worth, spread_at
         ends = here
         previous.append(source)
     return ends, previous

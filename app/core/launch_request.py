@@ -16,7 +16,7 @@ _INVALID = (msgspec.DecodeError, UnicodeDecodeError)
 
 
 class LaunchAction(StrEnum):
-    """Everything but opening a link."""
+    """What to do without a link to open."""
 
     SHOW = "show"
     """Bring the window to the front."""
@@ -39,10 +39,10 @@ class LaunchReply(msgspec.Struct, frozen=True):
 
 
 class _Line(msgspec.Struct):
-    """The wire format, which other versions read too and may add fields to. A link follows `open `."""
+    """The wire format, which other versions also read and can add fields to. A link follows `open `."""
 
     version: str
-    wish: str = LaunchAction.SHOW.value
+    action: str = msgspec.field(name="wish", default=LaunchAction.SHOW.value)
 
 
 def encode(message: LaunchRequest | LaunchReply) -> bytes:
@@ -50,8 +50,8 @@ def encode(message: LaunchRequest | LaunchReply) -> bytes:
     if isinstance(message, LaunchReply):
         return msgspec.json.encode(message) + b"\n"
     action = message.action
-    wish = action.value if isinstance(action, LaunchAction) else f"open {text_of(action)}"
-    return msgspec.json.encode(_Line(version=message.version, wish=wish)) + b"\n"
+    text = action.value if isinstance(action, LaunchAction) else f"open {text_of(action)}"
+    return msgspec.json.encode(_Line(version=message.version, action=text)) + b"\n"
 
 
 def parse_or_broken_link(text: str) -> Link | BrokenLink:
@@ -63,17 +63,17 @@ def parse_or_broken_link(text: str) -> Link | BrokenLink:
 
 
 def decode_request(line: bytes) -> LaunchRequest | None:
-    """None for an invalid line. An action that only a later version knows shows the window."""
+    """None for an invalid line. An action unknown to this version shows the window."""
     try:
         message = msgspec.json.decode(line, type=_Line)
-        verb, _, link = message.wish.partition(" ")
+        verb, _, link = message.action.partition(" ")
         if not _is_version(message.version):
             return None
         if verb == "open":
             if not looks_like_link(link):
                 return None
             return LaunchRequest(message.version, parse_or_broken_link(link))
-        known = next((action for action in LaunchAction if action == message.wish), LaunchAction.SHOW)
+        known = next((action for action in LaunchAction if action == message.action), LaunchAction.SHOW)
         return LaunchRequest(message.version, known)
     except _INVALID:
         return None

@@ -14,7 +14,7 @@ LINK_MAX = 500
 """Maximum characters. The longest valid link has 83; each can be sent as three (`%2D`), with slashes added."""
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-_SHOWN_MAX = 60
+_QUOTED_MAX = 60
 
 
 class LinkError(HooklineError):
@@ -72,7 +72,7 @@ def parse_link(text: str) -> Link:
     if len(text) > LINK_MAX:
         raise LinkError(f"The link is too long: it can have at most {LINK_MAX} characters, not {len(text):,}.")
     if not looks_like_link(text):
-        raise LinkError(f"This is not a Hookline link: it must start with {SCHEME}//, not {_shown(text)}.")
+        raise LinkError(f"This is not a Hookline link: it must start with {SCHEME}//; {_quoted(text)} was given.")
     kind, _, name = unquote(text.strip()[len(SCHEME) :]).strip("/").partition("/")
     match kind.lower():
         case "request":
@@ -82,16 +82,16 @@ def parse_link(text: str) -> Link:
                 raise LinkError(f"The link has no valid slug. {error}")
             return EndpointLink(slug=name)
     raise LinkError(
-        f"A Hookline link names a request ({link_to_request('ID')}) or an endpoint ({link_to_endpoint('SLUG')}),"
-        f" not {_shown(text)}."
+        f"A Hookline link names a request ({link_to_request('ID')}) or an endpoint ({link_to_endpoint('SLUG')});"
+        f" {_quoted(text)} was given."
     )
 
 
 def _request_id(name: str) -> str:
     if not _ID.fullmatch(name.lower()):
-        raise LinkError(f"The link has no valid request ID: {_shown(name)} is not one.")
+        raise LinkError(f"The link has no valid request id: {_quoted(name)} is not one.")
     return name.lower()
 
 
-def _shown(text: str) -> str:
-    return ascii(text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "...")
+def _quoted(text: str) -> str:
+    return ascii(text if len(text) <= _QUOTED_MAX else text[:_QUOTED_MAX] + "...")

@@ -238,7 +238,7 @@ class SenderCount(Record, frozen=True):
 
 
 class Delivery(Record, frozen=True):
-    """A delivery of a capture to a URL, with its outcome once there is one.
+    """A delivery of a capture to a URL, with its result once it has ended.
 
     `url` is the forward URL at the time of capture, `captured_target` the capture's raw target. Failure is data:
     `error` says what went wrong, `status` is None without a response. `response_size` counts the bytes kept of the
@@ -323,8 +323,8 @@ class PurgeReport(Record, frozen=True):
 class SentTest(Record, frozen=True):
     """A test request that the user sent to an endpoint.
 
-    `status` is Hookline's response. `place` is the public base URL it was sent through, or the capture port's
-    `host:port` without one."""
+    `status` is Hookline's response. `place` is the public base URL it was sent through, or without one
+    the capture port's `host:port`."""
 
     status: int
     place: str

@@ -9,7 +9,7 @@ from unicodedata import normalize
 from urllib.parse import SplitResult, unquote, urlsplit
 
 CAPTURE_PATH = "/catch/"
-EVERY_ADDRESS = ("0.0.0.0", "::", "")
+ALL_ADDRESSES = ("0.0.0.0", "::", "")
 """Hosts to listen on that stand for all addresses of the machine."""
 _LOOPBACK = "localhost"
 _LOOPBACK_NAMES = frozenset({_LOOPBACK, "localhost.localdomain", "ip6-localhost", "ip6-loopback"})
@@ -24,12 +24,12 @@ def own_base_of(url: str, own_bases: Sequence[str]) -> str | None:
     parts = urlsplit(url)
     for own in own_bases:
         base = urlsplit(own)
-        if _place(parts) == _place(base) and (parts.path + "/").startswith(base.path):
+        if _host_and_port(parts) == _host_and_port(base) and (parts.path + "/").startswith(base.path):
             return own
     return None
 
 
-def _place(parts: SplitResult) -> tuple[str, int]:
+def _host_and_port(parts: SplitResult) -> tuple[str, int]:
     return _host(parts.hostname or ""), parts.port or (443 if parts.scheme == "https" else 80)
 
 

@@ -1,4 +1,4 @@
-"""Writes bytes as words and commands of the POSIX shell, portable to dash, bash, zsh, mksh and busybox."""
+"""Quotes bytes for the POSIX shell, portable to dash, bash, zsh, mksh and busybox."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class _FormatTable(dict[int, str]):
     def __missing__(self, code: int) -> str:
         char = chr(code)
         escaped = "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
-        self[code] = shown = char if char.isprintable() else escaped
-        return shown
+        self[code] = escaped_char = char if char.isprintable() else escaped
+        return escaped_char
 
 
 def is_readable(data: bytes) -> bool:

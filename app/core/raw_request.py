@@ -60,7 +60,7 @@ def below_slug(target: str) -> str:
 
 
 def query_pairs(target: str) -> list[tuple[str, str, str]]:
-    """The query as raw (name, value, both as sent), in order, duplicates kept; no query, no pairs."""
+    """Name, value and pair as sent, in order, with duplicates."""
     _, mark, query = target.partition("?")
     if not mark or not query:
         return []

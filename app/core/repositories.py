@@ -1,7 +1,7 @@
-"""The stores of the program, as server, API and window use them: one contract each.
+"""The store as server, API and window see it, one protocol for each kind of record.
 
-All are called on the loop's thread. Whatever reads or writes the database raises StorageUnavailableError when that is
-not possible now. What is said to come from memory never does.
+All methods are called on the loop's thread. Those that read or write the database raise StorageUnavailableError while
+that is not possible; those marked "From memory" never do.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from app.core.search.query import Query
 
 
 class EndpointRepository(Protocol):
-    """The endpoints. They are read from memory, so that capturing may ask once per request."""
+    """The endpoints. Reads are from memory: capturing does one per request."""
 
     def all(self) -> tuple[Endpoint, ...]:
         """In the user's order; new ones come last."""
@@ -43,82 +43,82 @@ class EndpointRepository(Protocol):
     def by_slug(self, slug: str) -> Endpoint | None: ...
 
     async def create(self, draft: EndpointDraft) -> Endpoint:
-        """InvalidFieldsError, PlanLimitError or StorageUnavailableError when it cannot be created."""
+        """Raises InvalidFieldsError, PlanLimitError or StorageUnavailableError."""
         ...
 
     async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint:
-        """`draft.slug` is None or as before. Raises what `create` does, and NotFoundError."""
+        """`draft.slug` is None or unchanged. Raises what `create` does, and NotFoundError."""
         ...
 
     async def move(self, endpoint_id: int, position: int) -> None:
-        """Put it at this place of the list, counted from 1.
+        """Move it to this position in the list, counted from 1.
 
-        InvalidFieldsError (field `position`) beyond the list, NotFoundError, or StorageUnavailableError.
+        Raises InvalidFieldsError (field `position`), NotFoundError or StorageUnavailableError.
         """
         ...
 
     async def delete(self, endpoint_id: int) -> None:
-        """Delete it with its requests. NotFoundError or StorageUnavailableError."""
+        """Delete it with its requests. Raises NotFoundError or StorageUnavailableError."""
         ...
 
 
 class CaptureSink(Protocol):
-    """Where the capture server stores requests. `add`, `add_part` and `add_piece` raise StorageUnavailableError when
-    nothing can be stored now, and StorageLimitError when a storage limit leaves no room."""
+    """Stores requests for the capture server. `add`, `add_part` and `add_piece` raise StorageUnavailableError, and
+    StorageLimitError if a storage limit is reached."""
 
     def new_seq(self) -> int:
         """The number of the next capture."""
         ...
 
     def check_room(self, endpoint_id: int, size: int) -> None:
-        """StorageLimitError when a body of `size` bytes would not be stored now. From memory."""
+        """Raises StorageLimitError if a body of `size` bytes would not be stored. From memory."""
         ...
 
     async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, forward_url: str | None = None) -> None:
         """Store `capture`, durable on return. `tail` is body part `tail_part`; `forward_url` queues a delivery.
 
-        NotFoundError when the endpoint was deleted.
+        Raises NotFoundError if the endpoint was deleted.
         """
         ...
 
     async def add_part(
         self, seq: int, part: int, data: bytes, *, pieces: int = 0, endpoint_id: int | None = None
     ) -> None:
-        """Store one part of a body whose capture comes later: what the first `pieces` pieces hold, then `data`.
+        """Store one part of a body whose capture follows: the first `pieces` pieces, then `data`.
 
-        Every part but the tail is PART_SIZE bytes long.
+        Every part except the tail has PART_SIZE bytes.
         """
         ...
 
     async def add_piece(self, seq: int, piece: int, data: bytes, *, endpoint_id: int | None = None) -> None:
-        """Store a piece of the part that is being received; the pieces of one part are numbered from 0 on."""
+        """Store a piece of the part that is being received; pieces of a part are numbered from 0."""
         ...
 
     async def drop_parts(self, seq: int) -> None:
-        """Delete the parts stored so far: the request is not stored after all. StorageUnavailableError."""
+        """Delete the parts stored so far, of a request that will not be stored. Raises StorageUnavailableError."""
         ...
 
     def replied(self, seq: int, ms: float) -> None:
-        """Note that the response was sent, `ms` milliseconds after the request's head was read."""
+        """Record that the response was sent, `ms` milliseconds after the request's head was read."""
         ...
 
 
 class BulkDeleteRepository(Protocol):
-    """Deletes all of an endpoint's requests some time after the user asked: requests stored in between stay.
+    """Deletes all of an endpoint's requests some time after the user requested it; those stored in between are kept.
 
     Every coroutine raises StorageUnavailableError.
     """
 
     async def begin(self, endpoint_id: int, keep: Collection[Mark]) -> Clearing:
-        """Remember what is stored now, but for requests with one of the marks in `keep`."""
+        """Select the requests stored now, except those with one of the marks in `keep`."""
         ...
 
     async def finish(self, clearing: Clearing) -> None:
-        """Delete it."""
+        """Delete the selected requests."""
         ...
 
     def give_up(self, clearing: Clearing) -> None:
-        """Delete nothing."""
+        """Delete none of them."""
         ...
 
     async def marked(self, endpoint_id: int | None) -> MarkedIds:
@@ -131,7 +131,7 @@ class BulkDeleteRepository(Protocol):
 
 
 class CaptureRepository(Protocol):
-    """The stored requests. Those `hidden` are left out. Every coroutine, and iterating `search`, raises
+    """The stored requests, without those in `hidden`. Every coroutine, and iterating `search`, raises
     StorageUnavailableError."""
 
     @property
@@ -149,7 +149,7 @@ class CaptureRepository(Protocol):
     ) -> list[Summary]:
         """At most `limit` requests of one endpoint, or of all (None), newest first.
 
-        `before`: those next older than the key. `after`: those next newer. `beginning`: those whose ids begin so.
+        `before` and `after`: the next older or newer ones. `beginning`: those whose ids begin with it.
         """
         ...
 
@@ -165,14 +165,14 @@ class CaptureRepository(Protocol):
     ) -> AsyncGenerator[list[Summary], None]:
         """The requests that match, newest first, in batches as they are found; closing the generator cancels it.
 
-        A long search calls `searched` with the number of requests it has gone through.
+        A long search calls `searched` with the number of requests examined so far.
         """
         ...
 
     async def get(self, capture_id: str) -> Capture | None: ...
 
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
-        """Bytes of the body as sent, from `offset`, at most `length`. NotFoundError when the request is not stored."""
+        """At most `length` bytes of the body as sent, from `offset`. Raises NotFoundError."""
         ...
 
     async def mark_read(self, ids: Sequence[str], read: bool = True) -> None:
@@ -190,7 +190,7 @@ class CaptureRepository(Protocol):
     async def set_note(self, capture_id: str, note: str) -> None:
         """An empty note removes it. Publishes RequestNoted.
 
-        InvalidFieldsError (field `note`), or NotFoundError when the request is not stored.
+        Raises InvalidFieldsError (field `note`) or NotFoundError.
         """
         ...
 
@@ -199,7 +199,7 @@ class CaptureRepository(Protocol):
         ...
 
     async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None:
-        """Delete all that the endpoint has now, but for requests with one of the marks in `keep`."""
+        """Delete all requests the endpoint has now, except those with one of the marks in `keep`."""
         ...
 
     def counts(self, endpoint_id: int) -> Counts:
@@ -211,15 +211,15 @@ class ActivityRepository(Protocol):
     """Requests over time. Every call raises StorageUnavailableError."""
 
     async def bars(self, endpoint_id: int | None, edges: Sequence[int], *, hidden: Hidden | None = None) -> list[Bar]:
-        """The requests from each of the rising times `edges` (microseconds) up to the next."""
+        """The requests between each of the ascending times `edges` (microseconds) and the next."""
         ...
 
     async def oldest(self, endpoint_id: int | None) -> int | None:
-        """When the oldest stored request was received, in microseconds; None when there is none."""
+        """When the oldest stored request was received, in microseconds; None without requests."""
         ...
 
     async def last_outcomes(self) -> dict[int, MirrorState]:
-        """The state of the newest delivery that has ended, for each endpoint that has one."""
+        """The state of the latest ended delivery, by endpoint."""
         ...
 
 
@@ -227,12 +227,12 @@ class ProviderStatsRepository(Protocol):
     """Providers and event types of an endpoint's newest requests, or of all endpoints' (None)."""
 
     async def lately(self, endpoint_id: int | None) -> Sequence[SenderCount]:
-        """The most frequent first. StorageUnavailableError."""
+        """The most frequent first. Raises StorageUnavailableError."""
         ...
 
 
 class DeliveryRepository(Protocol):
-    """The deliveries: the queue, and the outcomes. Every call raises StorageUnavailableError."""
+    """Queued and ended deliveries. Every call raises StorageUnavailableError."""
 
     async def pending(self, endpoint_id: int, limit: int = 50) -> list[Delivery]:
         """An endpoint's queued deliveries, oldest first."""
@@ -241,7 +241,7 @@ class DeliveryRepository(Protocol):
     async def endpoints_with_pending(self) -> set[int]: ...
 
     async def finish(self, delivery: Delivery, response_body: bytes) -> None:
-        """Store an outcome and publish Mirrored. Does nothing when the request was deleted meanwhile."""
+        """Store an ended delivery and publish Mirrored. Does nothing if the request was deleted meanwhile."""
         ...
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:
@@ -256,11 +256,11 @@ class DeliveryRepository(Protocol):
         before: int | None = None,
         limit: int = 100,
     ) -> list[tuple[int, Delivery]]:
-        """At most `limit` deliveries, the last queued first, each with its number; those numbered below `before`."""
+        """At most `limit` deliveries numbered below `before`, each with its number, the last queued first."""
         ...
 
     async def response_body(self, delivery_id: str) -> bytes:
-        """The target's response as far as it is stored. NotFoundError when the delivery is not."""
+        """The stored part of the target's response body. Raises NotFoundError."""
         ...
 
 
@@ -273,12 +273,12 @@ class AccountRepository(Protocol):
         ...
 
     async def set_plan(self, plan: Plan) -> None:
-        """PlanLimitError when more endpoints exist than it allows; StorageUnavailableError."""
+        """Raises PlanLimitError if there are too many endpoints, or StorageUnavailableError."""
         ...
 
 
 class RetentionRepository(Protocol):
-    """Deletes requests by age. `problem`: why it does not do so now. Every coroutine raises StorageUnavailableError."""
+    """Deletes requests by age. `problem`: why it is waiting. Every coroutine raises StorageUnavailableError."""
 
     @property
     def problem(self) -> ClockProblem | None: ...
@@ -292,15 +292,15 @@ class RetentionRepository(Protocol):
         ...
 
     async def resume(self) -> None:
-        """Trust the clock as it is, and delete soon."""
+        """Trust the clock, and purge soon."""
         ...
 
     async def purge(self) -> PurgeReport:
-        """Delete what is past its days now. Publishes Purged."""
+        """Delete requests past their retention now. Publishes Purged."""
         ...
 
     async def size(self) -> StorageSize:
-        """Bytes the store takes on disk, and about how many of them the next purge can free."""
+        """How much the next purge can free is an estimate."""
         ...
 
 
@@ -312,7 +312,7 @@ class StorageLimitRepository(Protocol):
     def use_of(self, endpoint_id: int) -> StorageUse: ...
 
     def reached(self) -> Sequence[tuple[Endpoint | None, StorageUse]]:
-        """The limits that are reached: of which endpoint, or of all (None)."""
+        """The limits that are reached, each with its endpoint (None: the limit of all endpoints)."""
         ...
 
 
@@ -327,7 +327,7 @@ class RefusedRepository(Protocol):
     def newest(self) -> list[Refusal]: ...
 
     def raw(self, refusal_id: int) -> bytes | None:
-        """The request's bytes as far as they were received; None when they are not kept."""
+        """The bytes received of the request; None if they were not kept."""
         ...
 
     def clear(self) -> None: ...

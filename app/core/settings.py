@@ -1,4 +1,4 @@
-"""The settings, each declared once: dialog, file, API and command line are made from these lines."""
+"""The settings, each declared once for dialog, file, API and command line."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def meta(key: str) -> msgspec.Meta:
 
 
 def scriptable() -> list[str]:
-    """The settings that the local API and the command line can read and change: all but those of the window."""
+    """The settings that the local API and the command line can read and change: all except those of the window."""
     return [key for key in Settings.__struct_fields__ if not (meta(key).extra or {}).get("window_only")]
 
 

@@ -22,8 +22,8 @@ def parse_size(text: str) -> int | None:
     found = _SIZE.fullmatch(text)
     if not found:
         return None
-    whole, fraction, unit = found[1], found[2] or ".0", _UNITS[(found[3] or "").lower()]
-    amount = int(whole) * unit + int(fraction[1:]) * unit // 10 ** (len(fraction) - 1)
+    integer, fraction, unit = found[1], found[2] or ".0", _UNITS[(found[3] or "").lower()]
+    amount = int(integer) * unit + int(fraction[1:]) * unit // 10 ** (len(fraction) - 1)
     return amount if amount < LARGEST else None
 
 
@@ -32,6 +32,6 @@ def exact_size(size: int) -> str:
     texts = []
     for name, unit in _WRITTEN:
         if size >= unit and size * 100 % unit == 0:
-            whole, hundredths = divmod(size * 100 // unit, 100)
-            texts.append(f"{whole}.{hundredths:02d}".rstrip("0").rstrip(".") + f" {name}")
+            integer, hundredths = divmod(size * 100 // unit, 100)
+            texts.append(f"{integer}.{hundredths:02d}".rstrip("0").rstrip(".") + f" {name}")
     return min(texts, key=len, default=f"{size} B")

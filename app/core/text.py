@@ -36,7 +36,7 @@ def size_text(size: int) -> str:
         if amount < 999.5 or unit == _UNITS[-1]:
             return f"{amount:.1f} {unit}" if unit != "B" and amount < 9.95 else f"{amount:.0f} {unit}"
         amount /= 1024
-    raise AssertionError("the last unit takes all")
+    raise AssertionError("the last unit has no upper limit")
 
 
 def use_text(used: int, limit: int | None) -> str:
@@ -45,11 +45,11 @@ def use_text(used: int, limit: int | None) -> str:
 
 
 def limit_text(endpoint: Endpoint | None, use: StorageUse) -> tuple[str, str]:
-    """What happened at the storage limit of an endpoint, or of all (None), and what to do about it."""
-    whose = "" if endpoint is None else f" of “{endpoint.name}”"
+    """What happened at a storage limit (None: the limit of all endpoints), and what to do about it."""
+    of_endpoint = "" if endpoint is None else f" of “{endpoint.name}”"
     if not use.reached:
-        return f"The storage limit{whose} is no longer reached.", ""
-    limit = f"The storage limit{whose} ({exact_size(use.limit or 0)}) is reached"
+        return f"The storage limit{of_endpoint} is no longer reached.", ""
+    limit = f"The storage limit{of_endpoint} ({exact_size(use.limit or 0)}) is reached"
     more = "raise the limit in Settings" if endpoint is None else "raise the endpoint's limit"
     if use.capturing_stopped:
         text = f"{limit}: {'requests are not captured' if endpoint is None else 'its requests are not captured'}."
@@ -61,7 +61,7 @@ def limit_text(endpoint: Endpoint | None, use: StorageUse) -> tuple[str, str]:
 
 
 def sent_text(sent: SentTest, name: str) -> str:
-    """The destination and the response, in a sentence."""
+    """`Test request for “Shop” sent to 127.0.0.1:8787: 200.`"""
     way = "through" if sent.public else "to"
     return f"Test request for “{name}” sent {way} {sent.place}: {sent.status}."
 

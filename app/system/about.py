@@ -14,7 +14,7 @@ from sqlite3 import sqlite_version
 
 from app import __version__
 from app.core.about import Component, Fact, duration_text, report_text, without_home
-from app.core.own_urls import EVERY_ADDRESS
+from app.core.own_urls import ALL_ADDRESSES
 from app.core.repositories import (
     AccountRepository,
     CaptureRepository,
@@ -163,8 +163,8 @@ def _home() -> Path:
         return Path("/")
 
 
-def _listening_scope(host: str) -> str:
-    """Who can reach the capture port; not the address, which may be public."""
-    if host in EVERY_ADDRESS:
+def _reach(host: str) -> str:
+    """Who can reach the capture port; the address itself may be public."""
+    if host in ALL_ADDRESSES:
         return "every address of this machine"
     return "this machine only" if host == "localhost" or ip_address(host).is_loopback else "one address"

@@ -18,7 +18,7 @@ def marked(wanted: str, text: str) -> str:
     """The text with what was found of it in brackets."""
     found = match(wanted, text)
     assert found is not None
-    return "".join(f"[{c}]" if place in found.places else c for place, c in enumerate(text))
+    return "".join(f"[{c}]" if position in found.positions else c for position, c in enumerate(text))
 
 
 def order(wanted: str, *texts: str) -> list[str]:
@@ -73,7 +73,7 @@ def test_what_comes_first(wanted: str, texts: list[str]) -> None:
 def test_words_are_found_in_any_order_and_elsewhere_as_they_are() -> None:
     both = match("url copy", "Copy URL")
     assert both is not None
-    assert both.places == (0, 1, 2, 3, 5, 6, 7)
+    assert both.positions == (0, 1, 2, 3, 5, 6, 7)
     assert match("endpoint copy", "Copy URL", ["Endpoint"]) is not None
     assert match("edpt copy", "Copy URL", ["Endpoint"]) is None
     assert match("q7f3", "Stripe", ["aq7f3x"]) is not None
@@ -84,7 +84,7 @@ def test_nothing_wanted_fits_everything() -> None:
     for wanted in ("", "  ", "\u0301"):
         found = match(wanted, "Settings")
         assert found is not None
-        assert found.places == ()
+        assert found.positions == ()
 
 
 def test_any_text_gives_places_inside_it_in_order() -> None:
@@ -93,15 +93,15 @@ def test_any_text_gives_places_inside_it_in_order() -> None:
     hits = 0
     for _ in range(2_000):
         text = "".join(chance.choices(letters, k=chance.randrange(30)))
-        wanted = "".join(text[place] for place in sorted(chance.sample(range(len(text)), min(3, len(text)))))
+        wanted = "".join(text[position] for position in sorted(chance.sample(range(len(text)), min(3, len(text)))))
         found = match(wanted, text)
         if found is None:
             continue
-        hits += bool(found.places)
-        assert list(found.places) == sorted(set(found.places))
-        assert all(0 <= place < len(text) for place in found.places)
+        hits += bool(found.positions)
+        assert list(found.positions) == sorted(set(found.positions))
+        assert all(0 <= position < len(text) for position in found.positions)
         plain = unicodedata.normalize("NFKD", wanted).casefold().split()
-        assert found.places or not "".join(plain) or all(map(unicodedata.combining, "".join(plain)))
+        assert found.positions or not "".join(plain) or all(map(unicodedata.combining, "".join(plain)))
     assert hits > 500
 
 

@@ -28,7 +28,7 @@ links = st.one_of(
     ),
     st.from_regex(r"[a-z0-9]{3,64}", fullmatch=True).map(lambda slug: EndpointLink(slug=slug)),
 )
-asked = st.builds(
+launch_requests = st.builds(
     LaunchRequest, st.text("0123456789.ab", min_size=1, max_size=40), st.sampled_from(list(LaunchAction)) | links
 )
 
@@ -112,12 +112,12 @@ def test_any_text_is_a_link_or_told_to_be_none_on_one_line(text: str) -> None:
     assert len(said) < 1_000
 
 
-@given(asked)
-def test_a_wish_is_read_as_it_was_sent(wish: LaunchRequest) -> None:
-    line = encode(wish)
+@given(launch_requests)
+def test_a_launch_request_is_decoded_as_it_was_encoded(launch: LaunchRequest) -> None:
+    line = encode(launch)
     assert len(line) <= LINE_MAX
     assert line.index(b"\n") == len(line) - 1
-    assert decode_request(line) == wish
+    assert decode_request(line) == launch
 
 
 @given(st.binary() | st.text().map(str.encode) | st.from_type(dict).map(lambda made: repr(made).encode()))

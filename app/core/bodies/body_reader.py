@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.core.bodies import decompressor, format_registry
 from app.core.bodies.charset import BYTES, Charset, detect, in_single_bytes
 from app.core.bodies.formats.image import image_kind
-from app.core.bodies.formatter import Formatter, Group, LocatesError, Place, View
+from app.core.bodies.formatter import Formatter, Group, LocatesError, Position, View
 from app.core.bodies.lines import Line
 from app.core.bodies.media_types import media_type
 from app.core.bodies.resume import Resume, Skipper, skipper_for
@@ -38,12 +38,12 @@ class BodyReader:
         self._formatter: Formatter | None = None
         self._decoding_error: str | None = None
         self._fallback_note: list[str] = []
-        self._fallback_place: Place | None = None
+        self._fallback_position: Position | None = None
         self.view: View | None = None
         self.views: list[View] = []
         self.unpacked = 0
         self.picture: str | None = None
-        self.begins_at = 0
+        self.start_offset = 0
         self.first_line: int | None = 1
         self._skip = 0
 
@@ -58,12 +58,12 @@ class BodyReader:
         self._decompressor = decompressor.Decompressor(self.codings)
         self._skip = point.offset if self.codings else 0
         self.unpacked = 0 if self.codings else point.offset
-        self.begins_at, self.first_line = point.offset, point.line
+        self.start_offset, self.first_line = point.offset, point.line
         self._final = False
 
     def skip_lines(self, lines: int) -> None:
         """Record that `lines` numbered lines were read without being shown."""
-        self.begins_at, self.first_line = self.unpacked, lines + 1
+        self.start_offset, self.first_line = self.unpacked, lines + 1
 
     @property
     def charset(self) -> str:
@@ -103,13 +103,13 @@ class BodyReader:
         return [note for note in found if note]
 
     @property
-    def located_error(self) -> tuple[str, Place] | None:
+    def located_error(self) -> tuple[str, Position] | None:
         """The note on the first fault of the text, and its place."""
-        if self._fallback_place is not None:
-            return self._fallback_note[0], self._fallback_place
+        if self._fallback_position is not None:
+            return self._fallback_note[0], self._fallback_position
         formatter = self._formatter
-        if isinstance(formatter, LocatesError) and formatter.place is not None:
-            return formatter.error or formatter.notes[0], formatter.place
+        if isinstance(formatter, LocatesError) and formatter.position is not None:
+            return formatter.error or formatter.notes[0], formatter.position
         return None
 
     def feed(self, data: bytes, final: bool) -> None:
@@ -155,7 +155,7 @@ class BodyReader:
             # Only the note of the best view: why the other views fail as well would confuse.
             if not self._fallback_note:
                 self._fallback_note = [f"{formatter.error} Shown as text."]
-                self._fallback_place = formatter.place if isinstance(formatter, LocatesError) else None
+                self._fallback_position = formatter.position if isinstance(formatter, LocatesError) else None
         return []
 
     def _stop_decompressing(self, why: str) -> bytes:

@@ -10,7 +10,7 @@ from app.core.bodies.lines import Line
 
 Group = Literal["pretty", "table", "tree", "text", "hex", "preview"]
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 """Line and column of a text, both from 1."""
 
 
@@ -19,7 +19,7 @@ class LocatesError(Protocol):
     """A format that knows the place of its error, or of its first note."""
 
     @property
-    def place(self) -> Place | None:
+    def position(self) -> Position | None:
         """None without a fault."""
         ...
 

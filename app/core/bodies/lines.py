@@ -42,15 +42,15 @@ class Line(NamedTuple):
 
 def position_of_column(lines: Sequence[Line], column: int) -> tuple[int, int]:
     """Which of `lines`, a line of text with its folds, shows this column (from 1), and at which character."""
-    left = column - 1
+    remaining = column - 1
     for number, line in enumerate(lines):
         at = 0
         for kind, text in line.runs():
             # The escape of a hidden character is longer than one character.
             starts = [match.start() for match in _HIDDEN.finditer(text)] if kind == "control" else range(len(text))
-            if left < len(starts):
-                return number, at + starts[left]
-            left -= len(starts)
+            if remaining < len(starts):
+                return number, at + starts[remaining]
+            remaining -= len(starts)
             at += len(text)
     return len(lines) - 1, len(lines[-1].text)
 

@@ -46,7 +46,7 @@ class Skipper(Protocol):
         """Of the next byte."""
         ...
 
-    def back_to(self, place: int) -> None:
+    def back_to(self, offset: int) -> None:
         """Return to a state before `place` if more was read."""
         ...
 
@@ -61,11 +61,11 @@ def skipper_for(formatter: Formatter | None, charset: Charset | None) -> Skipper
     """None for views whose lines depend on everything before them."""
     if formatter is None or charset is None or formatter.error:
         return None
-    ascii_within = not charset.name.startswith(("utf-16", "utf-32", "utf_16", "utf_32"))
+    ascii_compatible = not charset.name.startswith(("utf-16", "utf-32", "utf_16", "utf_32"))
     if isinstance(formatter, JsonFormatter):
-        return _JsonSkipper(many=isinstance(formatter, NdjsonFormatter)) if ascii_within else None
+        return _JsonSkipper(many=isinstance(formatter, NdjsonFormatter)) if ascii_compatible else None
     if isinstance(formatter, MarkupFormatter):
-        return _XmlSkipper() if formatter.can_resume and ascii_within else None
+        return _XmlSkipper() if formatter.can_resume and ascii_compatible else None
     if isinstance(formatter, CodeFormatter):
         return _TextSkipper(charset, formatter.new_formatter)
     return _TextSkipper(charset, TextFormatter) if type(formatter) is TextFormatter else None
@@ -81,9 +81,9 @@ class _TextSkipper:
         self._line = 1
         self._states = [(0, 1)]
 
-    def back_to(self, place: int) -> None:
-        if place < self.offset:
-            self.offset, self._line = max(state for state in self._states if state[0] <= place)
+    def back_to(self, offset: int) -> None:
+        if offset < self.offset:
+            self.offset, self._line = max(state for state in self._states if state[0] <= offset)
 
     def feed(self, data: bytes) -> None:
         self.offset += len(data)
@@ -220,9 +220,9 @@ class _JsonSkipper:
     def offset(self) -> int:
         return self._skip.state.offset + len(self._skip.waiting)
 
-    def back_to(self, place: int) -> None:
-        if place < self.offset or self._skip.broken:
-            self._skip = JsonSkip(max(state for state in self._states if state.offset <= place))
+    def back_to(self, offset: int) -> None:
+        if offset < self.offset or self._skip.broken:
+            self._skip = JsonSkip(max(state for state in self._states if state.offset <= offset))
 
     def feed(self, data: bytes) -> None:
         self._skip.feed(data)
@@ -309,10 +309,10 @@ class XmlSkip:
             kept.append(data[at : span.start()])
             at = span.end()
         kept.append(data[at:end])
-        begun = kept[-1].rfind(b"<")
-        if begun >= 0 and b">" not in kept[-1][begun:]:
-            end -= len(kept[-1]) - begun
-            kept[-1] = kept[-1][:begun]
+        start = kept[-1].rfind(b"<")
+        if start >= 0 and b">" not in kept[-1][start:]:
+            end -= len(kept[-1]) - start
+            kept[-1] = kept[-1][:start]
         self.waiting = data[end:]
         self.offset += end
         self.broken = self.broken or len(self.waiting) > WAITING_MAX
@@ -346,9 +346,9 @@ class _XmlSkipper:
     def offset(self) -> int:
         return self._skip.offset + len(self._skip.waiting)
 
-    def back_to(self, place: int) -> None:
-        if place < self.offset or self._skip.broken:
-            self._skip = XmlSkip(*max(state for state in self._states if state[0] <= place))
+    def back_to(self, offset: int) -> None:
+        if offset < self.offset or self._skip.broken:
+            self._skip = XmlSkip(*max(state for state in self._states if state[0] <= offset))
 
     def feed(self, data: bytes) -> None:
         self._skip.feed(data)
@@ -361,11 +361,11 @@ class _XmlSkipper:
             skip = XmlSkip(self._skip.offset, self._skip.stack)
             skip.feed(data[: tag.end()])
             if not (self._skip.broken or skip.broken or skip.waiting) and skip.stack:
-                return Resume(skip.offset, None, False, partial(_xml_within, skip.stack))
+                return Resume(skip.offset, None, False, partial(_xml_formatter, skip.stack))
         return None
 
 
-def _xml_within(stack: tuple[bytes, ...]) -> Formatter:
+def _xml_formatter(stack: tuple[bytes, ...]) -> Formatter:
     made = xml_formatter()
     made.resume([name.decode("utf-8", "replace") for name in stack])
     return made

@@ -9,7 +9,7 @@ import msgspec
 from app.core.bodies.formats.image import image_kind, image_name, image_size
 from app.core.bodies.formats.protobuf import END, START, VARINT, ShortError, WireError, head, varint
 from app.core.bodies.media_types import type_hint
-from app.core.gist.words import joined, names
+from app.core.gist.words import names, with_detail
 from app.core.text import count_of, size_text
 
 ENTRIES_MAX = 4
@@ -30,7 +30,7 @@ def known_bytes(data: bytes, size: int) -> str | None:
     if pdf := _PDF.match(data):
         return f"PDF {pdf[1].decode()} · {size_text(size)}"
     if data.startswith(b"PK\x03\x04"):
-        return joined("ZIP", names(zip_entries(data), more=True))
+        return with_detail("ZIP", names(zip_entries(data), more=True))
     return None
 
 
@@ -59,13 +59,13 @@ def zip_entries(data: bytes) -> list[str]:
     return found
 
 
-def msgpack_gist(data: bytes, size: int, *, sure: bool) -> str | None:
+def msgpack_gist(data: bytes, size: int, *, declared: bool) -> str | None:
     """`data` is a whole body. Unless `sure` that it is MessagePack, None for all but a map with keys."""
     try:
         keys = list(_map.decode(data))
     except _NOT_MSGPACK:
-        return _msgpack_array(data, size) if sure else None
-    return joined("MessagePack", names(keys)) if keys or sure else None
+        return _msgpack_array(data, size) if declared else None
+    return with_detail("MessagePack", names(keys)) if keys or declared else None
 
 
 def _msgpack_array(data: bytes, size: int) -> str:

@@ -8,7 +8,7 @@ from itertools import islice
 from urllib.parse import unquote, unquote_plus
 
 from app.core.bodies.formats.multipart_parts import as_text
-from app.core.gist.words import NAMES_MAX, joined, names
+from app.core.gist.words import NAMES_MAX, names, with_detail
 from app.core.text import count_of
 
 SCAN = 64 * 1024
@@ -31,7 +31,7 @@ def form_gist(text: str, *, complete: bool) -> str | None:
     """`data` like `a=1&b=2`; None if it has no fields."""
     if "=" not in text[:SCAN]:
         return None
-    return joined("form", names(field_names(text[:SCAN]), more=not complete))
+    return with_detail("form", names(field_names(text[:SCAN]), more=not complete))
 
 
 def field_names(text: str) -> Iterable[str]:
@@ -51,7 +51,7 @@ def multipart_gist(content_type: str, data: bytes, *, complete: bool) -> str:
     found = files or [_name(head) for head in heads]
     count = _count(line, data) if complete else 0
     label = f"multipart · {count_of(count, 'part')}" if count else "multipart"
-    return joined(label, names(found, more=not complete or count > len(heads)))
+    return with_detail(label, names(found, more=not complete or count > len(heads)))
 
 
 def _boundary_line(content_type: str, data: bytes) -> bytes:

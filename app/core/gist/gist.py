@@ -24,7 +24,7 @@ from app.core.bodies.media_types import (
 )
 from app.core.gist import binary, forms, text
 from app.core.gist.json_gist import NOT_JSON, json_gist, ndjson_gist, object_gist
-from app.core.gist.words import finished, joined, names
+from app.core.gist.words import names, one_line, with_detail
 from app.core.model import Headers
 from app.core.raw_request import below_slug
 from app.core.text import size_text
@@ -87,13 +87,13 @@ def gist(
     """
     try:
         if not size:
-            return finished(_without_body(method, target, headers))
+            return one_line(_without_body(method, target, headers))
         if data[:1] == b"{" and len(data) == size and _kind(content_type) == "json":
             try:
                 return object_gist(data)  # nearly all requests end here, after a few microseconds
             except NOT_JSON:
                 pass  # broken JSON or another type than it says: guessed from the data below
-        return finished(_of_body(headers, content_type, data, size, complete=complete and len(data) == size))
+        return one_line(_of_body(headers, content_type, data, size, complete=complete and len(data) == size))
     except Exception:  # a bug here must not lose a request
         log.exception("a request could not be described")
         return f"binary · {size_text(size)}"
@@ -101,13 +101,15 @@ def gist(
 
 def _without_body(method: str, target: str, headers: Headers) -> str:
     if method == "OPTIONS":
-        asked = next((value for name, value in headers if name.lower() == "access-control-request-method"), None)
-        if asked:
-            return f"CORS preflight · {asked[:20]}"
+        requested_method = next(
+            (value for name, value in headers if name.lower() == "access-control-request-method"), None
+        )
+        if requested_method:
+            return f"CORS preflight · {requested_method[:20]}"
     path, _, query = below_slug(target[: 8 * PATH_MAX]).partition("?")
     found = names(forms.field_names(query)) if query else ""
     if found:
-        return joined("query", found)
+        return with_detail("query", found)
     return path[:PATH_MAX] if path not in ("", "/") else "no body"
 
 
@@ -136,11 +138,11 @@ def _decompressed(coding_names: tuple[str, ...], data: bytes) -> tuple[bytes, bo
 def _by_type(kind: str, content_type: str, data: bytes, size: int, *, complete: bool) -> str | None:
     """By its type; None if the body does not match it."""
     if not data:
-        return joined(type_hint(content_type[:80]) or "binary", size_text(size))
+        return with_detail(type_hint(content_type[:80]) or "binary", size_text(size))
     if kind == "multipart":
         return forms.multipart_gist(content_type, data, complete=complete)
     if kind == "msgpack":
-        return binary.msgpack_gist(data, size, sure=True)
+        return binary.msgpack_gist(data, size, declared=True)
     if kind == "protobuf":
         return binary.protobuf_gist(data, size)
     if kind == "grpc":
@@ -178,10 +180,10 @@ def _guessed(content_type: str, data: bytes, size: int, *, complete: bool) -> st
     if data.startswith(b"\x1f\x8b"):
         plain, ended = _decompressed(("gzip",), data)
         inside = _guessed("", plain, size, complete=complete and ended) if plain and plain[:2] != b"\x1f\x8b" else ""
-        return joined("gzip", inside or size_text(size))
+        return with_detail("gzip", inside or size_text(size))
     utf8 = _in_utf8(content_type, data, complete=complete)
     if utf8 is None:
-        found = binary.msgpack_gist(data, size, sure=False) if complete else None
+        found = binary.msgpack_gist(data, size, declared=False) if complete else None
         return found or binary.unknown_bytes(kind, size)
     start = utf8[:64].lstrip()[:1]
     if start and start in b"{[" and (found := json_gist(utf8, complete=complete)) and (complete or found.count("·")):
@@ -201,7 +203,7 @@ def _label(kind: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _says_utf8(content_type: str) -> bool:
+def _may_be_utf8(content_type: str) -> bool:
     """True also for a type without a charset."""
     text = content_type[:500].lower()
     return "charset" not in text or "utf-8" in text or "utf8" in text
@@ -210,7 +212,7 @@ def _says_utf8(content_type: str) -> bool:
 def _in_utf8(content_type: str, data: bytes, *, complete: bool) -> bytes | None:
     """Converts text to UTF-8 without a byte order mark; None if `data` is not text."""
     start = data[:TEXT_MAX]
-    if _says_utf8(content_type) and start[:2] not in _MARKED:
+    if _may_be_utf8(content_type) and start[:2] not in _MARKED:
         if start[:1] in (b"{", b"[") and start[1:2] != b"\0":
             return data  # the JSON reader finds what is wrong in it
         try:

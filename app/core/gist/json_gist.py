@@ -18,11 +18,11 @@ from app.core.gist.words import (
     NAME_MAX,
     NAMES_MAX,
     WORDS_MAX,
-    finished,
     first_words,
-    joined,
     names,
+    one_line,
     shortened,
+    with_detail,
 )
 from app.core.text import count_of
 
@@ -63,14 +63,14 @@ def _plan(keys: tuple[str, ...]) -> _Plan:
         return _Plan("JSON-RPC", "method", "method") if "method" in keys else _Plan("JSON-RPC · response")
     if "specversion" in keys and "type" in keys:
         return _Plan("CloudEvent", "type", "method")
-    plain = finished(joined("JSON", names(keys))) if keys else "JSON · {}"
+    plain = one_line(with_detail("JSON", names(keys))) if keys else "JSON · {}"
     if "query" in keys and {"variables", "operationName", "extensions"}.intersection(keys):
         return _Plan(plain, "query", "graphql")
-    shown = keys[:NAMES_MAX]
-    key = next((name for name in EVENT_NAMES if name in shown), "")
+    visible = keys[:NAMES_MAX]
+    key = next((name for name in EVENT_NAMES if name in visible), "")
     if not key:
         return _Plan(plain)
-    before = escape(joined("JSON", names(shown[: shown.index(key) + 1])))
+    before = escape(with_detail("JSON", names(visible[: visible.index(key) + 1])))
     return _Plan(plain, key, "event", len(before)) if plain.startswith(before) else _Plan(plain)
 
 
@@ -86,14 +86,14 @@ def object_gist(data: bytes) -> str:
         return text
     word = bytes(value)
     if how != "event":
-        return finished(_named(plan, word, level))
+        return one_line(_named(plan, word, level))
     return text if len(word) > WORD_MAX + 2 else _with_event(text, at, word)
 
 
 @lru_cache(maxsize=512)
 def _with_event(text: str, at: int, word: bytes) -> str:
     """Cached, because senders repeat the same events."""
-    return finished(f"{text[:at]}: {word[1:-1].decode()}{text[at:]}") if _WORD.fullmatch(word) else text
+    return one_line(f"{text[:at]}: {word[1:-1].decode()}{text[at:]}") if _WORD.fullmatch(word) else text
 
 
 def json_gist(data: bytes, *, complete: bool) -> str | None:
@@ -107,19 +107,19 @@ def json_gist(data: bytes, *, complete: bool) -> str | None:
     except NOT_JSON:
         pass  # broken or nested too deeply: the names before that point are read below
     if start in (b"{", b"["):
-        return _scanned(data[:SCAN], complete=complete)
+        return _scanned_gist(data[:SCAN], complete=complete)
     scalar = _SCALAR.match(data) if complete and len(data) < SCAN else None
-    return joined("JSON", first_words(scalar[1].decode("utf-8", "replace"))) if scalar else None
+    return with_detail("JSON", first_words(scalar[1].decode("utf-8", "replace"))) if scalar else None
 
 
 def ndjson_gist(data: bytes, *, complete: bool) -> str:
     """JSON values, one per line or each after a record separator (RFC 7464)."""
     start = data.lstrip(b" \t\r\n\x1e")
-    keys = names(_Scan(start.partition(b"\n")[0][:SCAN]).keys)
+    keys = names(_KeyScanner(start.partition(b"\n")[0][:SCAN]).keys)
     if not complete:
-        return joined("NDJSON", keys)
+        return with_detail("NDJSON", keys)
     count = sum(1 for line in data.replace(b"\x1e", b"\n").split(b"\n") if line.strip())
-    return joined(f"NDJSON · {count_of(count, 'line')}", keys)
+    return with_detail(f"NDJSON · {count_of(count, 'line')}", keys)
 
 
 def _named(plan: _Plan, value: bytes, level: dict[str, msgspec.Raw]) -> str:
@@ -128,13 +128,13 @@ def _named(plan: _Plan, value: bytes, level: dict[str, msgspec.Raw]) -> str:
     except NOT_JSON:
         return plan.text
     if plan.how != "graphql":
-        return joined(plan.text, shortened(text, WORDS_MAX))
+        return with_detail(plan.text, shortened(text, WORDS_MAX))
     operation = _OPERATION.match(text)
     kind, name = (operation[1], operation[2]) if operation else ("query", "")
     if not operation and not text.lstrip().startswith("{"):
         return plan.text
-    given = level.get("operationName")
-    if given is not None and (quoted := _WORD.fullmatch(bytes(given))):
+    operation_name = level.get("operationName")
+    if operation_name is not None and (quoted := _WORD.fullmatch(bytes(operation_name))):
         name = quoted[0][1:-1].decode()
     return f"GraphQL · {kind} {name}".rstrip()
 
@@ -151,19 +151,19 @@ def _list_gist(items: Sequence[msgspec.Raw]) -> str:
     return f"JSON · {count_of(len(items), 'item')}"
 
 
-def _scanned(data: bytes, *, complete: bool) -> str | None:
+def _scanned_gist(data: bytes, *, complete: bool) -> str | None:
     """`data` begins like an object or list and is cut or broken; if `complete`, it is broken."""
-    scan = _Scan(data)
+    scan = _KeyScanner(data)
     label = "JSON array" if scan.is_list else "JSON"
     if complete:
         label = f"invalid {label}"
     if scan.keys:
-        return joined(label, names(scan.keys, more=True))
+        return with_detail(label, names(scan.keys, more=True))
     # Much text that is not JSON begins with a bracket.
     return None if complete else label
 
 
-class _Scan:
+class _KeyScanner:
     """The names of an object, or of the first object of a list, as far as `data` goes."""
 
     def __init__(self, data: bytes) -> None:

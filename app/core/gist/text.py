@@ -10,7 +10,7 @@ from email.header import decode_header, make_header
 from itertools import islice
 
 from app.core.bodies.formats import jwt
-from app.core.gist.words import NAMES_MAX, first_words, joined, names
+from app.core.gist.words import NAMES_MAX, first_words, names, with_detail
 
 TEXT_SCAN = 16 * 1024
 LINE_MAX = 8 * 1024
@@ -21,7 +21,7 @@ _OPERATION = re.compile(r"\s*(query|mutation|subscription)\b\s*(\w{0,60})")
 
 def text_gist(text: str, label: str = "text") -> str:
     """The first words."""
-    return joined(label, first_words(text[:TEXT_SCAN]))
+    return with_detail(label, first_words(text[:TEXT_SCAN]))
 
 
 def token_gist(text: str) -> str | None:
@@ -31,7 +31,7 @@ def token_gist(text: str) -> str | None:
     token = jwt.parsed(text.strip())
     if token is None:
         return None
-    return f"JWT · encrypted, {token.algorithm[:40]}" if token.encrypted else joined("JWT", names(token.claims))
+    return f"JWT · encrypted, {token.algorithm[:40]}" if token.encrypted else with_detail("JWT", names(token.claims))
 
 
 def mail_gist(text: str) -> str:
@@ -43,13 +43,13 @@ def mail_gist(text: str) -> str:
         subject = str(make_header(decode_header(found[1])))
     except (ValueError, LookupError):
         subject = found[1]
-    return joined("mail", first_words(subject))
+    return with_detail("mail", first_words(subject))
 
 
 def yaml_gist(text: str) -> str:
     """The top-level names."""
     found = list(dict.fromkeys(_YAML.findall(text[:TEXT_SCAN])))
-    return joined("YAML", names(found)) if found else text_gist(text, "YAML")
+    return with_detail("YAML", names(found)) if found else text_gist(text, "YAML")
 
 
 def graphql_gist(text: str) -> str:
@@ -66,7 +66,7 @@ def csv_gist(text: str, *, tabs: bool) -> str:
         columns = next(csv.reader([line], delimiter=separator), [])
     except csv.Error:
         columns = line.split(separator)
-    return joined("TSV" if tabs else "CSV", names([column.strip() for column in columns if column.strip()]))
+    return with_detail("TSV" if tabs else "CSV", names([column.strip() for column in columns if column.strip()]))
 
 
 MARKUP_SCAN = 64 * 1024
@@ -91,8 +91,8 @@ def html_gist(text: str) -> str:
     title = _TITLE.search(text)
     if title is None:
         shown = _TAG.sub(" ", _HIDDEN_TEXT.sub(" ", text[:4_096]))
-        return joined("HTML", first_words(html.unescape(shown)))
-    return joined("HTML", first_words(html.unescape(title[1])))
+        return with_detail("HTML", first_words(html.unescape(shown)))
+    return with_detail("HTML", first_words(html.unescape(title[1])))
 
 
 def xml_gist(text: str) -> str | None:
@@ -105,8 +105,8 @@ def xml_gist(text: str) -> str | None:
     if name == "svg":
         return f"SVG {drawing_size(root[2])}".rstrip()
     if name == "Envelope":
-        return joined("SOAP", names(_children(elements, within="Body")))
-    return joined("XML", joined(name, names(_children(elements)) if root[0] == "open" else ""))
+        return with_detail("SOAP", names(_children(elements, parent="Body")))
+    return with_detail("XML", with_detail(name, names(_children(elements)) if root[0] == "open" else ""))
 
 
 def drawing_size(attributes: str) -> str:
@@ -119,10 +119,10 @@ def drawing_size(attributes: str) -> str:
     return f"{width}×{height}" if width and height else ""
 
 
-def _children(elements: Iterator[tuple[str, str, str]], within: str | None = None) -> list[str]:
+def _children(elements: Iterator[tuple[str, str, str]], parent: str | None = None) -> list[str]:
     """The names of the children of the root, or of the element named `within`, each once."""
     found: dict[str, None] = {}
-    depth, depth_of_children, inside = 1, 1 if within is None else 2, within is None
+    depth, depth_of_children, inside = 1, 1 if parent is None else 2, parent is None
     for kind, name, _ in islice(elements, ELEMENTS_MAX):
         if kind == "close":
             depth -= 1
@@ -135,7 +135,7 @@ def _children(elements: Iterator[tuple[str, str, str]], within: str | None = Non
                 break
         if kind == "open":
             depth += 1
-            inside = inside or (depth == 2 and _local_name(name) == within)
+            inside = inside or (depth == 2 and _local_name(name) == parent)
     shown = list(found)
     return [*shown[:CHILDREN_MAX], "…"] if len(shown) > CHILDREN_MAX else shown
 

@@ -20,7 +20,7 @@ DOT, MORE = " · ", "…"
 _SPACE = re.compile(r"[\s\x00]+")
 
 
-def joined(label: str, detail: str) -> str:
+def with_detail(label: str, detail: str) -> str:
     """`JSON · id, type`; the label alone without details."""
     return f"{label}{DOT}{detail}" if detail else label
 
@@ -28,8 +28,8 @@ def joined(label: str, detail: str) -> str:
 def names(found: Iterable[str], *, more: bool = False) -> str:
     """`id, type, data`; ends in `…` if there are `more`, or more than are considered."""
     texts = list(islice(found, NAMES_MAX + 1))
-    shown = [shortened(text, NAME_MAX) for text in texts[:NAMES_MAX]]
-    return ", ".join([*shown, MORE] if shown and (more or len(texts) > NAMES_MAX) else shown)
+    visible = [shortened(text, NAME_MAX) for text in texts[:NAMES_MAX]]
+    return ", ".join([*visible, MORE] if visible and (more or len(texts) > NAMES_MAX) else visible)
 
 
 def shortened(text: str, most: int) -> str:
@@ -42,16 +42,16 @@ def first_words(text: str) -> str:
     return shortened(_SPACE.sub(" ", text[: 4 * WORDS_MAX].lstrip()).strip(), WORDS_MAX)
 
 
-def finished(gist: str) -> str:
+def one_line(gist: str) -> str:
     """The gist on one line, escaped. An escape is never cut in two."""
     text = escape(gist)
     if len(text) <= GIST_MAX:
         return text
-    kept, free = [], GIST_MAX - 1
+    characters, free = [], GIST_MAX - 1
     for character in gist:
-        shown = escape(character)
-        free -= len(shown)
+        visible = escape(character)
+        free -= len(visible)
         if free < 0:
             break
-        kept.append(shown)
-    return "".join(kept).rstrip(" ,·") + MORE
+        characters.append(visible)
+    return "".join(characters).rstrip(" ,·") + MORE

@@ -9,7 +9,7 @@ from app.core.search.filters import FILTERS
 from app.core.search.format import quoted
 from app.core.search.tokens import QUOTE
 
-MOST = 20
+COMPLETIONS_MAX = 20
 
 
 Stored = tuple[str, str]
@@ -54,7 +54,9 @@ def completions(text: str, cursor: int, stored: Mapping[str, Sequence[Stored]] =
         found += _matching(stored.get(kind.name, ()) if kind else (), typed.lower())
         if any(value == text[start:end] for value, _ in found):
             return ()  # nothing is left to complete
-    return tuple(Completion(insert=insert, help=help_, start=start, end=end) for insert, help_ in found[:MOST])
+    return tuple(
+        Completion(insert=insert, help=help_, start=start, end=end) for insert, help_ in found[:COMPLETIONS_MAX]
+    )
 
 
 def _matching(stored: Sequence[Stored], typed: str) -> list[Stored]:

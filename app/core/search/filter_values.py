@@ -82,12 +82,14 @@ def read_json_test(value: Text) -> JsonTest:
         if colon >= 0:
             meant = f"json:{value.characters[:colon]}={value.characters[colon + 1 :]}"
             message = f'“:” is not a comparison. Write {meant}; quote a key with a colon, as in json:"a:b".'
-            raise QueryError(message, value.places[colon], value.places[colon] + 1, "=")
+            raise QueryError(message, value.offsets[colon], value.offsets[colon] + 1, "=")
         return JsonTest(path=_json_path(value), operator="exists")
     signs = value.characters[at : at + 2]
     operator = _TWO.get(signs) or _ONE.get(signs[:1])
     if operator is None:
-        raise QueryError("“!” must be followed by “=”, as in json:state!=done.", value.places[at], value.places[at] + 1)
+        raise QueryError(
+            "“!” must be followed by “=”, as in json:state!=done.", value.offsets[at], value.offsets[at] + 1
+        )
     rest = at + len(operator)
     if value.find(_COMPARISONS, rest) == rest:
         wrong = value.characters[at : rest + 1]
@@ -95,7 +97,7 @@ def read_json_test(value: Text) -> JsonTest:
             f"“{wrong}” is not a comparison. Use =, !=, <, <=, >, >= or ~; quote a value that begins with one of them,"
             f' as in json:a{operator}"{value.characters[rest]}x".'
         )
-        raise QueryError(message, value.places[at], value.places[rest] + 1, operator)
+        raise QueryError(message, value.offsets[at], value.offsets[rest] + 1, operator)
     return JsonTest(path=_json_path(value.part(0, at)), operator=operator, value=value.characters[rest:])
 
 
@@ -110,11 +112,11 @@ def _json_path(text: Text) -> tuple[str | None, ...]:
         while end >= 0 and text.characters[end] == "[":
             close = text.find("]", end)
             if close < 0:
-                raise QueryError("This bracket is not closed.", text.places[end], text.end)
+                raise QueryError("This bracket is not closed.", text.offsets[end], text.end)
             steps.append(_json_item(text, end, close))
             end = close + 1 if close + 1 < len(text.characters) else -1
             if end >= 0 and (text.characters[end] not in ".[" or text.quoted[end]):
-                raise QueryError("Write a dot between the steps of a path.", text.places[end], text.end)
+                raise QueryError("Write a dot between the steps of a path.", text.offsets[end], text.end)
         if len(steps) > MAX_STEPS:
             raise QueryError(f"A path can have {MAX_STEPS} steps.", text.start, text.end)
         if end < 0:
@@ -124,9 +126,9 @@ def _json_path(text: Text) -> tuple[str | None, ...]:
 
 def _json_step(text: Text, begin: int, end: int) -> str | None:
     if begin == end:
-        place = text.places[begin] if begin < len(text.places) else text.end
+        offset = text.offsets[begin] if begin < len(text.offsets) else text.end
         message = "A step of the path is missing: write it as in json:data.object.amount>1000."
-        raise QueryError(message, min(place, text.end), text.end)
+        raise QueryError(message, min(offset, text.end), text.end)
     characters = text.characters[begin:end]
     return None if characters == "*" and not text.quoted[begin] else characters
 
@@ -137,7 +139,7 @@ def _json_item(text: Text, opening: int, close: int) -> str | None:
         return None
     if not (inner.isascii() and inner.isdigit()):
         message = "Brackets must contain the number of an item, or * for any."
-        raise QueryError(message, text.places[opening], text.places[close] + 1)
+        raise QueryError(message, text.offsets[opening], text.offsets[close] + 1)
     return str(int(inner)) if len(inner) < 12 else inner
 
 
@@ -208,7 +210,7 @@ def read_header(value: Text) -> HeaderTest:
     colon = name.find(":")
     if colon >= 0:
         message = "Header names have no colon. To compare a value, write header:x-id=7, or header:x-id~7 for a part."
-        raise QueryError(message, name.places[colon], name.places[colon] + 1, "=")
+        raise QueryError(message, name.offsets[colon], name.offsets[colon] + 1, "=")
     if at < 0:
         return HeaderTest(name=name.characters, operator="exists")
     operator: Operator = "=" if value.characters[at] == "=" else "~"

@@ -36,18 +36,24 @@ def without(query: Query, chip: Chip) -> str:
 
 def words(query: Query) -> tuple[str, ...]:
     """The words to highlight in a matching request; excluded words are left out."""
-    leaves = flatten(query.terms)
-    return tuple(dict.fromkeys(leaf.term.text for leaf in leaves if isinstance(leaf.term, Word) and not leaf.negated))
+    conditions = flatten(query.terms)
+    return tuple(
+        dict.fromkeys(
+            condition.term.text
+            for condition in conditions
+            if isinstance(condition.term, Word) and not condition.negated
+        )
+    )
 
 
-def literal(text: str, most: int) -> str:
+def literal(text: str, length_max: int) -> str:
     """A search for the words of `text`, with their special characters escaped, cut to a maximum length."""
     found = ""
     for word in text.split():
-        longer = f"{found} {quoted(word)}".strip()
-        if len(longer) > most:
+        candidate = f"{found} {quoted(word)}".strip()
+        if len(candidate) > length_max:
             break
-        found = longer
+        found = candidate
     return found
 
 

@@ -97,7 +97,7 @@ def _leaf(token: Token, written: str) -> Term:
     if colon > 0 and not any(text.quoted[:colon]) and _NAME.fullmatch(name):
         value = text.part(colon + 1)
         if not value.characters.startswith("//"):  # a URL was pasted
-            return _filter(name, value, token, written, text.places[colon])
+            return _filter(name, value, token, written, text.offsets[colon])
     if not text.characters:
         raise QueryError("These quotes are empty.", token.start, token.end)
     return Word(text=text.characters, start=token.start, end=token.end)
@@ -106,16 +106,16 @@ def _leaf(token: Token, written: str) -> Term:
 def _filter(name: str, value: Text, token: Token, written: str, colon: int) -> Filter:
     kind = FILTERS.get(name.lower())
     if kind is None:
-        near = nearest(name, FILTERS)
-        meant = f"Did you mean {near}:? " if near else ""
+        suggestion = nearest(name, FILTERS)
+        meant = f"Did you mean {suggestion}:? " if suggestion else ""
         raise QueryError(
             f"Unknown filter {name}:. {meant}To search for the text itself, put it in quotes.",
             token.start,
             colon + 1,
-            f"{near}:" if near else None,
+            f"{suggestion}:" if suggestion else None,
         )
     if not value.characters:
-        value = Text(characters="", quoted=(), places=(), end=token.end)
+        value = Text(characters="", quoted=(), offsets=(), end=token.end)
     return Filter(
         name=kind.name,
         source=written[colon + 1 : token.end],

@@ -16,13 +16,13 @@ class Text(Record, frozen=True):
 
     characters: str
     quoted: tuple[bool, ...]
-    places: tuple[int, ...]
+    offsets: tuple[int, ...]
     end: int
 
     @property
     def start(self) -> int:
         """In the search text."""
-        return self.places[0] if self.places else self.end
+        return self.offsets[0] if self.offsets else self.end
 
     def find(self, characters: str, begin: int = 0) -> int:
         """The first unquoted character that is one of `characters`, -1 if there is none."""
@@ -32,9 +32,9 @@ class Text(Record, frozen=True):
         return -1
 
     def part(self, first: int, last: int | None = None) -> Text:
-        end = self.end if last is None or last >= len(self.places) else self.places[last]
+        end = self.end if last is None or last >= len(self.offsets) else self.offsets[last]
         cut = slice(first, last)
-        return Text(characters=self.characters[cut], quoted=self.quoted[cut], places=self.places[cut], end=end)
+        return Text(characters=self.characters[cut], quoted=self.quoted[cut], offsets=self.offsets[cut], end=end)
 
 
 class Token(Record, frozen=True):
@@ -49,32 +49,34 @@ class Token(Record, frozen=True):
 def tokens(text: str) -> list[Token]:
     """Raises QueryError for an unclosed quote."""
     found: list[Token] = []
-    place, depth = 0, 0
-    while place < len(text):
-        sign = text[place]
-        if sign.isspace():
-            place += 1
+    offset, depth = 0, 0
+    while offset < len(text):
+        character = text[offset]
+        if character.isspace():
+            offset += 1
             continue
-        if sign in "(-" or (sign == ")" and depth):
-            depth += {"(": 1, ")": -1}.get(sign, 0)
-            found.append(Token(kind=_sign(sign), text=_run(text, place, place), start=place, end=place + 1))
-            place += 1
+        if character in "(-" or (character == ")" and depth):
+            depth += {"(": 1, ")": -1}.get(character, 0)
+            found.append(
+                Token(kind=_sign(character), text=_text_of(text, offset, offset), start=offset, end=offset + 1)
+            )
+            offset += 1
             continue
-        end = _end(text, place, depth)
-        run = _run(text, place, end)
-        kind: Kind = "OR" if text[place:end] == "OR" else "text"
-        found.append(Token(kind=kind, text=run, start=place, end=end))
-        place = end
+        end = _end(text, offset, depth)
+        run = _text_of(text, offset, end)
+        kind: Kind = "OR" if text[offset:end] == "OR" else "text"
+        found.append(Token(kind=kind, text=run, start=offset, end=end))
+        offset = end
     return found
 
 
-def _sign(sign: str) -> Kind:
-    return "(" if sign == "(" else ")" if sign == ")" else "-"
+def _sign(character: str) -> Kind:
+    return "(" if character == "(" else ")" if character == ")" else "-"
 
 
-def _end(text: str, place: int, depth: int) -> int:
+def _end(text: str, offset: int, depth: int) -> int:
     """The end of the run that begins at `place`: a space, or a closing bracket without an opening one in the run."""
-    inner, at = 0, place
+    inner, at = 0, offset
     while at < len(text) and not text[at].isspace():
         if text[at] == QUOTE:
             at = _closing(text, at)
@@ -98,20 +100,20 @@ def _closing(text: str, opening: int) -> int:
     return at
 
 
-def _run(text: str, start: int, end: int) -> Text:
-    characters, quoted, places = [], [], []
+def _text_of(text: str, start: int, end: int) -> Text:
+    characters, quoted, offsets = [], [], []
     inside = False
     at = start
     while at < end:
-        sign = text[at]
-        if sign == QUOTE:
+        character = text[at]
+        if character == QUOTE:
             inside = not inside
         else:
-            if inside and sign == "\\" and text[at + 1] in '"\\':
+            if inside and character == "\\" and text[at + 1] in '"\\':
                 at += 1
-                sign = text[at]
-            characters.append(sign)
+                character = text[at]
+            characters.append(character)
             quoted.append(inside)
-            places.append(at)
+            offsets.append(at)
         at += 1
-    return Text(characters="".join(characters), quoted=tuple(quoted), places=tuple(places), end=end)
+    return Text(characters="".join(characters), quoted=tuple(quoted), offsets=tuple(offsets), end=end)

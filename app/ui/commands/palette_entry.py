@@ -50,7 +50,7 @@ def find(entries: Iterable[PaletteEntry], text: str, recent: Sequence[str]) -> l
     for entry in entries:
         fit = match(text, entry.text, (entry.kind, entry.detail))
         if fit is not None:
-            found.append((fit.score + (_LATELY if entry.key in lately else 0), PaletteMatch(entry, fit.places)))
+            found.append((fit.score + (_LATELY if entry.key in lately else 0), PaletteMatch(entry, fit.positions)))
     return [one for _, one in sorted(found, key=lambda pair: -pair[0])]
 
 

@@ -59,7 +59,7 @@ def test_what_a_writer_writes_is_read_again(table: list[list[str]], piece: int) 
 @given(st.text('a",\n\r', max_size=60), st.integers(1, 9))
 def test_nothing_of_any_text_is_lost(text: str, piece: int) -> None:
     rows = read(text, piece=piece)
-    kept = "".join(rows.written(number) for number in range(len(rows)))
+    kept = "".join(rows.row_text(number) for number in range(len(rows)))
     assert [char for char in kept if char in 'a",'] == [char for char in text if char in 'a",']
 
 

@@ -77,7 +77,7 @@ def test_json_goes_on_as_if_read_from_its_beginning(
     for place in range(3_100, len(body), len(body) // 4):
         reader, lines = begun_at(body, "application/json", place)
         assert reader.notes == []
-        shown = lines[1:] if lines[0].folded or reader.begins_at == 0 else lines
+        shown = lines[1:] if lines[0].folded or reader.start_offset == 0 else lines
         assert [line.text for line in every[-len(shown) :]] == [line.text for line in shown]
         if shown is lines:
             assert reader.first_line == numbers[len(every) - len(lines)]

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.bodies.format_registry import ranked
-from app.core.bodies.formats.svg_sanitizer import BYTES_MAX, SHAPES_MAX, DrawingError, begins, sanitize
+from app.core.bodies.formats.svg_sanitizer import BYTES_MAX, SHAPES_MAX, DrawingError, is_svg, sanitize
 
 NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 
@@ -148,7 +148,7 @@ def test_a_drawing_is_known_by_how_it_begins() -> None:
         b'\xef\xbb\xbf<?xml version="1.0"?>\n<!-- <html> -->\n<!DOCTYPE svg>\n<svg xmlns="">',
         b"<svg:svg ",
     ):
-        assert begins(head)
+        assert is_svg(head)
         assert "drawing" in [view.name for view in ranked("image/svg+xml", head)]
     for head in (b"<p><svg>", b"<svgx>", b"svg", b'{"a":"<svg>"}'):
-        assert not begins(head)
+        assert not is_svg(head)

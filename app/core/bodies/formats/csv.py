@@ -109,7 +109,7 @@ class Rows:
         self.characters += len(block.text)
         self.columns = min(max(self.columns, block.columns), COLUMNS_MAX)
 
-    def written(self, number: int) -> str:
+    def row_text(self, number: int) -> str:
         """A row as it was written, without its line end."""
         at = bisect_right(self._firsts, number) - 1
         block, row = self._blocks[at], number - self._firsts[at]
@@ -117,25 +117,25 @@ class Rows:
 
     def cells(self, number: int) -> list[str]:
         """May be fewer than `columns`; the last one contains the rest of a longer row."""
-        return cells(self.written(number), self.delimiter, self.columns)
+        return cells(self.row_text(number), self.delimiter, self.columns)
 
 
-def cells(written: str, delimiter: str, most: int = 0) -> list[str]:
+def cells(row_text: str, delimiter: str, most: int = 0) -> list[str]:
     """The cells of a row, unquoted; the last of `most` contains the rest, as written."""
-    written = written.rstrip("\r\n")
-    if '"' not in written:
-        return written.split(delimiter, most - 1 if most else -1)
+    row_text = row_text.rstrip("\r\n")
+    if '"' not in row_text:
+        return row_text.split(delimiter, most - 1 if most else -1)
     found: list[str] = []
     at = 0
     while True:
-        if most and len(found) == most - 1 and delimiter in written[at:]:
-            quoted = _QUOTED.match(written, at)
-            if quoted is None or quoted.end() < len(written):
-                return [*found, written[at:]]
-        quoted = _QUOTED.match(written, at)
+        if most and len(found) == most - 1 and delimiter in row_text[at:]:
+            quoted = _QUOTED.match(row_text, at)
+            if quoted is None or quoted.end() < len(row_text):
+                return [*found, row_text[at:]]
+        quoted = _QUOTED.match(row_text, at)
         start = quoted.end() if quoted else at
-        end = written.find(delimiter, start)
-        rest = written[start : end if end >= 0 else len(written)]
+        end = row_text.find(delimiter, start)
+        rest = row_text[start : end if end >= 0 else len(row_text)]
         found.append((quoted[1].replace('""', '"') if quoted else "") + rest)
         if end < 0:
             return found
@@ -181,7 +181,7 @@ def _regular(sample: str, delimiter: str, complete: bool) -> tuple[float, int]:
     if block is None:
         return 0.0, 0
     rows.add(block)
-    counts = Counter(len(cells(rows.written(at), delimiter)) for at in range(min(len(rows), _SAMPLE_ROWS)))
+    counts = Counter(len(cells(rows.row_text(at), delimiter)) for at in range(min(len(rows), _SAMPLE_ROWS)))
     columns, times = counts.most_common(1)[0]
     return (times / counts.total(), columns) if columns > 1 else (0.0, 0)
 

@@ -40,16 +40,18 @@ _HTML = Dialect(
     },
 )
 # A comment ends at the first `-->`: allowing a later one would try n comments in 2^n ways.
-_BEGINS = re.compile(rb"(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_HTML_START = re.compile(
+    rb"(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
 
 
 def formatter() -> MarkupFormatter:
     return MarkupFormatter(_HTML)
 
 
-def begins(start: bytes) -> bool:
+def is_html(start: bytes) -> bool:
     """Whether text that begins like this is HTML, regardless of its type."""
-    return _BEGINS.match(start) is not None
+    return _HTML_START.match(start) is not None
 
 
 def fit(media_type: str, head: bytes) -> float:
@@ -57,4 +59,4 @@ def fit(media_type: str, head: bytes) -> float:
     start = head.replace(b"\0", b"").lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe")
     if media_type == "text/html":
         return 1.0 if b"<" in start else 0.45
-    return 0.96 if begins(start) else 0.0
+    return 0.96 if is_html(start) else 0.0

@@ -22,7 +22,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_KEPT = _words(
+_ALLOWED_ELEMENTS = _words(
     "p div span br hr h1 h2 h3 h4 h5 h6 b strong i em u s strike del ins small big sub sup code pre kbd samp tt var"
     " cite blockquote ul ol li dl dt dd table thead tbody tfoot tr td th caption center font"
 )
@@ -146,9 +146,9 @@ class _HtmlSanitizer:
         self._skip_to(">")
         if match is None:
             return
-        written = _output_element(match.group().lower())
-        if written in self._open[-DEEPEST:]:
-            while self._close() != written:
+        element = _output_element(match.group().lower())
+        if element in self._open[-DEEPEST:]:
+            while self._close() != element:
                 pass
 
     def _close(self) -> str:
@@ -176,9 +176,9 @@ class _HtmlSanitizer:
                 self.parts.append(f"<i>[{escape(alt[:200])}]</i>")
         elif name == "a":
             self._begin("u", "")
-        elif (written := _output_element(name)) is not None:
+        elif (element := _output_element(name)) is not None:
             # Qt would paint a background of the whole page behind its first line only.
-            self._begin(written, "" if name == "body" else _kept(attributes))
+            self._begin(element, "" if name == "body" else _allowed_attributes(attributes))
 
     def _begin(self, name: str, attributes: str) -> None:
         self._elements += 1
@@ -217,12 +217,12 @@ class _HtmlSanitizer:
 
 def _output_element(name: str) -> str | None:
     """The element to write for this one; None to drop the tag but keep its content."""
-    if name in _KEPT:
+    if name in _ALLOWED_ELEMENTS:
         return name
     return "div" if name in _AS_DIV else "span" if name in _AS_SPAN else "u" if name == "a" else None
 
 
-def _kept(attributes: dict[str, str]) -> str:
+def _allowed_attributes(attributes: dict[str, str]) -> str:
     found = []
     for name, value in attributes.items():
         allowed = _ALLOWED.get(name)

@@ -7,7 +7,7 @@ import re
 from enum import IntEnum
 
 from app.core.bodies.formats.text import TextFormatter
-from app.core.bodies.formatter import Place
+from app.core.bodies.formatter import Position
 from app.core.bodies.lines import Kind, Line, LineBuilder
 from app.core.bodies.media_types import JSON_LINES, is_json
 
@@ -67,7 +67,7 @@ class JsonFormatter:
 
     def __init__(self, *, many: bool = False) -> None:
         self.error: str | None = None
-        self.place: Place | None = None
+        self.position: Position | None = None
         self._many = many
         self._lines = LineBuilder()
         self._text, self._at = "", 0
@@ -245,9 +245,9 @@ class JsonFormatter:
     def _fail(self, why: str) -> bool:
         """Set the error, and pass the rest through as text on the current line."""
         # After `resume` the line number is not known.
-        self.place = None if self._resumed else (self._line, self._column)
-        place = "" if self._resumed else f" at line {self._line:,}, column {self._column:,}"
-        self.error = f"Not valid JSON{place}: {why}."
+        self.position = None if self._resumed else (self._line, self._column)
+        position = "" if self._resumed else f" at line {self._line:,}, column {self._column:,}"
+        self.error = f"Not valid JSON{position}: {why}."
         self._raw = TextFormatter(self._lines)
         self._raw.feed(self._gap + self._text[self._at :], self._final)
         self._text = ""

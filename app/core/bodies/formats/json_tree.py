@@ -34,7 +34,7 @@ class JsonTree:
         self._children: dict[int, list[int]] = {}
         _Parser(text, self).parse()
 
-    def begin(self, parent: int, name: str | None, start: int, end: int, *, holds: bool) -> int:
+    def begin(self, parent: int, name: str | None, start: int, end: int, *, has_children: bool) -> int:
         """Add a node; `holds`: it can have children."""
         node = len(self._parents)
         if node == NODES_MAX:
@@ -45,7 +45,7 @@ class JsonTree:
         self._names.append(name)
         self._spans.append((start, end))
         siblings.append(node)
-        if holds:
+        if has_children:
             self._children[node] = []
         return node
 
@@ -138,9 +138,9 @@ class _Parser:
         while at < len(self._text):
             match = TOKEN.match(self._text, at)
             if match is None or match.lastgroup == "open":
-                raise self._wrong(at)
+                raise self._error(at)
             if match.lastgroup != "space" and not self._token(match.lastgroup or "", match):
-                raise self._wrong(at)
+                raise self._error(at)
             at = match.end()
         if self._expect is not Expect.NOTHING:
             raise TreeError("Not valid JSON: the text ends too early.")
@@ -151,9 +151,9 @@ class _Parser:
             if kind == "string" and expect in (Expect.KEY, Expect.KEY_OR_END):
                 self._name, self._expect = token, Expect.COLON
                 return True
-            return self._value(match, holds=False)
+            return self._value(match, has_children=False)
         if token in "[{":
-            return self._value(match, holds=True)
+            return self._value(match, has_children=True)
         if token == ":" and expect is Expect.COLON:
             self._expect = Expect.VALUE
             return True
@@ -162,13 +162,13 @@ class _Parser:
             return True
         return token in "]}" and self._close(token, match.end())
 
-    def _value(self, match: re.Match[str], *, holds: bool) -> bool:
+    def _value(self, match: re.Match[str], *, has_children: bool) -> bool:
         if self._expect not in (Expect.VALUE, Expect.VALUE_OR_END):
             return False
         parent = self._open[-1] if self._open else -1
-        node = self._tree.begin(parent, self._name, match.start(), match.end(), holds=holds)
+        node = self._tree.begin(parent, self._name, match.start(), match.end(), has_children=has_children)
         self._name = None
-        if not holds:
+        if not has_children:
             self._after()
             return True
         self._open.append(node)
@@ -191,7 +191,7 @@ class _Parser:
     def _after(self) -> None:
         self._expect = Expect.COMMA_OR_END if self._open else Expect.NOTHING
 
-    def _wrong(self, at: int) -> TreeError:
+    def _error(self, at: int) -> TreeError:
         line = self._text.count("\n", 0, at) + 1
         return TreeError(f"Not valid JSON at line {line:,}: {WORDS[self._expect]} was expected.")
 

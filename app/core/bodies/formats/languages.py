@@ -23,7 +23,7 @@ class Language:
     lexer: tuple[str, str]
     types: frozenset[str]
     endings: frozenset[str]
-    begins: re.Pattern[bytes] | None = None
+    start_pattern: re.Pattern[bytes] | None = None
 
     def fit(self, media_type: str, head: bytes) -> float:
         """Certain by type, except where JSON is likely; likely by the first characters."""
@@ -31,15 +31,15 @@ class Language:
             return 0.0
         if media_type in self.types:
             return 0.85 if self.name in _OFTEN_JSON else 0.95
-        return 0.92 if media_type in GENERIC_TEXT and self.begins and self.begins.match(head) else 0.0
+        return 0.92 if media_type in GENERIC_TEXT and self.start_pattern and self.start_pattern.match(head) else 0.0
 
 
 def _language(
-    name: str, title: str, lexer: str, *, types: str = "", endings: str = "", begins: bytes | None = None
+    name: str, title: str, lexer: str, *, types: str = "", endings: str = "", start_pattern: bytes | None = None
 ) -> Language:
     module, _, cls = lexer.rpartition(".")
     named = {kind if "/" in kind else f"{group}/{kind}" for kind in types.split() for group in ("text", "application")}
-    pattern = re.compile(begins) if begins else None
+    pattern = re.compile(start_pattern) if start_pattern else None
     return Language(name, title, (module, cls), frozenset(named), frozenset(endings.split()), pattern)
 
 
@@ -50,7 +50,7 @@ LANGUAGES = (
         "pygments.lexers.javascript.JavascriptLexer",
         types="javascript x-javascript ecmascript",
         endings="js mjs cjs jsx",
-        begins=rb"#![^\r\n]*\bnode\b",
+        start_pattern=rb"#![^\r\n]*\bnode\b",
     ),
     _language(
         "typescript",
@@ -66,7 +66,7 @@ LANGUAGES = (
         "pygments.lexers.data.YamlLexer",
         types="yaml x-yaml vnd.yaml",
         endings="yaml yml",
-        begins=rb"%YAML |---[ \t]*\r?\n[\w\"'-]",
+        start_pattern=rb"%YAML |---[ \t]*\r?\n[\w\"'-]",
     ),
     _language("toml", "TOML", "pygments.lexers.configs.TOMLLexer", types="toml x-toml", endings="toml"),
     _language(
@@ -75,7 +75,7 @@ LANGUAGES = (
         "pygments.lexers.configs.IniLexer",
         types="x-ini ini",
         endings="ini cfg conf editorconfig",
-        begins=rb"\[[^\]\r\n,\"]+\][ \t]*\r?\n[\w.-]+[ \t]*=",
+        start_pattern=rb"\[[^\]\r\n,\"]+\][ \t]*\r?\n[\w.-]+[ \t]*=",
     ),
     _language(
         "properties",
@@ -90,7 +90,7 @@ LANGUAGES = (
         "pygments.lexers.graphql.GraphQLLexer",
         types="graphql",
         endings="graphql gql",
-        begins=rb"\s*(?:query|mutation|subscription|fragment)\b[^{}]*\{",
+        start_pattern=rb"\s*(?:query|mutation|subscription|fragment)\b[^{}]*\{",
     ),
     _language(
         "sql",
@@ -98,7 +98,7 @@ LANGUAGES = (
         "pygments.lexers.sql.SqlLexer",
         types="sql x-sql",
         endings="sql",
-        begins=rb"(?:\s|--[^\n]*\n)*(?:SELECT\b[^;]+\bFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\S+\s+SET|DELETE\s+FROM)\b",
+        start_pattern=rb"(?:\s|--[^\n]*\n)*(?:SELECT\b[^;]+\bFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\S+\s+SET|DELETE\s+FROM)\b",
     ),
     _language(
         "markdown", "Markdown", "pygments.lexers.markup.MarkdownLexer", types="markdown x-markdown", endings="md"
@@ -109,7 +109,7 @@ LANGUAGES = (
         "pygments.lexers.python.PythonLexer",
         types="x-python x-script.python",
         endings="py pyi",
-        begins=rb"#![^\r\n]*\bpython",
+        start_pattern=rb"#![^\r\n]*\bpython",
     ),
     _language(
         "shell",
@@ -117,7 +117,7 @@ LANGUAGES = (
         "pygments.lexers.shell.BashLexer",
         types="x-sh x-shellscript x-bash",
         endings="sh bash",
-        begins=rb"#![^\r\n]*\b(?:ba|da|k|z)?sh\b",
+        start_pattern=rb"#![^\r\n]*\b(?:ba|da|k|z)?sh\b",
     ),
     _language(
         "diff",
@@ -125,7 +125,7 @@ LANGUAGES = (
         "pygments.lexers.diff.DiffLexer",
         types="x-diff x-patch",
         endings="diff patch",
-        begins=rb"diff --git |--- [^\r\n]+\r?\n\+\+\+ ",
+        start_pattern=rb"diff --git |--- [^\r\n]+\r?\n\+\+\+ ",
     ),
     _language(
         "csv", "CSV", "app.core.bodies.formats.csv_lexer.CsvLexer", types="csv tab-separated-values", endings="csv tsv"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.core.bodies.formats.markup_layout import SPACE, SPACES, Flow
-from app.core.bodies.formatter import Place
+from app.core.bodies.formatter import Position
 from app.core.bodies.lines import Kind, Line
 
 STEPS = 10_000
@@ -55,7 +55,7 @@ class Scanner:
         self._waits = True
         self._line, self._column = 1, 1
         self._first_error = ""
-        self.place: Place | None = None
+        self.position: Position | None = None
         self._error_count = 0
         self.resumed = False
         """Whether reading began in the middle of the text: line numbers are unknown then."""
@@ -88,9 +88,9 @@ class Scanner:
         if self._error_count == 1:
             line = self._line + before.count("\n")
             column = len(before) - before.rfind("\n") if "\n" in before else self._column + len(before)
-            self.place = None if self.resumed else (line, column)
-            place = "" if self.resumed else f" at line {line:,}, column {column:,}"
-            self._first_error = f"Not well-formed{place}: {why}"
+            self.position = None if self.resumed else (line, column)
+            position = "" if self.resumed else f" at line {line:,}, column {column:,}"
+            self._first_error = f"Not well-formed{position}: {why}"
 
     def _sure(self, keep: int) -> int:
         """Where the text can be cut, if the beginning of an end mark of `keep` characters may have arrived."""

@@ -220,11 +220,11 @@ def fit(media_type: str, head: bytes, examined: int) -> float:
         return 0.0
     if _is_text(head):
         return 0.0
-    trial = formatter(media_type)
-    trial.feed(head.decode("latin-1"), len(head) < examined)
-    while not trial.needs_input:
-        trial.next_lines(1_000)
-    return 0.0 if trial.error else 0.6
+    sample = formatter(media_type)
+    sample.feed(head.decode("latin-1"), len(head) < examined)
+    while not sample.needs_input:
+        sample.next_lines(1_000)
+    return 0.0 if sample.error else 0.6
 
 
 def _is_text(head: bytes) -> bool:

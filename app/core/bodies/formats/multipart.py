@@ -46,8 +46,8 @@ class MultipartFormatter:
         self._waits, self._ended = True, False
         self._count = 0
         self._part: Part | None = None
-        self._kept, self._size, self._outside = "", 0, 0
-        self._shown = False
+        self._content_start, self._size, self._outside = "", 0, 0
+        self._is_shown = False
         self._events: Iterator[Event] = iter(())
 
     @property
@@ -84,20 +84,20 @@ class MultipartFormatter:
         return self._lines.next_lines(limit)
 
     def _handle(self, event: Event, splitter: Splitter) -> None:
-        kind, what = event
-        if isinstance(what, Part):
+        kind, content = event
+        if isinstance(content, Part):
             self._count += 1
-            self._part, self._kept, self._size, self._shown = what, "", 0, False
+            self._part, self._content_start, self._size, self._is_shown = content, "", 0, False
         elif kind == "data":
-            self._kept += what[: SHOWN_MAX - len(self._kept)]
-            self._size += len(what)
+            self._content_start += content[: SHOWN_MAX - len(self._content_start)]
+            self._size += len(content)
             if self._size > SHOWN_MAX:
                 self._show()
         elif kind == "end":
             self._show()
-            self._end(cut_off=not what)
+            self._end(cut_off=not content)
         else:
-            self._show_outside(what, after=splitter.closed)
+            self._show_outside(content, after=splitter.closed)
 
     def _finish(self, splitter: Splitter) -> None:
         self._ended = True
@@ -130,10 +130,10 @@ class MultipartFormatter:
 
     def _show(self) -> None:
         """Show the part once it is complete, or once more of it has arrived than is shown."""
-        part, data, complete = self._part, self._kept.encode("latin-1"), self._size <= SHOWN_MAX
-        if part is None or self._shown:
+        part, data, complete = self._part, self._content_start.encode("latin-1"), self._size <= SHOWN_MAX
+        if part is None or self._is_shown:
             return
-        self._shown = True
+        self._is_shown = True
         if self._count > 1 or self._outside:
             self._lines.end_line()
         self._head(part, size_text(self._size) if complete else f"more than {size_text(SHOWN_MAX)}")
@@ -150,7 +150,7 @@ class MultipartFormatter:
         if cut_off:
             self._lines.add("control", "The body ends before this part does.")
             self._lines.end_line()
-        self._part, self._kept = None, ""
+        self._part, self._content_start = None, ""
 
     def _head(self, part: Part, size: str) -> None:
         add = self._lines.add

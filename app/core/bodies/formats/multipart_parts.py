@@ -74,7 +74,7 @@ class Splitter:
     def __init__(self, boundary: str) -> None:
         self.closed = self.bare = False
         # Two line ends, dashes and trailing spaces: the longest that an incomplete boundary can be.
-        self._reach = len(boundary) + 80
+        self._boundary_max = len(boundary) + 80
         self._delimiter = re.compile(rf"\r?\n--{re.escape(boundary)}(--)?[ \t]*(?=\r?\n|\Z)")
         # A line end before the body, because the first boundary can be its first line.
         self._text, self._at = "\n", 0
@@ -98,8 +98,8 @@ class Splitter:
         match = None if self.closed else self._delimiter.search(text, at)
         if match and match.end() == len(text) and not final:
             match = None
-        sure = len(text) if final or self.closed else max(at, len(text) - self._reach)
-        stop = match.start() if match else sure
+        end = len(text) if final or self.closed else max(at, len(text) - self._boundary_max)
+        stop = match.start() if match else end
         begin = at + 1 if self._fresh and stop > at else at
         self._at, self._fresh = stop, self._fresh and stop == at and match is None
         if stop > begin:
@@ -116,11 +116,11 @@ class Splitter:
         text, at = self._text, self._at
         end = _HEAD_END.search(text, at, at + HEAD_MAX)
         after = end.end() if end else min(len(text), at + HEAD_MAX)
-        if not final and len(text) - (after if end else at) < (self._reach if end else HEAD_MAX):
+        if not final and len(text) - (after if end else at) < (self._boundary_max if end else HEAD_MAX):
             return
         stop = end.start() if end else after
         # The line end before a boundary belongs to it, even if it also ends the headers.
-        delimiter = self._delimiter.search(text, at, after + self._reach)
+        delimiter = self._delimiter.search(text, at, after + self._boundary_max)
         if delimiter and delimiter.start() < after:
             after = delimiter.start()
             stop = min(stop, after)
@@ -211,12 +211,12 @@ def read_parts(content_type: str, data: bytes, *, cut: bool = False) -> list[Par
     part: Part | None = None
     pieces: list[bytes] = []
     for at in range(0, len(data), STEP):
-        for kind, what in splitter.feed(data[at : at + STEP].decode("latin-1"), at + STEP >= len(data)):
-            if isinstance(what, Part):
-                part, pieces = what, []
+        for kind, content in splitter.feed(data[at : at + STEP].decode("latin-1"), at + STEP >= len(data)):
+            if isinstance(content, Part):
+                part, pieces = content, []
             elif kind == "data":
-                pieces.append(what.encode("latin-1"))
-            elif kind == "end" and part is not None and not (cut and not what):
+                pieces.append(content.encode("latin-1"))
+            elif kind == "end" and part is not None and not (cut and not content):
                 plain, was = decode_in_steps(part.encoding, b"".join(pieces))
                 found.append(PartContent(len(found) + 1, part, plain, bool(was)))
                 if len(found) == PARTS_MAX:

@@ -52,7 +52,7 @@ _UNITS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "mm": 96 / 25.4, "cm": 96
 _NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
 _DATA = re.compile(r"\s*data:image/png;base64,([A-Za-z0-9+/=\s]*)", re.IGNORECASE)
 # A comment ends at the first `-->`: allowing a later one would try n comments in 2^n ways.
-_BEGINS = re.compile(
+_SVG_START = re.compile(
     rb"(?:<\?xml[^>]*\?>|<!--(?:(?!-->).)*-->|<!DOCTYPE\s+svg[^>\[]*(?:\[[^\]]*\]\s*)?>|\s)*<(?:svg:)?svg[\s>/]",
     re.DOTALL,
 )
@@ -79,14 +79,14 @@ class _Node:
     used: str = ""
 
 
-def begins(head: bytes) -> bool:
+def is_svg(head: bytes) -> bool:
     """Whether data with this beginning is a drawing."""
-    return _BEGINS.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
+    return _SVG_START.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
 
 
 def fit(media_type: str, head: bytes) -> float:
     """Ranked below the view of the markup."""
-    return 0.05 if begins(head) else 0.0
+    return 0.05 if is_svg(head) else 0.0
 
 
 def sanitize(data: bytes) -> Drawing:
@@ -123,7 +123,7 @@ class _SvgSanitizer:
         if not self._parts:
             raise DrawingError("This is not an SVG.")
         width, height = self._size
-        return Drawing("".join(self._parts), width, height, self._drawn(), tuple(self._left_out))
+        return Drawing("".join(self._parts), width, height, self._count_shapes(), tuple(self._left_out))
 
     def _entity(self, *declaration: object) -> None:
         """Entities can expand a small drawing without limit, or read a file."""
@@ -149,7 +149,7 @@ class _SvgSanitizer:
             raise DrawingError(f"This SVG is nested deeper than {DEEPEST} levels, too deep for a preview.")
         if len(self._nodes) > SHAPES_MAX:
             raise _too_many()
-        self._note(name, attributes)
+        self._add_node(name, attributes)
         if name == "style":
             self._style = []
             self._names.append("")
@@ -158,12 +158,14 @@ class _SvgSanitizer:
             self._root(attributes)
         else:
             # A nested drawing or a link becomes a group.
-            written = "g" if name in ("svg", "a") else name
-            self._names.append(written)
-            shown = f' xlink:href="data:image/png;base64,{b64encode(picture).decode()}"' if picture is not None else ""
-            self._parts.append(f"<{written}{self._attributes(name, attributes)}{shown}>")
+            output = "g" if name in ("svg", "a") else name
+            self._names.append(output)
+            formatted = (
+                f' xlink:href="data:image/png;base64,{b64encode(picture).decode()}"' if picture is not None else ""
+            )
+            self._parts.append(f"<{output}{self._attributes(name, attributes)}{formatted}>")
 
-    def _note(self, name: str, attributes: dict[str, str]) -> None:
+    def _add_node(self, name: str, attributes: dict[str, str]) -> None:
         """What it draws, and what it repeats."""
         node = len(self._nodes)
         self._nodes.append(_Node(used=_reference(attributes)[1:] if name == "use" else ""))
@@ -187,22 +189,22 @@ class _SvgSanitizer:
             )
         self._size = (width, height)
         box = box or [0.0, 0.0, width, height]
-        shown = " ".join(f"{number:g}" for number in box)
+        formatted = " ".join(f"{number:g}" for number in box)
         kept = {name: value for name, value in attributes.items() if name not in ("width", "height", "x", "y")}
         self._parts.append(
-            f'<svg xmlns="{SVG}" xmlns:xlink="{_XLINK}" width="{width:g}" height="{height:g}" viewBox="{shown}"'
+            f'<svg xmlns="{SVG}" xmlns:xlink="{_XLINK}" width="{width:g}" height="{height:g}" viewBox="{formatted}"'
             f"{self._attributes('svg', kept)}>"
         )
 
     def _attributes(self, name: str, attributes: dict[str, str]) -> str:
-        written = []
+        output = []
         for key, value in attributes.items():
-            if key in _ATTRIBUTES and _harmless(value):
-                written.append(f' {key}="{escape(value)}"')
+            if key in _ATTRIBUTES and _has_no_external_reference(value):
+                output.append(f' {key}="{escape(value)}"')
         reference = _reference(attributes)
         if reference and name in ("use", "linearGradient", "radialGradient"):
-            written.append(f' xlink:href="{escape(reference)}"')
-        return "".join(written)
+            output.append(f' xlink:href="{escape(reference)}"')
+        return "".join(output)
 
     def _end(self, qualified: str) -> None:
         if self._skipping:
@@ -213,9 +215,9 @@ class _SvgSanitizer:
         if name:
             self._parts.append(f"</{name}>")
         elif self._style is not None:
-            sheet, self._style = "".join(self._style), None
-            if "@" not in sheet and "<" not in sheet and _harmless(sheet):
-                self._parts.append(f"<style>{escape(sheet, quote=False)}</style>")
+            style_sheet, self._style = "".join(self._style), None
+            if "@" not in style_sheet and "<" not in style_sheet and _has_no_external_reference(style_sheet):
+                self._parts.append(f"<style>{escape(style_sheet, quote=False)}</style>")
             else:
                 self._left_out.setdefault("style")
 
@@ -227,27 +229,27 @@ class _SvgSanitizer:
         elif self._names and self._names[-1] in ("text", "tspan"):
             self._parts.append(escape(text))
 
-    def _drawn(self) -> int:
+    def _count_shapes(self) -> int:
         """The number of elements drawn. `use` elements may form a cycle, which is an error."""
         sizes: dict[int, int] = {}
-        under_way = {0: 1}
+        unfinished = {0: 1}
         todo = [(0, iter(self._parts_of(0)))]
         while todo:
             node, parts = todo[-1]
             part = next(parts, None)
             if part is None:
                 todo.pop()
-                sizes[node] = under_way.pop(node)
+                sizes[node] = unfinished.pop(node)
                 if todo:
-                    under_way[todo[-1][0]] += sizes[node]
-            elif part in under_way:
-                raise DrawingError("This SVG refers to itself endlessly.")
+                    unfinished[todo[-1][0]] += sizes[node]
+            elif part in unfinished:
+                raise DrawingError("This drawing repeats itself endlessly.")
             elif part in sizes:
-                under_way[node] += sizes[part]
+                unfinished[node] += sizes[part]
             else:
-                under_way[part] = 1
+                unfinished[part] = 1
                 todo.append((part, iter(self._parts_of(part))))
-            if under_way.get(node, 0) > SHAPES_MAX:
+            if unfinished.get(node, 0) > SHAPES_MAX:
                 raise _too_many()
         return sizes[0]
 
@@ -261,7 +263,7 @@ def _too_many() -> DrawingError:
     return DrawingError(f"This SVG has more than {count_of(SHAPES_MAX, 'shape')}, too many for a preview.")
 
 
-def _harmless(value: str) -> bool:
+def _has_no_external_reference(value: str) -> bool:
     """Whether a value or style sheet has no external references, however they are spelled."""
     if "\\" in value or "/*" in value:  # escapes could hide the names that are searched for here
         return False

@@ -22,7 +22,7 @@ def fit(media_type: str, head: bytes) -> float:
     start = head.replace(b"\0", b"").lstrip(b" \t\r\n\xef\xbb\xbf\xff\xfe")
     if is_xml(media_type):
         return 1.0 if start.startswith(b"<") else 0.45
-    if html.begins(start):
+    if html.is_html(start):
         return 0.0
     if start.startswith(b"<?xml"):
         return 0.95

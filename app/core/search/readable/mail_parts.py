@@ -45,7 +45,7 @@ class MailParts:
         self._delimiters = [f"--{boundary}"] if boundary else []
         self._codec = codec if codec == "latin-1" else "utf-8"
         self._text, self._at = "\n", 0
-        self._looked_at, self._hinted = 0, False
+        self._examined, self._hinted = 0, False
         self._part: _Part | None = None
 
     @staticmethod
@@ -66,7 +66,7 @@ class MailParts:
     def _outside(self, final: bool) -> Iterator[Event]:
         text = self._text
         found = self._next_encoding()
-        if found is None or self._looked_at >= PARTS_MAX:
+        if found is None or self._examined >= PARTS_MAX:
             self._at = max(self._at, len(text) - _ENCODING_MAX)
             return
         limit = found.end() + HEAD_MAX
@@ -75,7 +75,7 @@ class MailParts:
         if end < 0 and not final and len(text) < limit:
             self._at = max(self._at, found.start())
             return
-        self._looked_at += 1
+        self._examined += 1
         if end < 0:
             self._at = found.end()
             return
@@ -111,7 +111,7 @@ class MailParts:
     def _inside(self, part: _Part, final: bool) -> Iterator[Event]:
         text, at = self._text, self._at
         match = part.end.search(text, at)
-        stop = match.start() if match else len(text) if final else max(at, len(text) - part.reach)
+        stop = match.start() if match else len(text) if final else max(at, len(text) - part.end_length)
         over = match is not None or final
         piece = part.decode(text[at:stop], over)
         self._at = stop
@@ -128,28 +128,28 @@ class _Decoder(Protocol):
 
 class _QuotedPrintable:
     def __init__(self) -> None:
-        self._kept = b""
+        self._pending = b""
 
     def decode(self, data: bytes, final: bool) -> bytes:
         """Complete lines only: a line can continue after its end."""
-        data = self._kept + data
+        data = self._pending + data
         stop = len(data) if final else data.rfind(b"\n") + 1
         if not stop and len(data) > LINE_MAX:
             equals = data.rfind(b"=", len(data) - 3)
             stop = len(data) if equals < 0 else equals
-        self._kept = data[stop:]
+        self._pending = data[stop:]
         return binascii.a2b_qp(data[:stop])
 
 
 class _Base64:
     def __init__(self) -> None:
-        self._kept = b""
+        self._pending = b""
 
     def decode(self, data: bytes, final: bool) -> bytes:
         """Groups of four characters; incomplete ones are dropped."""
-        data = self._kept + b"".join(data.split())
+        data = self._pending + b"".join(data.split())
         stop = len(data) // 4 * 4
-        self._kept = data[stop:]
+        self._pending = data[stop:]
         try:
             return binascii.a2b_base64(data[:stop])
         except binascii.Error:
@@ -166,11 +166,11 @@ class _Part:
         self._content_type, self._codec = part.content_type, codec
         self._decoder: _Decoder = _CODECS[part.encoding]()
         self._charset: codecs.IncrementalDecoder | None = None
-        self.end, self.reach = _NO_BASE64, 0
+        self.end, self.end_length = _NO_BASE64, 0
         if part.encoding != "base64":
             lines = "|".join(map(re.escape, delimiters))
             self.end = re.compile(f"\n(?:{lines})" if lines else r"(?!)")
-            self.reach = max(map(len, delimiters), default=0) + 2
+            self.end_length = max(map(len, delimiters), default=0) + 2
 
     def decode(self, text: str, final: bool) -> str:
         """The next piece of its text."""

@@ -27,7 +27,7 @@ READ_MAX = 128 * 1024 * 1024
 """Maximum characters of a body that are decoded; beyond them only the text as sent is searched."""
 
 
-class Incremental:
+class IncrementalDecoder:
     """Decodes a text that arrives in arbitrary pieces, and returns the texts to search from its first difference on.
 
     Each begins with the `overlap` characters before it. With `only_changed`, the whole text must be fed at once.
@@ -35,20 +35,20 @@ class Incremental:
 
     def __init__(self, notation: Notation, overlap: int, only_changed: bool = False) -> None:
         self._notation, self._only_changed = notation, only_changed
-        self._kept, self._overlap = "", Overlap(overlap)
+        self._pending, self._overlap = "", Overlap(overlap)
         self.differs = False
 
     def feed(self, text: str, final: bool) -> tuple[str, list[str]]:
         """The text decoded so far, and the texts to search."""
-        text = self._kept + text
+        text = self._pending + text
         stop = len(text) if final else self._notation.unfinished(text)
-        self._kept = text[stop:]
+        self._pending = text[stop:]
         read = self._notation.read(text[:stop])
         self.differs = self.differs or read != text[:stop]
-        shown = self._overlap.follow(read)
+        output = self._overlap.follow(read)
         if not self.differs:
             return read, []
-        return read, self._notation.changed(text) if self._only_changed else [shown]
+        return read, self._notation.changed(text) if self._only_changed else [output]
 
 
 class Overlap:
@@ -61,9 +61,9 @@ class Overlap:
         """The piece with the characters before it."""
         if not self._length:
             return text
-        shown = self._last + text
-        self._last = shown[-self._length :]
-        return shown
+        output = self._last + text
+        self._last = output[-self._length :]
+        return output
 
 
 class ReadableText:
@@ -79,43 +79,43 @@ class ReadableText:
     ) -> None:
         self._content_type, self._codec, self._depth = content_type, codec, depth
         self._overlap, self._only_changed = overlap, only_changed
-        self._first: Incremental | None = None
-        self._begun, self._left = False, READ_MAX
-        self._steps = [Incremental(JSON_ESCAPES, overlap) for _ in range(JSON_LEVELS if overlap else 1)]
-        self._values: dict[tuple[int, Notation], Incremental] = {}
+        self._body_decoder: IncrementalDecoder | None = None
+        self._started, self._remaining = False, READ_MAX
+        self._json_levels = [IncrementalDecoder(JSON_ESCAPES, overlap) for _ in range(JSON_LEVELS if overlap else 1)]
+        self._values: dict[tuple[int, Notation], IncrementalDecoder] = {}
         self._mails: dict[int, _Mail] = {}
 
     def feed(self, text: str, final: bool) -> Iterator[str]:
         """The texts found so far. Consume them all before feeding more."""
-        self._left -= len(text)
-        if self._left < 0:
+        self._remaining -= len(text)
+        if self._remaining < 0:
             return
-        if text and not self._begun:
-            self._begin(text)
-        if self._first is not None:
-            text, shown = self._first.feed(text, final)
-            yield from shown
-        yield from self._beside(0, text, final)
-        for level, step in enumerate(self._steps, 1):
+        if text and not self._started:
+            self._start(text)
+        if self._body_decoder is not None:
+            text, output = self._body_decoder.feed(text, final)
+            yield from output
+        yield from self._nested_texts(0, text, final)
+        for level, step in enumerate(self._json_levels, 1):
             if self._only_changed:
-                shown = JSON_ESCAPES.changed(text)
-                yield from shown
-                if not _continues(text, shown):
+                output = JSON_ESCAPES.changed(text)
+                yield from output
+                if not _continues(text, output):
                     return
-            text, shown = step.feed(text, final)
-            yield from () if self._only_changed else shown
+            text, output = step.feed(text, final)
+            yield from () if self._only_changed else output
             if step.differs:
-                yield from self._beside(level, text, final)
-                if level == len(self._steps) < JSON_LEVELS:
-                    self._steps.append(Incremental(JSON_ESCAPES, 0))  # which is next in this loop
+                yield from self._nested_texts(level, text, final)
+                if level == len(self._json_levels) < JSON_LEVELS:
+                    self._json_levels.append(IncrementalDecoder(JSON_ESCAPES, 0))  # which is next in this loop
 
-    def _begin(self, text: str) -> None:
-        self._begun = True
+    def _start(self, text: str) -> None:
+        self._started = True
         notation = _notation(self._content_type, text, self._codec, guess=not self._depth)
         if notation is not None:
-            self._first = self._step(notation)
+            self._body_decoder = self._step(notation)
 
-    def _beside(self, level: int, text: str, final: bool) -> Iterator[str]:
+    def _nested_texts(self, level: int, text: str, final: bool) -> Iterator[str]:
         """The texts encoded in the text of a level."""
         for notation in (ENCODED_WORDS, PARAMETERS):
             key = level, notation
@@ -128,8 +128,8 @@ class ReadableText:
         if level in self._mails:
             yield from self._mails[level].feed(text, final)
 
-    def _step(self, notation: Notation) -> Incremental:
-        return Incremental(notation, self._overlap, self._only_changed)
+    def _step(self, notation: Notation) -> IncrementalDecoder:
+        return IncrementalDecoder(notation, self._overlap, self._only_changed)
 
 
 class _Mail:
@@ -152,10 +152,10 @@ class _Mail:
             elif self._inner is None:
                 continue
             elif kind == "end":
-                whole, self._pieces = "".join(self._pieces), []
-                if whole:
-                    yield whole
-                yield from self._inner.feed(whole, True)
+                complete_text, self._pieces = "".join(self._pieces), []
+                if complete_text:
+                    yield complete_text
+                yield from self._inner.feed(complete_text, True)
             elif self._overlap:
                 yield self._before.follow(what)
                 yield from self._inner.feed(what, False)
@@ -165,7 +165,11 @@ class _Mail:
 
 def readable_texts(content_type: str, text: str, codec: str, *, only_changed: bool = False) -> list[str]:
     """The texts of a complete body, to be searched one by one."""
-    if not JSON_ESCAPES.may_occur(text) and not _may_hold(text) and _notation(content_type, text, codec) is None:
+    if (
+        not JSON_ESCAPES.may_occur(text)
+        and not _may_contain_encoded(text)
+        and _notation(content_type, text, codec) is None
+    ):
         return []
     return list(ReadableText(content_type, codec, only_changed=only_changed).feed(text, True))
 
@@ -174,10 +178,10 @@ def _continues(text: str, changed: list[str]) -> bool:
     """Whether a decoded text can contain more encoded text; `changed` is what decoding changed."""
     if any(map(JSON_ESCAPES.may_occur, changed)):
         return True
-    return bool(changed) and any(map(_may_hold, (text, *changed)))
+    return bool(changed) and any(map(_may_contain_encoded, (text, *changed)))
 
 
-def _may_hold(text: str) -> bool:
+def _may_contain_encoded(text: str) -> bool:
     """Whether the text can contain encoded text other than JSON's escapes."""
     return ENCODED_WORDS.may_occur(text) or PARAMETERS.may_occur(text) or MailParts.may_occur(text)
 

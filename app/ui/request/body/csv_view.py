@@ -136,7 +136,7 @@ class CsvView(QTableView):
             self.refused.emit(f"More than {COPY_MAX:,} rows cannot be copied at once. Save the body instead.")
         elif rows:
             QGuiApplication.clipboard().setText(
-                "\n".join(self.rows.rows.written(row + self.rows.header) for row in rows)
+                "\n".join(self.rows.rows.row_text(row + self.rows.header) for row in rows)
             )
 
     def _ranges(self) -> list[QItemSelectionRange]:

@@ -53,12 +53,14 @@ class RestBar(QFrame):
         """The part of a body of `size` bytes that is shown; `lines` if that is less than what was read. `full`: the
         view can show no more.
         """
-        end = size_text(reader.unpacked)
-        if reader.codings and full and not reader.begins_at:
-            text = f"Decompression stopped at {end}: this may be a decompression bomb. Hex shows it as sent."
+        begin, end = size_text(reader.start_offset), size_text(reader.unpacked)
+        if reader.codings and full and not reader.start_offset:
+            text = f"Unpacking stops at {end}: it may be a decompression bomb. Hex shows it as sent."
         else:
-            of = f", decompressed from {size_text(size)}" if reader.codings else f" of {size_text(size)}"
-            text = f"Showing {_part(reader, lines)}{of}"
+            beginning = "the first" if lines is None else f"{lines:,} lines of the first"
+            part = f"{begin} to {end}" if reader.start_offset else f"{beginning} {end}"
+            of = f", unpacked from {size_text(size)}" if reader.codings else f" of {size_text(size)}"
+            text = f"Showing {part}{of}"
         self.text.setText(text)
         left = size - reader.unpacked
         if full:
@@ -67,7 +69,7 @@ class RestBar(QFrame):
             self.more.setText(f"Load {size_text(MORE).replace('.0 ', ' ')} more")
         else:
             self.more.setText(f"Load the rest, {size_text(left)}" if left > 0 else "Load the rest")
-        self.earlier.setVisible(reader.begins_at > 0)
+        self.earlier.setVisible(reader.start_offset > 0)
         self.more.setVisible(not reader.done and not (full and reader.codings))
         self.show()
 
@@ -100,7 +102,7 @@ class RestOfBody(QObject):
         if full:
             self._loader.enough()
         textual = reader.view is not None and reader.view.formatter is not None
-        if not size or not textual or (reader.done and not reader.begins_at):
+        if not size or not textual or (reader.done and not reader.start_offset):
             self._bar.hide()
         else:
             self._bar.say(reader, size, self._code.line_count() if reader.has_lines else None, full=full)
@@ -124,8 +126,8 @@ class RestOfBody(QObject):
     def _earlier(self) -> None:
         reader, source = self._loader.reader, self._loader.source
         if reader is not None and source is not None and reader.view is not None:
-            self._back_to = (self._code.top_line(), reader.begins_at)
-            self._loader.start_at(source, reader.view.group, max(0, reader.begins_at - EARLIER))
+            self._back_to = (self._code.top_line(), reader.start_offset)
+            self._loader.start_at(source, reader.view.group, max(0, reader.start_offset - EARLIER))
 
     def _return(self) -> None:
         """Once it is loaded again, scroll the previous top line back to the top."""

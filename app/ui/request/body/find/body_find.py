@@ -58,7 +58,7 @@ class BodyFind(QObject):
         finder = self._finders.get(page)
         if finder is self._lines:
             self.words.written = encodings_of(content_type, (view.name for view in reader.views))
-            self.words.mark(move=not reader.begins_at)
+            self.words.mark(move=not reader.start_offset)
         if finder is not None:
             self.bar.use(finder)
 

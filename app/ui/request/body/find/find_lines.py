@@ -49,7 +49,7 @@ class LinesFinder(ScanningFinder):
         self._shown = _named(source, reader)
         self._code.show_match((), 0)
         if needle and source is not None and reader is not None:
-            self._in_lines = reader.done and not reader.begins_at
+            self._in_lines = reader.done and not reader.start_offset
             if self._code.length() <= AT_ONCE_MAX:
                 self._matches, self._searched = self._code.find_words([needle], self._marks.written)
                 self._lines_searched()
@@ -162,7 +162,7 @@ class LinesFinder(ScanningFinder):
 
     def _before(self, reader: BodyReader) -> int:
         """The number of places before the lines shown."""
-        return 0 if self._in_lines else bisect_left(self.places, reader.begins_at)
+        return 0 if self._in_lines else bisect_left(self.places, reader.start_offset)
 
     def _go_to(self, number: int) -> None:
         self._going = self.current = number
@@ -180,7 +180,7 @@ class LinesFinder(ScanningFinder):
         if 0 <= match < len(self._matches):
             self._going = None
             self._code.show_match(self._matches, match)
-        elif place < reader.begins_at or place > reader.unpacked + LOAD_ON_MAX:
+        elif place < reader.start_offset or place > reader.unpacked + LOAD_ON_MAX:
             self._loader.start_at(source, reader.view.group if reader.view else None, place)
         elif (
             not reader.done and (reader.unpacked < place + STEP or reader.has_lines) and self._code.length() < SHOWN_MAX
