@@ -28,7 +28,7 @@ links = st.one_of(
     ),
     st.from_regex(r"[a-z0-9]{3,64}", fullmatch=True).map(lambda slug: EndpointLink(slug=slug)),
 )
-launch_requests = st.builds(
+LAUNCH_REQUESTS = st.builds(
     LaunchRequest, st.text("0123456789.ab", min_size=1, max_size=40), st.sampled_from(list(LaunchAction)) | links
 )
 
@@ -112,7 +112,7 @@ def test_any_text_is_a_link_or_told_to_be_none_on_one_line(text: str) -> None:
     assert len(said) < 1_000
 
 
-@given(launch_requests)
+@given(LAUNCH_REQUESTS)
 def test_a_launch_request_is_decoded_as_it_was_encoded(launch: LaunchRequest) -> None:
     line = encode(launch)
     assert len(line) <= LINE_MAX

@@ -18,7 +18,7 @@ CHUNK = 256 * 1024
 class BodyReader:
     """Reads one body. `feed` it while it `needs_input`, then call `lines`; never from two threads at once.
 
-    `view` is set once the first lines are read, and `views` are all that fit. Without a `group` the best view is used,
+    `view` is set once the first lines are read, and `views` are all that fit. Without a `group` it is the best,
     or the next best if the body does not match it. `codings` are the content codings removed, `unpacked` counts the
     resulting bytes so far, `picture` is the kind of picture, if it is one. If the beginning was skipped, `begins_at` is
     the byte of the decompressed body where the lines begin, and `first_line` the number of the first line, if known.
@@ -83,9 +83,9 @@ class BodyReader:
 
     @property
     def needs_input(self) -> bool:
-        """Whether the next piece of the body is needed (also after the last one)."""
-        resting = self._formatter is None or self._formatter.needs_input
-        return not self._fed or (resting and self._decompressor.needs_input)
+        """Whether the next piece of the body is needed; also true after the last one."""
+        no_lines = self._formatter is None or self._formatter.needs_input
+        return not self._fed or (no_lines and self._decompressor.needs_input)
 
     @property
     def done(self) -> bool:
@@ -104,7 +104,7 @@ class BodyReader:
 
     @property
     def located_error(self) -> tuple[str, Position] | None:
-        """The note on the first fault of the text, and its place."""
+        """The note on the first error in the text, and its position."""
         if self._fallback_position is not None:
             return self._fallback_note[0], self._fallback_position
         formatter = self._formatter
@@ -113,7 +113,7 @@ class BodyReader:
         return None
 
     def feed(self, data: bytes, final: bool) -> None:
-        """The next piece of the body as sent; `final` marks the last one. Cheap."""
+        """The next piece of the body as sent; `final` marks the last one. Cheap: nothing is decoded yet."""
         if not self._fed:
             self._first = data
         self._decompressor.feed(data)
@@ -152,7 +152,7 @@ class BodyReader:
             if formatter.error is None or view is candidates[-1] or self._group is not None:
                 self._formatter = formatter
                 return lines
-            # Only the note of the best view: why the other views fail as well would confuse.
+            # Only the note of the best view: further ones would confuse.
             if not self._fallback_note:
                 self._fallback_note = [f"{formatter.error} Shown as text."]
                 self._fallback_position = formatter.position if isinstance(formatter, LocatesError) else None

@@ -7,7 +7,7 @@ import re
 from email.message import Message
 from typing import NamedTuple
 
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -63,8 +63,7 @@ def declared_codec(content_type: str) -> str | None:
 
 
 def charset_in_text(head: bytes) -> str | None:
-    """The charset that the text names: XML in its first line, HTML in a <meta>; for JSON and markup also the zeros of
-    UTF-16."""
+    """The charset named in an XML declaration or HTML <meta>; UTF-16 if JSON or markup begins with its zeros."""
     if _LOW_FIRST.match(head):
         return "utf-16-le"
     if _HIGH_FIRST.match(head):
@@ -75,9 +74,9 @@ def charset_in_text(head: bytes) -> str | None:
 
 def detect(content_type: str, head: bytes, complete: bool) -> Charset:
     """The charset of a text that begins with `head`; unless `complete`, it can end within a character."""
-    for mark, name in _MARKS:
+    for mark, name in _BYTE_ORDER_MARKS:
         if head.startswith(mark):
-            return Charset(name, len(mark), label=_label(name), source="from its byte order mark")
+            return Charset(name, len(mark), label=_display_name(name), source="by its byte order mark")
     declared, written = declared_charset(content_type), charset_in_text(head)
     for name in filter(None, (declared, written)):
         known = _python_name(name)
@@ -85,8 +84,8 @@ def detect(content_type: str, head: bytes, complete: bool) -> Charset:
             wrong = (
                 f"Declared as {declared}, which is wrong; read as {name}." if declared and name != declared else None
             )
-            source = "declared" if name == declared else "named in the text"
-            return Charset(known, note=wrong, label=_label(name), source=source)
+            source = "declared" if name == declared else "by what the text says"
+            return Charset(known, note=wrong, label=_display_name(name), source=source)
     if _decodes(head, "utf-8", complete):
         note = f"Declared as {declared}, which is wrong; read as UTF-8." if declared else None
         return Charset("utf-8", note=note, label="UTF-8", source="detected")
@@ -102,7 +101,7 @@ def in_single_bytes(charset: Charset, head: bytes) -> bytes:
     return head if "\ufffd" in text else text.removeprefix("\ufeff").encode()
 
 
-def _label(name: str) -> str:
+def _display_name(name: str) -> str:
     return name[:40].upper() if name.lower().startswith(("utf", "iso")) else name[:40]
 
 

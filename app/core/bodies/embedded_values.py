@@ -1,6 +1,4 @@
-"""Decodes what a text value contains in another form: JSON, Base64 (compressed or not), URL encoding, a JSON Web
-Token.
-"""
+"""Decodes values within text values: JSON, Base64 (compressed or not), URL encoding, JSON Web Tokens."""
 
 from __future__ import annotations
 
@@ -73,7 +71,7 @@ def _json(value: str) -> Embedded | None:
 
 
 def _token(value: str) -> Embedded | None:
-    token = jwt.parsed(_SCHEME.sub("", value.strip(), count=1))
+    token = jwt.parse_token(_SCHEME.sub("", value.strip(), count=1))
     if token is None:
         return None
     parts = [f'"header":{token.header.decode("utf-8", "replace")}']

@@ -1,4 +1,4 @@
-"""Which lines of an indented text can be folded, and which are folded."""
+"""Foldable regions of an indented text, and which of them are folded."""
 
 from __future__ import annotations
 
@@ -118,8 +118,8 @@ class Folds:
     def label(self, start: int, lines: Sequence[Line]) -> tuple[str, str]:
         """The label shown for the lines folded under this one, and their end: ` 12 keys ` and `},`."""
         region = self.regions[start]
-        what = count_of(region.items, _ITEMS[region.opener]) if region.opener else "…"
-        return f" {what} ", lines[region.end].text.strip()[:40] if region.closed else ""
+        items = count_of(region.items, _ITEMS[region.opener]) if region.opener else "…"
+        return f" {items} ", lines[region.end].text.strip()[:40] if region.closed else ""
 
     def _close(self, opened: list[int], line: int, closing_indent: int) -> None:
         start, indent, _, items = opened

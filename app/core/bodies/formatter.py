@@ -1,4 +1,4 @@
-"""The contracts of a format: a formatter turns text into lines, and a view says how well it fits a body."""
+"""The interface of a format: a formatter turns text into lines, a view says how well it fits a body."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Position = tuple[int, int]
 
 @runtime_checkable
 class LocatesError(Protocol):
-    """A format that knows the place of its error, or of its first note."""
+    """A formatter that knows the position of its error, or of its first note."""
 
     @property
     def position(self) -> Position | None:
-        """None without a fault."""
+        """None without an error."""
         ...
 
 
@@ -34,7 +34,7 @@ class Formatter(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Further remarks, in sentences; none of them makes another view the better one."""
+        """Further remarks, in sentences. Unlike an error, they do not make another view the better one."""
         ...
 
     @property

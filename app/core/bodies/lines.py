@@ -41,7 +41,7 @@ class Line(NamedTuple):
 
 
 def position_of_column(lines: Sequence[Line], column: int) -> tuple[int, int]:
-    """Which of `lines`, a line of text with its folds, shows this column (from 1), and at which character."""
+    """Index and character in `lines`, a line of text with its folds, that show this column (from 1)."""
     remaining = column - 1
     for number, line in enumerate(lines):
         at = 0
@@ -69,7 +69,7 @@ class LineBuilder:
         self._known: dict[tuple[Span, ...], tuple[Span, ...]] = {}
 
     def __len__(self) -> int:
-        """Finished lines not taken yet."""
+        """Finished lines not read yet."""
         return len(self._ready)
 
     @property
@@ -80,10 +80,10 @@ class LineBuilder:
     def add(self, kind: Kind, text: str) -> None:
         """`text` contains no line breaks."""
         if HIDDEN_BUT_TAB.search(text) is None:
-            self._put(kind, text)
+            self._append_folded(kind, text)
             return
         for escaped, shown in pieces(text):
-            self._put("control" if escaped else kind, shown)
+            self._append_folded("control" if escaped else kind, shown)
 
     def end_line(self, indent: int = 0) -> None:
         """Finish the line; the next begins with `indent` spaces."""
@@ -92,24 +92,24 @@ class LineBuilder:
 
     def begin_line(self, indent: int) -> None:
         if indent:
-            self._put("text", " " * indent)
+            self._append_folded("text", " " * indent)
 
     def add_line(self, line: Line, indent: int) -> None:
         """Append a line of another builder, after the current line, with `indent` spaces before it."""
         if not line.folded:
             if not self.empty:
                 self.end_line()
-            self._put("text", " " * indent)
+            self._append_folded("text", " " * indent)
         for kind, text in line.runs():
-            self._put(kind, text)
+            self._append_folded(kind, text)
 
     def next_lines(self, limit: int) -> list[Line]:
         """Removes and returns the oldest finished lines, at most `limit`."""
-        taken = self._ready[:limit]
+        lines = self._ready[:limit]
         del self._ready[:limit]
-        return taken
+        return lines
 
-    def _put(self, kind: Kind, text: str) -> None:
+    def _append_folded(self, kind: Kind, text: str) -> None:
         free = self._width - self._length
         while len(text) > free:
             if free:

@@ -1,4 +1,4 @@
-"""Media types: which of them name the same format, and what people call them."""
+"""Media types: which of them mean the same format, and short names for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds places where the view of a large body can begin, so that a distant place is shown without formatting
+"""Finds offsets where the view of a large body can begin, so that a distant part is shown without formatting
 everything before it.
 """
 
@@ -18,7 +18,7 @@ from app.core.bodies.formats.xml import formatter as xml_formatter
 from app.core.bodies.formatter import Formatter
 
 BEFORE = 32 * 1024
-"""Bytes shown before the requested place."""
+"""Bytes shown before the requested offset."""
 KEPT_EVERY = 1024 * 1024
 """Bytes between saved states, from which going back starts."""
 _COMMA = re.compile(rb'(?:[^",]|"[^"\\]*(?:\\.[^"\\]*)*")*?,', re.DOTALL)
@@ -39,7 +39,7 @@ class Resume(NamedTuple):
 
 
 class Skipper(Protocol):
-    """Reads bytes from `offset`. `point` is where lines can begin within the bytes given to it, or None."""
+    """Reads bytes from `offset` without formatting them."""
 
     @property
     def offset(self) -> int:
@@ -47,13 +47,13 @@ class Skipper(Protocol):
         ...
 
     def back_to(self, offset: int) -> None:
-        """Return to a state before `place` if more was read."""
+        """Return to a state before `offset` if more was read."""
         ...
 
     def feed(self, data: bytes) -> None: ...
 
     def point(self, following: bytes) -> Resume | None:
-        """The first place within `following` where a view can begin."""
+        """The first offset within `following` where a view can begin, or None."""
         ...
 
 

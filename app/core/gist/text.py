@@ -28,7 +28,7 @@ def token_gist(text: str) -> str | None:
     """For a body that is only a JSON Web Token."""
     if not text.startswith(("ey", "ew")) or len(text) > jwt.TOKEN_MAX:
         return None
-    token = jwt.parsed(text.strip())
+    token = jwt.parse_token(text.strip())
     if token is None:
         return None
     return f"JWT · encrypted, {token.algorithm[:40]}" if token.encrypted else with_detail("JWT", names(token.claims))

@@ -53,7 +53,7 @@ def completions(text: str, cursor: int, stored: Mapping[str, Sequence[Stored]] =
         found = [(value, "") for value in values if value.lower().startswith(typed.lower())]
         found += _matching(stored.get(kind.name, ()) if kind else (), typed.lower())
         if any(value == text[start:end] for value, _ in found):
-            return ()  # nothing is left to complete
+            return ()  # already complete
     return tuple(
         Completion(insert=insert, help=help_, start=start, end=end) for insert, help_ in found[:COMPLETIONS_MAX]
     )

@@ -84,7 +84,7 @@ FILTERS: dict[str, FilterKind] = {
 
 
 def read_condition(kind: FilterKind, value: Text) -> Condition:
-    """The condition of a filter; QueryError with the place of the error in the value."""
+    """The condition of a filter; raises QueryError with the offsets of the error."""
     if not value.characters:
         raise QueryError(f"{kind.name}: needs a value, as in {kind.example}.", value.start, value.end)
     if kind.read is not None:
@@ -92,12 +92,12 @@ def read_condition(kind: FilterKind, value: Text) -> Condition:
     named = {choice.lower(): choice for choice in kind.values}
     found = named.get(value.characters.lower())
     if found is None:
-        near = nearest(value.characters, named)
+        suggestion = nearest(value.characters, named)
         raise QueryError(
             f"{kind.name}:{value.characters} is unknown. Use {', '.join(kind.values)}.",
             value.start,
             value.end,
-            named[near] if near else None,
+            named[suggestion] if suggestion else None,
         )
     return Choice(value=found)
 

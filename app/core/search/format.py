@@ -1,4 +1,4 @@
-"""Turns a query back into text: all of it, its top terms as chips, its words for highlighting."""
+"""Turns a query back into text, its top-level terms into chips, and its words into highlights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.core.search.tokens import QUOTE
 
 
 class Chip(Record, frozen=True):
-    """A top term of a query: `text` as written, from `start` to `end`. `name` is its filter's, None without one."""
+    """A top-level term: `text` as written, from `start` to `end`. `name` is that of its filter, if it is one."""
 
     text: str
     start: int
@@ -36,14 +36,8 @@ def without(query: Query, chip: Chip) -> str:
 
 def words(query: Query) -> tuple[str, ...]:
     """The words to highlight in a matching request; excluded words are left out."""
-    conditions = flatten(query.terms)
-    return tuple(
-        dict.fromkeys(
-            condition.term.text
-            for condition in conditions
-            if isinstance(condition.term, Word) and not condition.negated
-        )
-    )
+    required = (leaf.term for leaf in flatten(query.terms) if not leaf.negated)
+    return tuple(dict.fromkeys(term.text for term in required if isinstance(term, Word)))
 
 
 def literal(text: str, length_max: int) -> str:

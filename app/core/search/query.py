@@ -1,4 +1,4 @@
-"""A parsed search: frozen records, each with its place in the text, counted in characters."""
+"""A parsed search: frozen records, each with its offsets in the search text."""
 
 from __future__ import annotations
 
@@ -130,14 +130,14 @@ class QueryError(ValueError):
 
 
 class Leaf(Record, frozen=True):
-    """A word or filter. `negated`: it stands in an odd number of `Not`."""
+    """A word or filter. `negated`: it is in an odd number of `Not`."""
 
     term: Word | Filter
     negated: bool
 
 
 def flatten(terms: Iterable[Term], *, negated: bool = False) -> Iterator[Leaf]:
-    """The words and filters in the order they were written, those in groups and behind a minus included."""
+    """All words and filters in the order written, including those in groups and after a minus sign."""
     for term in terms:
         if isinstance(term, Word | Filter):
             yield Leaf(term=term, negated=negated)

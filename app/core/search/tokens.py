@@ -12,7 +12,7 @@ Kind = Literal["text", "(", ")", "-", "OR"]
 
 
 class Text(Record, frozen=True):
-    """Characters without their quotes: which were quoted, and the place of each in the search text."""
+    """Characters without their quotes: which were quoted, and the offset of each in the search text."""
 
     characters: str
     quoted: tuple[bool, ...]
@@ -63,9 +63,9 @@ def tokens(text: str) -> list[Token]:
             offset += 1
             continue
         end = _end(text, offset, depth)
-        run = _text_of(text, offset, end)
+        content = _text_of(text, offset, end)
         kind: Kind = "OR" if text[offset:end] == "OR" else "text"
-        found.append(Token(kind=kind, text=run, start=offset, end=end))
+        found.append(Token(kind=kind, text=content, start=offset, end=end))
         offset = end
     return found
 
@@ -75,7 +75,7 @@ def _sign(character: str) -> Kind:
 
 
 def _end(text: str, offset: int, depth: int) -> int:
-    """The end of the run that begins at `place`: a space, or a closing bracket without an opening one in the run."""
+    """The end of the token at `offset`: a space, or a closing bracket without an opening one in the token."""
     inner, at = 0, offset
     while at < len(text) and not text[at].isspace():
         if text[at] == QUOTE:

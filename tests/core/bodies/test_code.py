@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.bodies.formats.code import PIECE, REACH, CodeFormatter, lexer_of, token_runs
+from app.core.bodies.formats.code import MATCH_MAX, PIECE, CodeFormatter, lexer_of, token_runs
 from app.core.bodies.formats.languages import LANGUAGES, Language, type_of
 from app.core.bodies.formats.text import TextFormatter
 from app.core.bodies.lines import Line
@@ -97,7 +97,7 @@ class Broken(lexer_of("app.core.bodies.formats.csv_lexer", "CsvLexer").__class__
 def test_no_match_looks_further_than_its_bound() -> None:
     """A comment longer than that is not known for one; that is the price of never being held up."""
     javascript = lexer_of(*BY_NAME["javascript"].lexer)
-    short, long = f"/*{'a' * 100}*/", f"/*{'a' * REACH}*/"
+    short, long = f"/*{'a' * 100}*/", f"/*{'a' * MATCH_MAX}*/"
     assert [kind for _, kind in token_runs(javascript, short)] == ["punctuation"]
     assert len(list(token_runs(javascript, long))) > 1
 

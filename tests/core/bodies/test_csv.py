@@ -105,7 +105,7 @@ def test_the_longest_row_tells_how_many_columns_there_are() -> None:
 
 def test_endless_rows_and_quotes_are_cut() -> None:
     began = time.thread_time()
-    assert max(len(row) for row in map(read("x" * (3 * ROW_MAX), piece=ROW_MAX // 2).written, range(3))) <= ROW_MAX
+    assert max(len(row) for row in map(read("x" * (3 * ROW_MAX), piece=ROW_MAX // 2).row_text, range(3))) <= ROW_MAX
     assert len(read('"' + ',"""' * 200_000, piece=1 << 18)) == 1
     assert len(read('"a\n' + "b\n" * ROW_MAX, piece=1 << 18)) == ROW_MAX + 1
     assert time.thread_time() - began < 10

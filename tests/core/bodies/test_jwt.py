@@ -106,11 +106,11 @@ def test_a_body_that_is_a_token_is_shown_as_one() -> None:
 def test_tokens_of_a_request_stand_where_they_were_met_first() -> None:
     other = token({"sub": "other"})
     places = [("Authorization header", f"Bearer {TOKEN}"), ("the body", f'["{TOKEN}","{other}"]')]
-    assert [(place, found.text) for place, found in jwt.found_in(places)] == [
+    assert [(place, found.text) for place, found in jwt.tokens_in(places)] == [
         ("Authorization header", TOKEN),
         ("the body", other),
     ]
-    assert len(jwt.found_in([("the body", " ".join(token({"n": n}) for n in range(100)))])) == jwt.TOKENS_MAX
+    assert len(jwt.tokens_in([("the body", " ".join(token({"n": n}) for n in range(100)))])) == jwt.TOKENS_MAX
 
 
 @given(

@@ -1,4 +1,4 @@
-"""Shared by the binary formats: a stream of bytes that arrive in pieces, and a parser that waits for them."""
+"""Shared by the binary formats: a stream of bytes arriving in pieces, and a formatter whose parser can wait for them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Steps = Generator[bool, None, None]
 """A running parser: yields True after writing something, False when it needs more bytes."""
 
 
-class WrongError(Exception):
+class InvalidError(Exception):
     """The bytes do not match the format; `str()` says why."""
 
 
-class BrokenOffError(Exception):
+class TruncatedError(Exception):
     """The bytes end in the middle of a value."""
 
 
@@ -54,25 +54,25 @@ class ByteStream:
         self.final = self.final or final
 
     def read(self, count: int) -> Generator[bool, None, bytes]:
-        """Exactly `size` bytes; raises BrokenOffError if the body ends before."""
+        """Exactly `count` bytes; raises TruncatedError if the body ends before."""
         while self.available < count:
             if self.final:
-                raise BrokenOffError
+                raise TruncatedError
             yield False
         return self.read_available(count)
 
     def read_available(self, count: int) -> bytes:
-        """At most `size` of the available bytes."""
-        taken = self._data[self._at : self._at + count]
-        self._at += len(taken)
-        return taken
+        """At most `count` of the available bytes."""
+        data = self._data[self._at : self._at + count]
+        self._at += len(data)
+        return data
 
     def skip(self, count: int) -> Generator[bool, None, None]:
-        """Skip `size` bytes."""
+        """Raises TruncatedError if the body ends before."""
         while count:
             if not self.available:
                 if self.final:
-                    raise BrokenOffError
+                    raise TruncatedError
                 yield False
             count -= len(self.read_available(count))
 
@@ -109,28 +109,28 @@ class BinaryFormatter:
                 self._waits = not next(self._steps)
             except StopIteration:
                 self._end()
-            except BrokenOffError:
-                self._break_off()
-            except WrongError as error:
+            except TruncatedError:
+                self._end_early()
+            except InvalidError as error:
                 self._fail(str(error))
         return self._lines.next_lines(limit)
 
-    def _break_off(self) -> None:
+    def _end_early(self) -> None:
         if not self._sure:
             self._fail("it ends too early")
             return
-        self._say("The body ends in the middle of a value.")
+        self._add_remark("The body ends here, within a value.")
         self._end()
 
     def _fail(self, why: str) -> None:
         self.error = f"Not valid {self._name} at byte {self._stream.offset:,}: {why}."
-        self._say("The rest is not valid. See it in Hex.")
+        self._add_remark("The rest is not valid. See it in Hex.")
         self._end()
 
-    def _say(self, words: str) -> None:
+    def _add_remark(self, remark: str) -> None:
         if not self._lines.empty:
             self._lines.end_line()
-        self._lines.add("control", f"⋯ {words}")
+        self._lines.add("control", f"⋯ {remark}")
 
     def _end(self) -> None:
         self._ended = True
@@ -144,7 +144,7 @@ def indent(depth: int) -> int:
 
 
 def hex_text(data: bytes) -> str:
-    """The bytes as hexadecimal, two digits each."""
+    """`0f a0 ff`."""
     return data.hex(" ")
 
 

@@ -17,10 +17,10 @@ from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Ope
 from app.core.bodies.formats.languages import Language
 from app.core.bodies.lines import Kind, Line, LineBuilder
 
-REACH = 4_096
+MATCH_MAX = 4_096
 """Maximum characters that one match of a lexer can examine: no other Python code runs during a match."""
 _SHORTER = {"IniLexer": 512}
-"""For lexers with nested repetition, which take a third of a second at full reach."""
+"""For lexers with nested repetition, which take a third of a second for `MATCH_MAX` characters."""
 
 _KINDS: dict[Any, Kind] = {
     Token: "text",
@@ -60,9 +60,9 @@ def lexer_of(module: str, name: str) -> Any:
     # For code within Markdown it would look up another lexer, one without limits.
     options = {"handlecodeblocks": False} if name == "MarkdownLexer" else {}
     cls()  # fills the class's tables
-    reach = _SHORTER.get(name, REACH)
+    match_max = _SHORTER.get(name, MATCH_MAX)
     tables = {
-        state: [(_bounded(match, reach), action, following) for match, action, following in rules]
+        state: [(_bounded(match, match_max), action, following) for match, action, following in rules]
         for state, rules in cls._tokens.items()
     }
     return type(cls)(name, (cls,), {"_tokens": tables})(**options)
@@ -89,9 +89,9 @@ def kind_of(token: Any) -> Kind:
     return _KINDS[token] if token in _KINDS else kind_of(token.parent)
 
 
-def _bounded(match: Match, reach: int) -> Match:
+def _bounded(match: Match, match_max: int) -> Match:
     def bounded(text: str, at: int, end: int = sys.maxsize) -> Any:
-        return match(text, at, min(end, at + reach))
+        return match(text, at, min(end, at + match_max))
 
     return bounded
 
@@ -170,7 +170,7 @@ class CodeFormatter:
             try:
                 return next(self._runs)
             except Exception:
-                # Whatever makes a lexer fail, the body is still shown, without colours.
+                # If a lexer fails, the body is shown without colours.
                 self._plain = True
         return len(self._piece), "text"
 

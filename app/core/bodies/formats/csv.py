@@ -1,4 +1,4 @@
-"""Comma-separated values as rows: delimiter, row ends and cells, read from a body as it was sent."""
+"""Comma-separated values: delimiter, rows and cells, as they were sent."""
 
 from __future__ import annotations
 
@@ -120,15 +120,15 @@ class Rows:
         return cells(self.row_text(number), self.delimiter, self.columns)
 
 
-def cells(row_text: str, delimiter: str, most: int = 0) -> list[str]:
-    """The cells of a row, unquoted; the last of `most` contains the rest, as written."""
+def cells(row_text: str, delimiter: str, columns_max: int = 0) -> list[str]:
+    """The cells of a row, unquoted; the last of `columns_max` (0: unlimited) contains the rest, as written."""
     row_text = row_text.rstrip("\r\n")
     if '"' not in row_text:
-        return row_text.split(delimiter, most - 1 if most else -1)
+        return row_text.split(delimiter, columns_max - 1 if columns_max else -1)
     found: list[str] = []
     at = 0
     while True:
-        if most and len(found) == most - 1 and delimiter in row_text[at:]:
+        if columns_max and len(found) == columns_max - 1 and delimiter in row_text[at:]:
             quoted = _QUOTED.match(row_text, at)
             if quoted is None or quoted.end() < len(row_text):
                 return [*found, row_text[at:]]

@@ -60,7 +60,7 @@ class FormFormatter:
         return self._lines.next_lines(limit)
 
     def _step(self) -> bool:
-        """Handle one field, or a piece of a long one; False when more text is needed, or none is left."""
+        """Handle one field, or a piece of a long one; False if more text is needed or all has been read."""
         if self._at >= len(self._text) and not self._long:
             self._ended = self._final
             return False
@@ -181,8 +181,8 @@ def _decoded(codec: str, kind: Kind, raw: str) -> Iterator[tuple[Kind, str]]:
             if not stray % 2:
                 yield kind, text
             else:
-                shown = "".join(f"%{ord(ch) - 0xDC00:02X}" for ch in text)
-                yield "control", shown.lower() if digits.lower() == digits else shown
+                escapes = "".join(f"%{ord(ch) - 0xDC00:02X}" for ch in text)
+                yield "control", escapes.lower() if digits.lower() == digits else escapes
 
 
 def fit(media_type: str, head: bytes) -> float:

@@ -1,4 +1,4 @@
-"""HTML as sent: optional end tags, scripts and styles unchanged, nothing loaded or run."""
+"""HTML as markup: end tags are optional, scripts and styles stay unchanged, nothing is loaded or run."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from html import escape, unescape
 from app.core.bodies.formats.html import fit as html_fit
 
 TEXT_MAX = 1024 * 1024
-"""Characters of a page that is shown."""
+"""Maximum characters of a page."""
 ELEMENTS_MAX = 20_000
 DEEPEST, DEEPEST_TABLE = 60, 8
 """Maximum nesting, of elements and of tables. Deeper content is shown in the element around it."""
@@ -100,9 +100,9 @@ def sanitize(text: str) -> SanitizedPage:
         raise PageError(
             f"This page has more than {TEXT_MAX // 1024 // 1024} million characters, too many for a preview."
         )
-    cleaner = _HtmlSanitizer(text)
-    cleaner.run()
-    return SanitizedPage("".join(cleaner.parts), tuple(cleaner.left_out))
+    sanitizer = _HtmlSanitizer(text)
+    sanitizer.run()
+    return SanitizedPage("".join(sanitizer.parts), tuple(sanitizer.left_out))
 
 
 class _HtmlSanitizer:
@@ -192,7 +192,7 @@ class _HtmlSanitizer:
             self._tables += name == "table"
 
     def _attributes(self) -> dict[str, str] | None:
-        """Up to the tag's end; None where the text ends before it."""
+        """Up to the end of the tag; None if the text ends before it."""
         found: dict[str, str] = {}
         while self._at < len(self._text):
             gap = _GAP.match(self._text, self._at)
@@ -202,7 +202,7 @@ class _HtmlSanitizer:
                 return found
             match = _ATTRIBUTE.match(self._text, self._at)
             if match is None:
-                self._at += 1  # a quote or an equals sign that stands alone
+                self._at += 1  # a stray quote or equals sign
                 continue
             value = next((part for part in match.groups()[1:] if part is not None), "")
             found.setdefault(match[1].lower(), unescape(value))

@@ -212,12 +212,12 @@ def _check_rows(packed: list[bytes], rows: list[tuple[int, int]]) -> None:
         while remaining:
             if not piece:
                 raise _DamageError("it ends too early")
-            within = piece[:remaining]
-            if any(within[at::size].translate(None, b"\x00\x01\x02\x03\x04")):
+            row_bytes = piece[:remaining]
+            if any(row_bytes[at::size].translate(None, b"\x00\x01\x02\x03\x04")):
                 raise _DamageError("its pixels are not valid")
-            at = (at - len(within)) % size
-            remaining -= len(within)
-            piece = piece[len(within) :] or next(decompressed, b"")
+            at = (at - len(row_bytes)) % size
+            remaining -= len(row_bytes)
+            piece = piece[len(row_bytes) :] or next(decompressed, b"")
     # zlib must reach the end of the stream.
     next(decompressed, b"")
 

@@ -1,4 +1,4 @@
-"""JSON indented token by token: numbers, names, order, duplicates and escapes stay as they were written."""
+"""JSON and sequences of JSON values, indented; numbers, names, order, duplicates and escapes stay as written."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class JsonFormatter:
         return self._lines.next_lines(limit) if self._raw is None else self._raw.next_lines(limit)
 
     def _step(self) -> bool:
-        """Handle one token; False when more text is needed, or the end or an error was met."""
+        """Handle one token; False at the end, after an error, or if more text is needed."""
         if self._at >= len(self._text):
             return self._end_of_text()
         if self._open:

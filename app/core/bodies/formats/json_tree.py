@@ -1,4 +1,4 @@
-"""JSON as a tree that keeps what was written: digits of numbers, order of names, duplicates. No recursion."""
+"""JSON as a tree that keeps the digits of numbers, the order of names, and duplicates. No recursion."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class JsonTree:
         _Parser(text, self).parse()
 
     def begin(self, parent: int, name: str | None, start: int, end: int, *, has_children: bool) -> int:
-        """Add a node; `holds`: it can have children."""
+        """Add a node; `has_children` for an object or array."""
         node = len(self._parents)
         if node == NODES_MAX:
             raise TreeError(f"It has more than {NODES_MAX:,} values, too many for a tree. Use Pretty instead.")

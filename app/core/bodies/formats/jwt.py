@@ -1,4 +1,4 @@
-"""JSON Web Tokens found in text, decoded and shown as lines. Signatures are never verified."""
+"""JSON Web Tokens in text, decoded, and as lines. Signatures are never verified."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOKEN_MAX = 64 * 1024
 """Maximum characters of a token."""
 TOKENS_MAX = 20
 """Maximum tokens shown for one request."""
-TIMES = {"exp": ("expires", "expired"), "nbf": ("is valid from", "was valid from"), "iat": ("issued", "issued")}
+TIME_CLAIMS = {"exp": ("expires", "expired"), "nbf": ("is valid from", "was valid from"), "iat": ("issued", "issued")}
 _PART = "[A-Za-z0-9_-]"
 TOKEN = re.compile(rf"(?<![A-Za-z0-9_.-])e[wy]{_PART}+\.{_PART}*\.{_PART}*(?:\.{_PART}*\.{_PART}*)?(?![A-Za-z0-9_.-])")
 """A token begins with the Base64 of a brace and the character after it."""
@@ -51,7 +51,7 @@ def tokens(text: str) -> list[JwtToken]:
     """The tokens in a text, each once, in order."""
     found: dict[str, JwtToken] = {}
     for match in TOKEN.finditer(text):
-        token = parsed(match.group())
+        token = parse_token(match.group())
         if token is not None:
             found.setdefault(token.text, token)
         if len(found) == TOKENS_MAX:
@@ -59,7 +59,7 @@ def tokens(text: str) -> list[JwtToken]:
     return list(found.values())
 
 
-def parsed(text: str) -> JwtToken | None:
+def parse_token(text: str) -> JwtToken | None:
     """None unless all of `text` is a token."""
     parts = text.split(".")
     if len(parts) not in (3, 5) or len(text) > TOKEN_MAX:
@@ -76,7 +76,7 @@ def parsed(text: str) -> JwtToken | None:
 
 def times(claims: dict[str, object], arrived_us: int | None) -> Iterator[tuple[str, str]]:
     """The claims that are times, each with the time in words, relative to the arrival of the request."""
-    for name, words in TIMES.items():
+    for name, words in TIME_CLAIMS.items():
         value = claims.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
@@ -125,8 +125,8 @@ def _object(data: bytes | None) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-def found_in(places: Iterable[tuple[str, str]]) -> list[tuple[str, JwtToken]]:
-    """The tokens of a request, each with the first place it is in. `places` are (name of the place, text)."""
+def tokens_in(places: Iterable[tuple[str, str]]) -> list[tuple[str, JwtToken]]:
+    """The tokens of a request, each with the first part that contains it. `places` are (name of the part, text)."""
     seen: dict[str, tuple[str, JwtToken]] = {}
     for place, text in places:
         for token in tokens(text):
@@ -171,11 +171,11 @@ class JwtFormatter:
         if self._raw is not None:
             return self._raw.next_lines(limit)
         lines = self._lines or []
-        taken, lines[:limit] = lines[:limit], []
-        return taken
+        read, lines[:limit] = lines[:limit], []
+        return read
 
     def _parse(self) -> None:
-        token = parsed(self._text.strip())
+        token = parse_token(self._text.strip())
         if token is not None:
             self._lines, self.notes = token_lines(token, None), (NOT_VERIFIED,)
             return
@@ -216,4 +216,4 @@ def fit(media_type: str, head: bytes) -> float:
     if media_type == "application/jwt" or media_type.endswith("+jwt"):
         return 1.0
     text = head.strip().decode("latin-1")
-    return 0.95 if TOKEN.fullmatch(text) and parsed(text) else 0.0
+    return 0.95 if TOKEN.fullmatch(text) and parse_token(text) else 0.0

@@ -46,7 +46,7 @@ class Dialect:
 
 
 class Scanner:
-    """The text not read yet, with its line and column. `notes` has the place of the first fault and the number of
+    """The text not read yet, with its line and column. `notes` has the position of the first error and the number of
     others."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Scanner:
             self._column += len(read)
 
     def _report(self, why: str, before: str = "") -> None:
-        """Record a fault that is after `before` in the text not read yet."""
+        """Record an error after `before` in the text not read yet."""
         self._error_count += 1
         if self._error_count == 1:
             line = self._line + before.count("\n")
@@ -92,14 +92,14 @@ class Scanner:
             position = "" if self.resumed else f" at line {line:,}, column {column:,}"
             self._first_error = f"Not well-formed{position}: {why}"
 
-    def _sure(self, keep: int) -> int:
-        """Where the text can be cut, if the beginning of an end mark of `keep` characters may have arrived."""
+    def _safe_end(self, keep: int) -> int:
+        """Where the text can be cut without splitting an end mark of `keep` characters."""
         stop = len(self._text) if self._final else max(self._at, len(self._text) - keep)
         waits = not self._final and stop > self._at and self._text[stop - 1] == "\r"
         return stop - 1 if waits else stop
 
-    def _one_step(self, stop: int) -> int:
-        """`stop`, or the end of one step towards it; never between CR and LF."""
+    def _step_end(self, stop: int) -> int:
+        """`stop`, or an earlier end of this step; never between CR and LF."""
         if stop - self._at <= STEP_MAX:
             return stop
         near = self._at + STEP_MAX
@@ -121,7 +121,7 @@ class MarkupFormatter(Scanner):
         self._kind: Kind = "text"
         self._subset = self._skips = False
         self._ended = False
-        self._running = self._rooted = False
+        self._in_text = self._has_root = False
         self._name, self._closing = "", False
         self._space = self._equals = self._bare = False
 
@@ -132,7 +132,7 @@ class MarkupFormatter(Scanner):
 
     def resume(self, names: Sequence[str]) -> None:
         """Begin in the middle of a text, at a start tag within these elements."""
-        self._rooted = self.resumed = True
+        self._has_root = self.resumed = True
         self._flow.resume(names)
 
     @property
@@ -158,13 +158,13 @@ class MarkupFormatter(Scanner):
             self._report(f"the text ends within {self._unclosed}")
         elif self._dialect.strict and self._flow.top is not None:
             self._report(f"the text ends before </{self._flow.top[:40]}>")
-        elif self._dialect.strict and not self._rooted:
+        elif self._dialect.strict and not self._has_root:
             self._report("there are no elements")
         self._flow.finish()
         self._ended = True
 
     def _content(self) -> bool:
-        """Text up to the next <; False when it can do nothing before more text comes."""
+        """Text up to the next <; False if more text is needed."""
         if self._text.startswith("<", self._at):
             return self._markup()
         end = self._text.find("<", self._at)
@@ -172,21 +172,21 @@ class MarkupFormatter(Scanner):
         if end < 0:
             end = len(self._text)
         if not complete:
-            if not self._running and end - self._at < TEXT_MAX:
+            if not self._in_text and end - self._at < TEXT_MAX:
                 return False
             unfinished = _UNFINISHED.search(self._text, max(self._at, end - 70))
             end = unfinished.start() if unfinished else end
         elif end == len(self._text) - 1 and not self._final:
             return False
-        if self._flow.is_verbatim and (stop := self._one_step(end)) < end:
+        if self._flow.is_verbatim and (stop := self._step_end(end)) < end:
             end, complete = stop, False
         if end == self._at:
             return False
         piece = self._text[self._at : end]
         if self._dialect.strict:
             self._check_text(piece)
-        self._flow.text(piece, first=not self._running, complete=complete, fills=self._text.startswith("</", end))
-        self._running = not complete
+        self._flow.text(piece, first=not self._in_text, complete=complete, fills=self._text.startswith("</", end))
+        self._in_text = not complete
         self._advance(piece)
         return True
 
@@ -239,9 +239,9 @@ class MarkupFormatter(Scanner):
         else:
             while self._flow.top in self._dialect.closes.get(name, ()):
                 self._flow.drop()
-            if self._dialect.strict and not self._flow.depth and self._rooted:
+            if self._dialect.strict and not self._flow.depth and self._has_root:
                 self._report("a second root element")
-            self._rooted = True
+            self._has_root = True
             self._flow.begin(inline=name in self._dialect.inline)
         opening = "</" if closing else "<"
         self._flow.write("punctuation", opening)
@@ -321,8 +321,8 @@ class MarkupFormatter(Scanner):
     def _raw(self) -> bool:
         """The content of a script or similar, where only its own end tag is a tag."""
         close = re.compile(rf"</{self._until}(?=[{SPACE}/>])", re.IGNORECASE).search(self._text, self._at)
-        end = close.start() if close else self._sure(len(self._until) + 3)
-        stop = self._one_step(end)
+        end = close.start() if close else self._safe_end(len(self._until) + 3)
+        stop = self._step_end(end)
         piece = self._text[self._at : stop]
         self._flow.verbatim("text", piece)
         self._advance(piece)
@@ -348,7 +348,7 @@ class MarkupFormatter(Scanner):
     def _span(self) -> bool:
         """Within a comment, CDATA section, instruction or declaration, up to its end."""
         end = self._text.find(self._until, self._at)
-        stop = self._one_step(end if end >= 0 else self._sure(len(self._until)))
+        stop = self._step_end(end if end >= 0 else self._safe_end(len(self._until)))
         piece = self._text[self._at : stop]
         self._flow.verbatim(self._kind, piece, entities=False)
         self._advance(piece)
@@ -363,8 +363,8 @@ class MarkupFormatter(Scanner):
         """Within a document type. Its declarations get lines of their own; they are shown, never interpreted."""
         if self._until:
             end = self._text.find(self._until, self._at)
-            complete = end + len(self._until) if end >= 0 else self._sure(len(self._until))
-            stop = self._one_step(complete)
+            complete = end + len(self._until) if end >= 0 else self._safe_end(len(self._until))
+            stop = self._step_end(complete)
             piece = self._text[self._at : stop]
             self._until = "" if end >= 0 and stop == complete else self._until
             self._flow.verbatim("literal", piece, entities=False)
@@ -375,8 +375,8 @@ class MarkupFormatter(Scanner):
             self._advance(spaces.group())
             return True
         found = (_SUBSET if self._subset else _OUTSIDE).search(self._text, self._at)
-        complete = found.end() if found else self._sure(4)
-        stop = self._one_step(complete)
+        complete = found.end() if found else self._safe_end(4)
+        stop = self._step_end(complete)
         piece = self._text[self._at : stop]
         mark = found.group() if found and stop == complete else ""
         self._skips = self._skips and not piece

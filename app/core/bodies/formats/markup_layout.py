@@ -125,8 +125,8 @@ class Flow:
         for number, part in enumerate(parts):
             if number:
                 self.new_row()
-            shown = part if number == len(parts) - 1 else part.removesuffix("\r")
-            (self._put if entities else self.write)(kind, shown)
+            line = part if number == len(parts) - 1 else part.removesuffix("\r")
+            (self._put if entities else self.write)(kind, line)
         self._last = "text"
 
     def new_row(self, depth: int = 0) -> None:

@@ -11,10 +11,10 @@ from datetime import timedelta
 from app.core.bodies.formats.binary import (
     HEX_MAX,
     BinaryFormatter,
-    BrokenOffError,
     ByteStream,
+    InvalidError,
     Steps,
-    WrongError,
+    TruncatedError,
     hex_text,
     indent,
     sized,
@@ -74,7 +74,7 @@ class MessagePack:
                     return
                 yield False
             if self._single and not first:
-                raise WrongError("there is data after the value")
+                raise InvalidError("there is data after the value")
             yield from self._value()
             while self._open:
                 yield True
@@ -86,14 +86,14 @@ class MessagePack:
     def _value(self) -> Steps:
         head = (yield from self._stream.read(1))[0]
         if self._single and not self._open and not is_container(head):
-            raise WrongError("it begins with neither a map nor an array")
+            raise InvalidError("it begins with neither a map nor an array")
         if head < 0x80 or head >= 0xE0:
-            self._part("number", str(head if head < 0x80 else head - 256))
+            self._write("number", str(head if head < 0x80 else head - 256))
         elif head in _WORDS:
-            self._part("literal", _WORDS[head])
+            self._write("literal", _WORDS[head])
         elif head in _NUMBERS:
             data = yield from self._stream.read(struct.calcsize(_NUMBERS[head]))
-            self._part("number", _number(_NUMBERS[head], data))
+            self._write("number", _number(_NUMBERS[head], data))
         elif head in _FIXEXT:
             yield from self._extension(_FIXEXT[head])
         else:
@@ -108,43 +108,43 @@ class MessagePack:
             kind, width = _SIZED[head]
             size = int.from_bytes((yield from self._stream.read(width)), "big")
         else:
-            raise WrongError("type 0xc1 does not exist")
+            raise InvalidError("there is no type 0xc1")
         if kind == "str":
             yield from self._string(size)
         elif kind == "bin":
             yield from self._bytes(f"bin, {sized(size)}", size)
-            self._after()
+            self._end_value()
         elif kind == "ext":
             yield from self._extension(size)
         else:
-            self._begin(kind == "map", size)
+            self._begin_container(kind == "map", size)
 
-    def _begin(self, is_map: bool, size: int) -> None:
+    def _begin_container(self, is_map: bool, size: int) -> None:
         signs = "{}" if is_map else "[]"
         if not size:
-            self._part("punctuation", signs)
+            self._write("punctuation", signs)
             return
         if len(self._open) == DEEPEST:
-            raise WrongError(f"it is nested deeper than {DEEPEST:,} levels")
+            raise InvalidError(f"it is nested deeper than {DEEPEST:,} levels")
         self._lines.add("punctuation", signs[0])
         self._open.append([is_map, size * 2 if is_map else size])
         self._lines.end_line(indent(len(self._open)))
 
-    def _part(self, kind: Kind, text: str) -> None:
-        if self._named():
+    def _write(self, kind: Kind, text: str) -> None:
+        if self._is_key_next():
             kind = "key"
         self._lines.add(kind, text)
-        self._after()
+        self._end_value()
 
-    def _named(self) -> bool:
-        """Whether a name in a map is next."""
+    def _is_key_next(self) -> bool:
+        """Whether a key of a map is next."""
         return bool(self._open) and bool(self._open[-1][0]) and self._open[-1][1] % 2 == 0
 
-    def _after(self) -> None:
+    def _end_value(self) -> None:
         """Write the punctuation after a value, and close complete containers."""
         while self._open:
             top = self._open[-1]
-            named = self._named()
+            named = self._is_key_next()
             top[1] -= 1
             if named:
                 self._lines.add("punctuation", ": ")
@@ -158,13 +158,13 @@ class MessagePack:
             self._lines.add("punctuation", "}" if top[0] else "]")
 
     def _string(self, size: int) -> Steps:
-        kind: Kind = "key" if self._named() else "string"
+        kind: Kind = "key" if self._is_key_next() else "string"
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._lines.add(kind, '"')
         while size:
             while not self._stream.available:
                 if self._stream.final:
-                    raise BrokenOffError
+                    raise TruncatedError
                 yield False
             piece = self._stream.read_available(min(size, _PIECE))
             size -= len(piece)
@@ -172,24 +172,24 @@ class MessagePack:
             bad = _BAD.search(text) if self._single else None
             self._lines.add(kind, _quoted(text[: bad.start()] if bad else text))
             if bad:
-                raise WrongError("a string is not UTF-8")
+                raise InvalidError("a text is not UTF-8")
             if size:
                 yield True
         self._lines.add(kind, '"')
-        self._after()
+        self._end_value()
 
     def _extension(self, size: int) -> Steps:
         code = int.from_bytes((yield from self._stream.read(1)), "big", signed=True)
         if code == -1 and size in (4, 8, 12):
-            self._part("literal", f"timestamp {_timestamp((yield from self._stream.read(size)))}")
+            self._write("literal", f"timestamp {_timestamp((yield from self._stream.read(size)))}")
             return
         yield from self._bytes(f"ext type {code}, {sized(size)}", size)
-        self._after()
+        self._end_value()
 
-    def _bytes(self, what: str, size: int) -> Generator[bool, None, None]:
-        self._lines.add("literal", f"{what}{': ' if size else ''}")
-        shown = yield from self._stream.read(min(size, HEX_MAX))
-        self._lines.add("string", hex_text(shown))
+    def _bytes(self, label: str, size: int) -> Generator[bool, None, None]:
+        self._lines.add("literal", f"{label}{': ' if size else ''}")
+        sample_bytes = yield from self._stream.read(min(size, HEX_MAX))
+        self._lines.add("string", hex_text(sample_bytes))
         if size > HEX_MAX:
             self._lines.add("literal", " …")
             yield from self._stream.skip(size - HEX_MAX)

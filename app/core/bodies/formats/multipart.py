@@ -17,9 +17,9 @@ from app.core.text import size_text
 SHOWN_MAX = 64 * 1024
 """Bytes shown of a part."""
 HEX_MAX = 64
+"""Bytes of a part shown in hex."""
 HEX_ROW = 8
 """Sixteen would wrap beside the list in a window of 1280 pixels."""
-"""Bytes of a part shown in hex."""
 DEEPEST = 3
 """Maximum levels of multipart within multipart; deeper ones are shown as text."""
 STEP_SECONDS = 0.1
@@ -129,7 +129,7 @@ class MultipartFormatter:
         self._lines.end_line()
 
     def _show(self) -> None:
-        """Show the part once it is complete, or once more of it has arrived than is shown."""
+        """Show the part once it is complete or has more than `SHOWN_MAX` bytes."""
         part, data, complete = self._part, self._content_start.encode("latin-1"), self._size <= SHOWN_MAX
         if part is None or self._is_shown:
             return

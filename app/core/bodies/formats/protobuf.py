@@ -1,4 +1,4 @@
-"""Protobuf without its schema: the number and wire type of each field, and every interpretation of its value."""
+"""Protobuf without a schema: number and wire type of each field, and all interpretations of its value."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from app.core.bodies.formats.binary import (
     HEX_MAX,
     BinaryFormatter,
     ByteStream,
+    InvalidError,
     Steps,
-    WrongError,
     hex_text,
     indent,
     sized,
@@ -130,7 +130,7 @@ DEEPEST = 32
 """Maximum levels of messages within messages."""
 FIELD_MAX = 256 * 1024
 """Maximum bytes of an outer field that is parsed; a longer one is shown as bytes."""
-BELIEVED = 1_000
+PLAUSIBLE_NUMBER_MAX = 1_000
 """The highest plausible field number in a body not declared as Protobuf."""
 _TRAILERS = 0x80
 
@@ -150,8 +150,8 @@ class Protobuf:
         while not (yield from self._at_end()):
             flags, *length = yield from self._stream.read(5)
             size = int.from_bytes(bytes(length), "big")
-            what = "trailers" if flags & _TRAILERS else "compressed message" if flags & 1 else "message"
-            self._lines.add("key", what)
+            label = "trailers" if flags & _TRAILERS else "compressed message" if flags & 1 else "message"
+            self._lines.add("key", label)
             self._lines.add("text", f", {sized(size)}")
             if flags & 1:
                 yield from self._compressed(size)
@@ -177,10 +177,10 @@ class Protobuf:
                 yield from Protobuf(ByteStream(plain, final=True), self._lines)._fields(len(plain), 1)
                 return
             self._lines.add("text", ": ")
-            self._hex_of(data)
+            self._write_hex(data)
         else:
             self._lines.add("text", ": ")
-            yield from self._hex(size)
+            yield from self._read_hex(size)
         self._lines.end_line()
 
     def _at_end(self) -> Generator[bool, None, bool]:
@@ -198,17 +198,17 @@ class Protobuf:
                 break
             number, wire, size = yield from self._head(end)
             if end is not None and wire != VARINT and self._stream.offset + size > end:
-                raise WrongError("a field extends past the end of its message")
+                raise InvalidError("a field goes beyond its message")
             if wire == LENGTH and size > FIELD_MAX:
-                self._name(number, sized(size), depth + len(groups))
-                yield from self._hex(size)
+                self._write_label(number, sized(size), depth + len(groups))
+                yield from self._read_hex(size)
                 self._lines.end_line()
             else:
                 value = size if wire == VARINT else (yield from self._stream.read(size))
-                yield from self._say(WireField(number, wire, value), depth, groups)
+                yield from self._write(WireField(number, wire, value), depth, groups)
             yield True
         if groups:
-            raise WrongError(f"group {groups[-1]} is not closed")
+            raise InvalidError(f"group {groups[-1]} is not closed")
 
     def _head(self, end: int | None) -> Generator[bool, None, tuple[int, int, int]]:
         """Number, wire type, and the size of the value (for a varint, the value itself)."""
@@ -221,28 +221,28 @@ class Protobuf:
                 return number, wire, _varint_in(known, at)
             except ShortError:
                 if end is not None and self._stream.offset >= end:
-                    raise WrongError("a field extends past the end of its message") from None
+                    raise InvalidError("a field goes beyond its message") from None
                 known += yield from self._stream.read(1)
             except WireError as error:
-                raise WrongError(str(error)) from None
+                raise InvalidError(str(error)) from None
 
-    def _say(self, found: WireField, depth: int, groups: list[int]) -> Steps:
+    def _write(self, found: WireField, depth: int, groups: list[int]) -> Steps:
         if found.wire == START:
-            self._name(found.number, "group {", depth + len(groups))
+            self._write_label(found.number, "group {", depth + len(groups))
             self._lines.end_line()
             groups.append(found.number)
             if len(groups) > DEEPEST * 10:
-                raise WrongError("its groups are nested too deeply")
+                raise InvalidError("its groups are nested too deeply")
         elif found.wire == END:
             if not groups or groups.pop() != found.number:
-                raise WrongError(f"group {found.number} ends but never begins")
+                raise InvalidError(f"group {found.number} ends without a beginning")
             self._lines.add("text", " " * indent(depth + len(groups)))
             self._lines.add("punctuation", "}")
             self._lines.end_line()
         else:
-            yield from self._tree(found, depth + len(groups))
+            yield from self._write_nested(found, depth + len(groups))
 
-    def _tree(self, found: WireField, depth: int) -> Steps:
+    def _write_nested(self, found: WireField, depth: int) -> Steps:
         """A field and everything in it; nested messages are visited without recursion."""
         levels: list[tuple[bytes, int]] = []
         current: WireField | None = found
@@ -250,11 +250,11 @@ class Protobuf:
             if current is not None:
                 if current.wire == LENGTH and _is_nested(current.value, len(levels)):
                     assert isinstance(current.value, bytes)
-                    self._name(current.number, "message {", depth + len(levels), sized(len(current.value)))
+                    self._write_label(current.number, "message {", depth + len(levels), sized(len(current.value)))
                     self._lines.end_line()
                     levels.append((current.value, 0))
                 else:
-                    self._leaf(current, depth + len(levels))
+                    self._write_leaf(current, depth + len(levels))
                 yield True
             data, at = levels.pop() if levels else (b"", 0)
             current = None
@@ -266,22 +266,22 @@ class Protobuf:
                 self._lines.add("punctuation", "}")
                 self._lines.end_line()
 
-    def _leaf(self, found: WireField, depth: int) -> None:
+    def _write_leaf(self, found: WireField, depth: int) -> None:
         value = found.value
         if isinstance(value, int):
-            self._name(found.number, "varint", depth)
+            self._write_label(found.number, "varint", depth)
             self._lines.add("number", str(value))
             self._lines.add("text", _also_varint(value))
         elif found.wire in (FIXED32, FIXED64):
-            self._name(found.number, "fixed32" if found.wire == FIXED32 else "fixed64", depth)
-            self._fixed(value)
+            self._write_label(found.number, "fixed32" if found.wire == FIXED32 else "fixed64", depth)
+            self._write_fixed(value)
         elif found.wire in (START, END):
-            self._name(found.number, "group begins" if found.wire == START else "group ends", depth)
+            self._write_label(found.number, "group begins" if found.wire == START else "group ends", depth)
         else:
-            self._bytes(found.number, value, depth)
+            self._write_bytes(found.number, value, depth)
         self._lines.end_line()
 
-    def _fixed(self, data: bytes) -> None:
+    def _write_fixed(self, data: bytes) -> None:
         unsigned = int.from_bytes(data, "little")
         signed = int.from_bytes(data, "little", signed=True)
         real = struct.unpack("<f" if len(data) == 4 else "<d", data)[0]
@@ -289,34 +289,34 @@ class Protobuf:
         shown = f"{real:.9g}" if len(data) == 4 else repr(real)
         self._lines.add("text", f"  signed {signed}, float {shown}" if signed != unsigned else f"  float {shown}")
 
-    def _bytes(self, number: int, data: bytes, depth: int) -> None:
+    def _write_bytes(self, number: int, data: bytes, depth: int) -> None:
         text = as_text(data, plain=False)
         if text is None:
-            self._name(number, sized(len(data)), depth)
-            self._hex_of(data)
+            self._write_label(number, sized(len(data)), depth)
+            self._write_hex(data)
             return
-        self._name(number, "text" if data else "empty", depth)
+        self._write_label(number, "text" if data else "empty", depth)
         if data:
             self._lines.add("string", '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"')
 
-    def _name(self, number: int, what: str, depth: int, size: str = "") -> None:
+    def _write_label(self, number: int, label: str, depth: int, size: str = "") -> None:
         if depth:
             self._lines.add("text", " " * indent(depth))
         self._lines.add("key", str(number))
         self._lines.add("punctuation", ": ")
-        brace = what.endswith("{")
-        self._lines.add("literal", what.removesuffix(" {"))
+        brace = label.endswith("{")
+        self._lines.add("literal", label.removesuffix(" {"))
         if size:
             self._lines.add("text", f", {size}")
-        self._lines.add("punctuation" if brace else "text", " {" if brace else " " if what != "empty" else "")
+        self._lines.add("punctuation" if brace else "text", " {" if brace else " " if label != "empty" else "")
 
-    def _hex_of(self, data: bytes) -> None:
+    def _write_hex(self, data: bytes) -> None:
         self._lines.add("string", hex_text(data[:HEX_MAX]))
         if len(data) > HEX_MAX:
             self._lines.add("literal", " …")
 
-    def _hex(self, size: int) -> Steps:
-        self._hex_of((yield from self._stream.read(min(size, HEX_MAX + 1))))
+    def _read_hex(self, size: int) -> Steps:
+        self._write_hex((yield from self._stream.read(min(size, HEX_MAX + 1))))
         if size > HEX_MAX + 1:
             yield from self._stream.skip(size - HEX_MAX - 1)
 
@@ -337,7 +337,7 @@ def fit(media_type: str, start: bytes, examined: int) -> float:
         return 1.0
     if media_type not in GENERIC_BINARY or len(start) < 4 or as_text(start, plain=False) is not None:
         return 0.0
-    return 0.3 if is_message(start, cut=len(start) >= examined, highest=BELIEVED) else 0.0
+    return 0.3 if is_message(start, cut=len(start) >= examined, highest=PLAUSIBLE_NUMBER_MAX) else 0.0
 
 
 def _varint_in(data: bytes, at: int) -> int:

@@ -166,7 +166,7 @@ class _SvgSanitizer:
             self._parts.append(f"<{output}{self._attributes(name, attributes)}{formatted}>")
 
     def _add_node(self, name: str, attributes: dict[str, str]) -> None:
-        """What it draws, and what it repeats."""
+        """Add the element and what it references, for counting shapes."""
         node = len(self._nodes)
         self._nodes.append(_Node(used=_reference(attributes)[1:] if name == "use" else ""))
         self._nodes[self._open[-1]].children.append(node)
@@ -277,7 +277,7 @@ def _reference(attributes: dict[str, str]) -> str:
 
 
 def _png(attributes: dict[str, str]) -> bytes | None:
-    """The picture in an <image>, if that holds one."""
+    """The PNG embedded in an <image>."""
     match = _DATA.fullmatch(attributes.get(f"{_XLINK} href", attributes.get("href", "")))
     try:
         data = b64decode(match[1]) if match else b""

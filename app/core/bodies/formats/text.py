@@ -47,7 +47,7 @@ class TextFormatter:
         return self._lines.next_lines(limit)
 
     def _safe_end(self) -> int:
-        """Holds back a CR at the end of the text."""
+        """Excludes a CR at the end of the text."""
         end = len(self._text)
         return end - 1 if not self._final and self._text.endswith("\r") else end
 

@@ -1,4 +1,4 @@
-"""XML, well-formed or not: entities are shown as they were written and nothing is looked up."""
+"""XML, well-formed or not: entities stay as written and nothing is fetched."""
 
 from __future__ import annotations
 

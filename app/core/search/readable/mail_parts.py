@@ -1,7 +1,7 @@
 """Decodes quoted-printable and base64 texts (RFC 2045) in mails and other bodies with parts.
 
-They are found by the header that declares them, not by boundaries from the outermost on: mail providers put a mail into
-a form field, into a part, or into a JSON string, where no boundary is declared.
+They are found by the header that declares them, not by boundaries: mail providers put a mail into a form field, a part
+or a JSON string, where no boundary is declared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from app.core.bodies.media_types import media_type
 LOOK_BACK = 8 * 1024
 """Characters before the header that are searched for the start of the part's headers."""
 LINE_MAX = 16 * 1024
-"""Maximum characters held back of a line of quoted-printable."""
+"""Maximum characters held back of a quoted-printable line."""
 PARTS_MAX = 200
 """Maximum headers examined in a text."""
 DELIMITERS_MAX = 10
@@ -45,7 +45,7 @@ class MailParts:
         self._delimiters = [f"--{boundary}"] if boundary else []
         self._codec = codec if codec == "latin-1" else "utf-8"
         self._text, self._at = "\n", 0
-        self._examined, self._hinted = 0, False
+        self._examined, self._may_have_parts = 0, False
         self._part: _Part | None = None
 
     @staticmethod
@@ -57,7 +57,7 @@ class MailParts:
         """The events found so far. Consume them all before feeding more."""
         cut = max(0, self._at - LOOK_BACK)
         self._text, self._at = self._text[cut:] + text, self._at - cut
-        self._hinted = self.may_occur(self._text)
+        self._may_have_parts = self.may_occur(self._text)
         before: tuple[int, bool] | None = None
         while before != (self._at, self._part is None):
             before = self._at, self._part is None
@@ -88,9 +88,9 @@ class MailParts:
             yield "begin", part.content_type
 
     def _next_encoding(self) -> re.Match[str] | None:
-        """A pattern for the whole line would be tried at every character."""
+        """Searches for a substring first: a pattern for the whole line would be tried at every character."""
         text = self._text
-        if not self._hinted:
+        if not self._may_have_parts:
             return None
         for hint in _HINT.finditer(text, self._at):
             begin = hint.start() - len(_NAME)
@@ -112,12 +112,12 @@ class MailParts:
         text, at = self._text, self._at
         match = part.end.search(text, at)
         stop = match.start() if match else len(text) if final else max(at, len(text) - part.end_length)
-        over = match is not None or final
-        piece = part.decode(text[at:stop], over)
+        ended = match is not None or final
+        piece = part.decode(text[at:stop], ended)
         self._at = stop
         if piece:
             yield "text", piece
-        if over:
+        if ended:
             self._part = None
             yield "end", ""
 
@@ -160,7 +160,7 @@ _CODECS: dict[str, type[_QuotedPrintable] | type[_Base64]] = {"quoted-printable"
 
 
 class _Part:
-    """A part being read, up to a match of `end`, which has at most `reach` characters."""
+    """A part being read, up to a match of `end`, which has at most `end_length` characters."""
 
     def __init__(self, part: Part, codec: str, delimiters: list[str]) -> None:
         self._content_type, self._codec = part.content_type, codec

@@ -105,7 +105,7 @@ _UNFINISHED = re.compile(r"(?:%[0-7c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){0,
 
 
 def _decode_escapes(escapes: str, codec: str) -> str:
-    """Escapes that are not text are not decoded."""
+    """Bytes that are not text stay escaped."""
     data = bytes.fromhex(escapes.replace("%", ""))
     try:
         return data.decode(codec)
@@ -128,8 +128,8 @@ def form_fields(codec: str) -> Notation:
     """The notation of a form whose escapes are in this charset."""
 
     def decoded(match: re.Match[str]) -> str:
-        written = match.group()
-        return written.replace("+", " ") if written[0] == "+" else _decode_escapes(written, codec)
+        escapes = match.group()
+        return escapes.replace("+", " ") if escapes[0] == "+" else _decode_escapes(escapes, codec)
 
     return Notation(("%", "+"), _FIELD_ESCAPES, decoded, _unfinished_escape)
 
@@ -190,8 +190,8 @@ def _decode_words(match: re.Match[str]) -> str:
             runs[-1] = (runs[-1][0], runs[-1][1] + data)
         else:
             runs.append((charset.lower(), data))
-    read = [_decode_bytes(data, charset) for charset, data in runs]
-    return match.group() if None in read else "".join(text for text in read if text)
+    decoded = [_decode_bytes(data, charset) for charset, data in runs]
+    return match.group() if None in decoded else "".join(text for text in decoded if text)
 
 
 def _word_bytes(encoding: str, text: str) -> bytes:
@@ -208,10 +208,10 @@ def _decode_parameter(match: re.Match[str]) -> str:
     charset, value = match.groups()
     data = _PERCENT_BYTES.sub(lambda run: bytes.fromhex(run.group().replace("%", "")).decode("latin-1"), value)
     try:
-        read = _decode_bytes(data.encode("latin-1"), charset)
+        decoded = _decode_bytes(data.encode("latin-1"), charset)
     except UnicodeEncodeError:
-        read = None
-    return match.group() if read is None else f"*={read}"
+        decoded = None
+    return match.group() if decoded is None else f"*={decoded}"
 
 
 def _unfinished_word(text: str) -> int:

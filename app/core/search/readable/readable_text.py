@@ -1,6 +1,6 @@
-"""Decodes the text of a body for searching, in addition to the text as sent; nothing if both are equal.
+"""Decodes the text of a body for searching, in addition to the text as sent, if they differ.
 
-No notation makes a text longer, so the decoded text is at most a small multiple of the body.
+Decoding never makes a text longer, so the decoded text is at most a small multiple of the body.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ READ_MAX = 128 * 1024 * 1024
 
 
 class IncrementalDecoder:
-    """Decodes a text that arrives in arbitrary pieces, and returns the texts to search from its first difference on.
+    """Decodes a text that arrives in pieces, and returns the texts to search, beginning with the first that differs.
 
     Each begins with the `overlap` characters before it. With `only_changed`, the whole text must be fed at once.
     """
@@ -43,12 +43,12 @@ class IncrementalDecoder:
         text = self._pending + text
         stop = len(text) if final else self._notation.unfinished(text)
         self._pending = text[stop:]
-        read = self._notation.read(text[:stop])
-        self.differs = self.differs or read != text[:stop]
-        output = self._overlap.follow(read)
+        decoded = self._notation.read(text[:stop])
+        self.differs = self.differs or decoded != text[:stop]
+        output = self._overlap.extend(decoded)
         if not self.differs:
-            return read, []
-        return read, self._notation.changed(text) if self._only_changed else [output]
+            return decoded, []
+        return decoded, self._notation.changed(text) if self._only_changed else [output]
 
 
 class Overlap:
@@ -57,7 +57,7 @@ class Overlap:
     def __init__(self, length: int) -> None:
         self._length, self._last = length, ""
 
-    def follow(self, text: str) -> str:
+    def extend(self, text: str) -> str:
         """The piece with the characters before it."""
         if not self._length:
             return text
@@ -96,31 +96,31 @@ class ReadableText:
             text, output = self._body_decoder.feed(text, final)
             yield from output
         yield from self._nested_texts(0, text, final)
-        for level, step in enumerate(self._json_levels, 1):
+        for level, decoder in enumerate(self._json_levels, 1):
             if self._only_changed:
                 output = JSON_ESCAPES.changed(text)
                 yield from output
-                if not _continues(text, output):
+                if not _may_decode_further(text, output):
                     return
-            text, output = step.feed(text, final)
+            text, output = decoder.feed(text, final)
             yield from () if self._only_changed else output
-            if step.differs:
+            if decoder.differs:
                 yield from self._nested_texts(level, text, final)
                 if level == len(self._json_levels) < JSON_LEVELS:
-                    self._json_levels.append(IncrementalDecoder(JSON_ESCAPES, 0))  # which is next in this loop
+                    self._json_levels.append(IncrementalDecoder(JSON_ESCAPES, 0))  # the next iteration
 
     def _start(self, text: str) -> None:
         self._started = True
         notation = _notation(self._content_type, text, self._codec, guess=not self._depth)
         if notation is not None:
-            self._body_decoder = self._step(notation)
+            self._body_decoder = self._decoder(notation)
 
     def _nested_texts(self, level: int, text: str, final: bool) -> Iterator[str]:
-        """The texts encoded in the text of a level."""
+        """The encoded texts within the text of a JSON level."""
         for notation in (ENCODED_WORDS, PARAMETERS):
             key = level, notation
             if key not in self._values and (self._overlap or notation.may_occur(text)):
-                self._values[key] = self._step(notation)
+                self._values[key] = self._decoder(notation)
             if key in self._values:
                 yield from self._values[key].feed(text, final)[1]
         if level not in self._mails and (self._overlap or MailParts.may_occur(text)) and self._depth < MAIL_LEVELS:
@@ -128,7 +128,7 @@ class ReadableText:
         if level in self._mails:
             yield from self._mails[level].feed(text, final)
 
-    def _step(self, notation: Notation) -> IncrementalDecoder:
+    def _decoder(self, notation: Notation) -> IncrementalDecoder:
         return IncrementalDecoder(notation, self._overlap, self._only_changed)
 
 
@@ -139,15 +139,15 @@ class _Mail:
         self._parts = MailParts(content_type, codec)
         self._overlap, self._only_changed, self._depth = overlap, only_changed, depth + 1
         self._pieces: list[str] = []
-        self._before = Overlap(overlap)
+        self._overlap_before = Overlap(overlap)
         self._inner: ReadableText | None = None
 
     def feed(self, text: str, final: bool) -> Iterator[str]:
-        for kind, what in self._parts.feed(text, final):
+        for kind, content in self._parts.feed(text, final):
             if kind == "begin":
-                self._before = Overlap(self._overlap)
+                self._overlap_before = Overlap(self._overlap)
                 self._inner = ReadableText(
-                    what, overlap=self._overlap, only_changed=self._only_changed, depth=self._depth
+                    content, overlap=self._overlap, only_changed=self._only_changed, depth=self._depth
                 )
             elif self._inner is None:
                 continue
@@ -157,10 +157,10 @@ class _Mail:
                     yield complete_text
                 yield from self._inner.feed(complete_text, True)
             elif self._overlap:
-                yield self._before.follow(what)
-                yield from self._inner.feed(what, False)
+                yield self._overlap_before.extend(content)
+                yield from self._inner.feed(content, False)
             else:
-                self._pieces.append(what)
+                self._pieces.append(content)
 
 
 def readable_texts(content_type: str, text: str, codec: str, *, only_changed: bool = False) -> list[str]:
@@ -174,7 +174,7 @@ def readable_texts(content_type: str, text: str, codec: str, *, only_changed: bo
     return list(ReadableText(content_type, codec, only_changed=only_changed).feed(text, True))
 
 
-def _continues(text: str, changed: list[str]) -> bool:
+def _may_decode_further(text: str, changed: list[str]) -> bool:
     """Whether a decoded text can contain more encoded text; `changed` is what decoding changed."""
     if any(map(JSON_ESCAPES.may_occur, changed)):
         return True
@@ -187,7 +187,7 @@ def _may_contain_encoded(text: str) -> bool:
 
 
 def _notation(content_type: str, text: str, codec: str, *, guess: bool = True) -> Notation | None:
-    """The notation of a whole body that begins with `text`; declared by its type, or with `guess` by its content."""
+    """The notation of a body that begins with `text`: by its type, or with `guess` also by its content."""
     kind = media_type(content_type)
     if kind.startswith("multipart/"):
         return UTF8_AS_LATIN1 if codec == "latin-1" else None

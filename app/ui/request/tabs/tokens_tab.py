@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.bodies.body_reader import CHUNK, body_text
-from app.core.bodies.formats.jwt import NOT_VERIFIED, JwtToken, found_in, token_lines
+from app.core.bodies.formats.jwt import NOT_VERIFIED, JwtToken, token_lines, tokens_in
 from app.core.bodies.lines import Line, LineBuilder
 from app.core.model import Capture
 from app.ui.latest_only import Latest
@@ -78,7 +78,7 @@ def _looked(capture: Capture, data: bytes) -> tuple[int, list[Line]]:
         *((f"{name} in the query", value) for name, value, _ in query_rows(capture.target)),
         ("Body", text),
     ]
-    found = found_in(places)
+    found = tokens_in(places)
     lines: list[Line] = []
     for place, token in found:
         if lines:
