@@ -24,7 +24,7 @@ _STROKES = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "\u0131": "i", "æ": 
 
 
 class Match(Record, frozen=True):
-    """A higher `score` is better. `places` are the indices of the letters found, ascending."""
+    """A higher `score` is better. `positions` are the indices of the letters found, ascending."""
 
     score: int
     positions: tuple[int, ...]
@@ -113,11 +113,11 @@ def _word(word: str, folded: Folded, steps: int) -> Match | None:
     if found is None:
         return None
     score, positions = found
-    loose = sum(
+    isolated = sum(
         not folded.starts[position] and (number == 0 or position != positions[number - 1] + 1)
         for number, position in enumerate(positions)
     )
-    if loose > len(word) // 2:
+    if isolated > len(word) // 2:
         return None
     score += (_EXACT if word == folded.letters else 0) - len(folded.letters) // 6
     return Match(score=score, positions=tuple(dict.fromkeys(folded.at[position] for position in positions)))
@@ -166,7 +166,7 @@ def _score_table(word: str, folded: Folded) -> tuple[list[int], list[list[int]]]
     ends: list[int] = []
     previous: list[list[int]] = []
     for number, letter in enumerate(word):
-        here, source = [_NONE] * size, [-1] * size
+        scores, source = [_NONE] * size, [-1] * size
         spread, spread_at = _NONE, -1
         for position in range(number, size):
             if number and position > 1:
@@ -175,13 +175,13 @@ def _score_table(word: str, folded: Folded) -> tuple[list[int], list[list[int]]]
                     spread, spread_at = ends[position - 2] - _SKIPPED, position - 2
             if letters[position] != letter:
                 continue
-            worth = _LETTER + (_START if folded.starts[position] else 0)
+            points = _LETTER + (_START if folded.starts[position] else 0)
             if not number:
-                here[position] = _first_letter_score(position, folded)
+                scores[position] = _first_letter_score(position, folded)
             elif position and ends[position - 1] + _NEXT >= spread:
-                here[position], source[position] = ends[position - 1] + _NEXT + worth, position - 1
+                scores[position], source[position] = ends[position - 1] + _NEXT + points, position - 1
             else:
-                here[position], source[position] = spread + worth, spread_at
-        ends = here
+                scores[position], source[position] = spread + points, spread_at
+        ends = scores
         previous.append(source)
     return ends, previous

@@ -1,4 +1,4 @@
-"""Parses sizes in bytes as typed, and writes limits so that they parse to the same value."""
+"""Parses sizes in bytes, and formats limits so that they parse to the same value."""
 
 from __future__ import annotations
 

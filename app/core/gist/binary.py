@@ -54,7 +54,7 @@ def zip_entries(data: bytes) -> list[str]:
         found.append(name.decode("utf-8", "replace"))
         packed = int.from_bytes(data[at + 18 : at + 22], "little")
         if data[at + 6] & 8 or packed == 0xFFFFFFFF:
-            break  # its length follows the data
+            break  # the length follows the data
         at += 30 + length + extra + packed
     return found
 

@@ -92,7 +92,7 @@ def gist(
             try:
                 return object_gist(data)  # nearly all requests end here, after a few microseconds
             except NOT_JSON:
-                pass  # broken JSON or another type than it says: guessed from the data below
+                pass  # invalid JSON or another format than declared: guessed below
         return one_line(_of_body(headers, content_type, data, size, complete=complete and len(data) == size))
     except Exception:  # a bug here must not lose a request
         log.exception("a request could not be described")
@@ -214,7 +214,7 @@ def _in_utf8(content_type: str, data: bytes, *, complete: bool) -> bytes | None:
     start = data[:TEXT_MAX]
     if _may_be_utf8(content_type) and start[:2] not in _MARKED:
         if start[:1] in (b"{", b"[") and start[1:2] != b"\0":
-            return data  # the JSON reader finds what is wrong in it
+            return data  # the JSON decoder checks it
         try:
             words = start.decode("utf-8")
         except UnicodeDecodeError:

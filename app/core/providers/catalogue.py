@@ -121,7 +121,7 @@ class _Rule:
             return False
         return not self.form or contents.has_fields(self.form)
 
-    def sender(self, headers: Mapping[str, str], contents: Contents) -> ProviderMatch:
+    def to_match(self, headers: Mapping[str, str], contents: Contents) -> ProviderMatch:
         """The match for a request that meets the conditions."""
         event = _first(self.event, headers, contents)
         return ProviderMatch(
@@ -172,16 +172,16 @@ class Catalogue:
             name: _ByValue(name, ranked) if all(rule.by_value for _, rule in ranked) else ranked
             for name, ranked in by_header.items()
         }
-        self._spelled: dict[str, _Ranked | _ByValue | None] = {}
+        self._by_spelling: dict[str, _Ranked | _ByValue | None] = {}
 
     def identify(self, headers: Headers, content_type: str, body: bytes) -> ProviderMatch | None:
         """The provider; of several matches, the one with the most conditions. Never raises."""
-        spelled = self._spelled
+        by_spelling = self._by_spelling
         found: _Ranked | None = None
         for name, value in headers:
-            here = spelled[name] if name in spelled else self._look_up(name)
-            if here is not None:
-                ranked = here if type(here) is list else here.rules(value)  # type: ignore[union-attr]
+            rules = by_spelling[name] if name in by_spelling else self._look_up(name)
+            if rules is not None:
+                ranked = rules if type(rules) is list else rules.rules(value)  # type: ignore[union-attr]
                 if ranked is not None:
                     found = ranked if found is None or found is ranked else found + ranked
         kind = kind_of(content_type)
@@ -192,30 +192,30 @@ class Catalogue:
             values = _by_lower_case(headers)
             for _, rule in found if len(found) == 1 else sorted(found, key=_rank):
                 if rule.matches(values, contents):
-                    return rule.sender(values, contents)
+                    return rule.to_match(values, contents)
         return None if kind is None or not body else self._by_contents(headers, kind, contents)
 
     def _by_contents(self, headers: Headers, kind: str, contents: Contents) -> ProviderMatch | None:
-        for rule in self._open_to(kind, contents):
+        for rule in self._candidates(kind, contents):
             if rule.matches_body(contents):
-                return rule.sender(_by_lower_case(headers), contents)
+                return rule.to_match(_by_lower_case(headers), contents)
         return None
 
     def _look_up(self, name: str) -> _Ranked | _ByValue | None:
         """The rules for a header in any case; cached, because spellings repeat."""
-        here = self._by_header.get(name.lower())
-        if len(self._spelled) < SPELLINGS_MAX and len(name) < SPELLING_MAX:
-            self._spelled[name] = here
-        return here
+        rules = self._by_header.get(name.lower())
+        if len(self._by_spelling) < SPELLINGS_MAX and len(name) < SPELLING_MAX:
+            self._by_spelling[name] = rules
+        return rules
 
-    def _open_to(self, kind: str, contents: Contents) -> Sequence[_Rule]:
+    def _candidates(self, kind: str, contents: Contents) -> Sequence[_Rule]:
         """The rules without a header whose first key exists."""
         if kind == FORM:
             return self._by_form
-        here = self._by_key.keys() & contents.top()
-        if not here:
+        keys = self._by_key.keys() & contents.top()
+        if not keys:
             return ()
-        return [rule for _, rule in sorted((pair for key in here for pair in self._by_key[key]), key=_rank)]
+        return [rule for _, rule in sorted((pair for key in keys for pair in self._by_key[key]), key=_rank)]
 
 
 def load(folder: Path) -> Catalogue:
@@ -255,8 +255,8 @@ def _first(sources: Sequence[ValueSource], headers: Mapping[str, str], contents:
             text = next((key for key in contents.top() if key != each.path[0]), None)
         else:
             text = contents.text(each.path) if each.kind == BODY else contents.field(each.path)
-        if text and (kept := _storable(text)):
-            return kept
+        if text and (value := _storable(text)):
+            return value
     return None
 
 

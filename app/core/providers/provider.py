@@ -91,7 +91,7 @@ def read_folder(folder: Path) -> list[Provider]:
     """All providers in a folder of TOML files, by id, which is the file name. Raises CatalogueError."""
     files = sorted(folder.glob("*.toml"))
     if not files:
-        raise CatalogueError(f"{folder} holds no catalogue of services")
+        raise CatalogueError(f"{folder} contains no provider files")
     return [read_provider(file.name, file.read_text("utf-8")) for file in files]
 
 
@@ -107,7 +107,7 @@ def read_provider(file: str, text: str) -> Provider:
     if len(provider.monogram) > MONOGRAM_MAX:
         raise CatalogueError(f"{file}: monogram: {provider.monogram!r} has more than {MONOGRAM_MAX} letters")
     if not provider.requests:
-        raise CatalogueError(f"{file}: requests: there is none, so nothing is recognised")
+        raise CatalogueError(f"{file}: requests: at least one is required")
     for number, request in enumerate(provider.requests):
         if wrong := _error_in(request):
             raise CatalogueError(f"{file}: requests[{number}].{wrong}")

@@ -184,7 +184,7 @@ def test_a_wrong_file_is_named_with_its_key(text: str, told: str) -> None:
 
 
 def test_a_folder_without_a_catalogue_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CatalogueError, match="holds no catalogue"):
+    with pytest.raises(CatalogueError, match="contains no provider files"):
         read_folder(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Shared by the binary formats: a stream of bytes arriving in pieces, and a formatter whose parser can wait for them."""
+"""Shared by the binary formats: a stream of bytes arriving in pieces, and a formatter whose parser can wait."""
 
 from __future__ import annotations
 

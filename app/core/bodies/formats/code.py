@@ -55,7 +55,7 @@ Match = Callable[..., Any]
 
 @cache
 def lexer_of(module: str, name: str) -> Any:
-    """The lexer, with each match limited to `REACH`. The first call takes up to a tenth of a second."""
+    """The lexer, with each match limited to `MATCH_MAX` characters. The first call takes up to a tenth of a second."""
     cls = getattr(import_module(module), name)
     # For code within Markdown it would look up another lexer, one without limits.
     options = {"handlecodeblocks": False} if name == "MarkdownLexer" else {}

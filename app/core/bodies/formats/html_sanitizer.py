@@ -159,7 +159,7 @@ class _HtmlSanitizer:
 
     def _start_tag(self) -> None:
         match = _NAME.match(self._text, self._at + 1)
-        assert match is not None  # a letter stands there
+        assert match is not None  # `_MARKS` requires a letter there
         name = match.group().lower()
         self._at = match.end()
         attributes = self._attributes()

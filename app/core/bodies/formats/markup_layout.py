@@ -39,7 +39,7 @@ class Flow:
         self._last: Last = "block"
         self._row = 0
         self._blank = True
-        # The text contained a line break, to be written before whatever follows.
+        # The text ended with a line break, which is written before the next item.
         self._broken = False
 
     def resume(self, names: Sequence[str]) -> None:
