@@ -125,7 +125,7 @@ def _of_body(headers: Headers, content_type: str, data: bytes, size: int, *, com
 
 
 def _decompressed(coding_names: tuple[str, ...], data: bytes) -> tuple[bytes, bool]:
-    """The beginning of a packed body, and whether that is all of it; empty if it cannot be unpacked."""
+    """The beginning of a decompressed body, and whether that is all of it; empty if it cannot be decompressed."""
     if unsupported_reason(coding_names):
         return b"", False
     decompressor, plain = Decompressor(coding_names), bytearray()

@@ -152,7 +152,7 @@ def test_no_number_of_spellings_fills_the_memory() -> None:
     )
     for number in range(10_000):
         catalogue.identify(((f"X-{number}", ""),), "", b"")
-    assert sys.getsizeof(catalogue._spelled) < 1_000_000
+    assert sys.getsizeof(catalogue._by_spelling) < 1_000_000
     assert catalogue.identify((("x-a", ""),), "", b"") == ProviderMatch(provider="x")
 
 
@@ -173,7 +173,7 @@ VALID = 'name = "X"\ndocumentation = "https://example.com"\ncolour = "#112233"\n
         (VALID.replace('headers = ["X-A"]', 'body = ["type"]'), "requests[0].headers: without any, at least 2"),
         (VALID + 'form = ["a"]\nbody = ["b"]', "requests[0].form"),
         (VALID + 'form_text = "a=?"\nbody_any = ["b"]', "requests[0].form"),
-        ('name = "X"\ndocumentation = ""\ncolour = "#112233"\nrequests = []', "requests: there is none"),
+        ('name = "X"\ndocumentation = ""\ncolour = "#112233"\nrequests = []', "requests: at least one is required"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_key(text: str, told: str) -> None:

@@ -58,7 +58,7 @@ def test_show_leads_far_down_in_the_text_as_sent(
             body = shown.detail.body
             await open_body(shown, sent, content_type)
             assert body.views.current() == "pretty"
-            while body.loader.reader is not None and not body.loader.reader.fault:
+            while body.loader.reader is not None and not body.loader.reader.located_error:
                 body.loader.more()
                 await until(lambda: not body.loader.loading)
             assert body.notes.place.isVisible()
