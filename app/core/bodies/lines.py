@@ -82,8 +82,8 @@ class LineBuilder:
         if HIDDEN_BUT_TAB.search(text) is None:
             self._append_folded(kind, text)
             return
-        for escaped, shown in pieces(text):
-            self._append_folded("control" if escaped else kind, shown)
+        for escaped, displayed in pieces(text):
+            self._append_folded("control" if escaped else kind, displayed)
 
     def end_line(self, indent: int = 0) -> None:
         """Finish the line; the next begins with `indent` spaces."""

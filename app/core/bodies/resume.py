@@ -176,8 +176,8 @@ class JsonSkip:
             signs = signs[:opened]
         signs = signs.translate(_SCALAR, _SPACES)
         line += _line_breaks(last[-1:] + signs) - _line_breaks(last[-1:])
-        left = self._without_pairs(signs)
-        stack = self._after(stack, left)
+        unpaired = self._without_pairs(signs)
+        stack = self._after(stack, unpaired)
         tail = re.sub(rb"s+", b"s", last + signs[-64:])[-2:] if len(signs) > 64 else re.sub(rb"s+", b"s", last + signs)
         self.state = JsonState(offset - len(self._rest), stack, line, tail[-2:], in_string)
 
@@ -262,16 +262,16 @@ class _JsonSkipper:
             return None
         return self._resume(state, at, "key" if state.stack[-1:] == b"{" and state.last[-1:] in b"{," else "string")
 
-    def _resume(self, state: JsonState, at: int, within: Literal["key", "string"] | None) -> Resume:
+    def _resume(self, state: JsonState, at: int, token_kind: Literal["key", "string"] | None) -> Resume:
         line = None if self._many else state.line
         stack = state.stack.decode("ascii")
 
         def formatter() -> Formatter:
             made = NdjsonFormatter() if self._many else JsonFormatter()
-            made.resume(stack, within)
+            made.resume(stack, token_kind)
             return made
 
-        return Resume(self._skip.state.offset + at, line, within is not None, formatter)
+        return Resume(self._skip.state.offset + at, line, token_kind is not None, formatter)
 
 
 _SKIPPED = re.compile(

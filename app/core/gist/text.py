@@ -90,8 +90,8 @@ def html_gist(text: str) -> str:
     text = text[:MARKUP_SCAN]
     title = _TITLE.search(text)
     if title is None:
-        shown = _TAG.sub(" ", _HIDDEN_TEXT.sub(" ", text[:4_096]))
-        return with_detail("HTML", first_words(html.unescape(shown)))
+        visible = _TAG.sub(" ", _HIDDEN_TEXT.sub(" ", text[:4_096]))
+        return with_detail("HTML", first_words(html.unescape(visible)))
     return with_detail("HTML", first_words(html.unescape(title[1])))
 
 
@@ -136,8 +136,8 @@ def _children(elements: Iterator[tuple[str, str, str]], parent: str | None = Non
         if kind == "open":
             depth += 1
             inside = inside or (depth == 2 and _local_name(name) == parent)
-    shown = list(found)
-    return [*shown[:CHILDREN_MAX], "…"] if len(shown) > CHILDREN_MAX else shown
+    visible = list(found)
+    return [*visible[:CHILDREN_MAX], "…"] if len(visible) > CHILDREN_MAX else visible
 
 
 def _elements(text: str) -> Iterator[tuple[str, str, str]]:

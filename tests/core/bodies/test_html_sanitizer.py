@@ -63,7 +63,7 @@ def test_what_is_harmless_stays() -> None:
     ):
         assert kept in page.text
     assert "No" not in page.text
-    assert page.left_out == ("img",)
+    assert page.removed == ("img",)
 
 
 @given(st.text("<>/=\"'! -imgsrcpstyle&;:#", max_size=80))

@@ -82,8 +82,8 @@ def test_what_is_harmless_stays() -> None:
     for kept in ('class="a"', "fill:url(#g)", "a &lt; b<tspan>c</tspan>", 'xlink:href="#g"', data_url(png(4, 4))):
         assert kept in found.text
     assert "not shown" not in found.text
-    assert (found.width, found.height, found.left_out) == (40, 20, ())
-    assert sanitize(svg("<script/><g><filter/></g>")).left_out == ("script", "filter")
+    assert (found.width, found.height, found.removed) == (40, 20, ())
+    assert sanitize(svg("<script/><g><filter/></g>")).removed == ("script", "filter")
 
 
 @pytest.mark.parametrize(

@@ -83,10 +83,10 @@ class PageError(Exception):
 
 @dataclass(frozen=True)
 class SanitizedPage:
-    """`text` is HTML without external references. `left_out` names the elements that were removed."""
+    """`text` is HTML without external references. `removed` names the elements that were removed."""
 
     text: str
-    left_out: tuple[str, ...]
+    removed: tuple[str, ...]
 
 
 def fit(media_type: str, head: bytes) -> float:
@@ -102,14 +102,14 @@ def sanitize(text: str) -> SanitizedPage:
         )
     sanitizer = _HtmlSanitizer(text)
     sanitizer.run()
-    return SanitizedPage("".join(sanitizer.parts), tuple(sanitizer.left_out))
+    return SanitizedPage("".join(sanitizer.parts), tuple(sanitizer.removed))
 
 
 class _HtmlSanitizer:
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
         self.parts: list[str] = []
-        self.left_out: dict[str, None] = {}
+        self.removed: dict[str, None] = {}
         self._open: list[str] = []
         self._elements = self._tables = 0
 
@@ -166,11 +166,11 @@ class _HtmlSanitizer:
         if attributes is None:
             return
         if name in _COUNTED:
-            self.left_out.setdefault(name)
+            self.removed.setdefault(name)
         if name in _RAW:
             self._skip_content(name)
         elif name == "img":
-            self.left_out.setdefault("img")
+            self.removed.setdefault("img")
             alt = attributes.get("alt", "").strip()
             if alt:
                 self.parts.append(f"<i>[{escape(alt[:200])}]</i>")

@@ -82,12 +82,12 @@ class JsonFormatter:
         self._raw: TextFormatter | None = None
         self._resumed = False
 
-    def resume(self, stack: str, within: Kind | None) -> None:
-        """Begin in the middle of a text: after a comma with these brackets open, or `within` a name or string."""
+    def resume(self, stack: str, token_kind: Kind | None) -> None:
+        """Begin within a text, with these brackets open: after a comma, or inside a name or string (`token_kind`)."""
         self._stack = list(stack)
-        self._open, self._resumed = within, True
+        self._open, self._resumed = token_kind, True
         self._expect = Expect.KEY if stack.endswith("{") else Expect.VALUE
-        if within is None:
+        if token_kind is None:
             self._lines.begin_line(self._indent())
 
     @property

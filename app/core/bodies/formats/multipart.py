@@ -47,7 +47,7 @@ class MultipartFormatter:
         self._count = 0
         self._part: Part | None = None
         self._content_start, self._size, self._outside = "", 0, 0
-        self._is_shown = False
+        self._is_written = False
         self._events: Iterator[Event] = iter(())
 
     @property
@@ -87,7 +87,7 @@ class MultipartFormatter:
         kind, content = event
         if isinstance(content, Part):
             self._count += 1
-            self._part, self._content_start, self._size, self._is_shown = content, "", 0, False
+            self._part, self._content_start, self._size, self._is_written = content, "", 0, False
         elif kind == "data":
             self._content_start += content[: SHOWN_MAX - len(self._content_start)]
             self._size += len(content)
@@ -131,9 +131,9 @@ class MultipartFormatter:
     def _show(self) -> None:
         """Show the part once it is complete or has more than `SHOWN_MAX` bytes."""
         part, data, complete = self._part, self._content_start.encode("latin-1"), self._size <= SHOWN_MAX
-        if part is None or self._is_shown:
+        if part is None or self._is_written:
             return
-        self._is_shown = True
+        self._is_written = True
         if self._count > 1 or self._outside:
             self._lines.end_line()
         self._head(part, size_text(self._size) if complete else f"more than {size_text(SHOWN_MAX)}")

@@ -286,8 +286,10 @@ class Protobuf:
         signed = int.from_bytes(data, "little", signed=True)
         real = struct.unpack("<f" if len(data) == 4 else "<d", data)[0]
         self._lines.add("number", str(unsigned))
-        shown = f"{real:.9g}" if len(data) == 4 else repr(real)
-        self._lines.add("text", f"  signed {signed}, float {shown}" if signed != unsigned else f"  float {shown}")
+        float_text = f"{real:.9g}" if len(data) == 4 else repr(real)
+        self._lines.add(
+            "text", f"  signed {signed}, float {float_text}" if signed != unsigned else f"  float {float_text}"
+        )
 
     def _write_bytes(self, number: int, data: bytes, depth: int) -> None:
         text = as_text(data, plain=False)

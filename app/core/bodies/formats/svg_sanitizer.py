@@ -64,13 +64,13 @@ class DrawingError(Exception):
 
 @dataclass(frozen=True)
 class Drawing:
-    """`width` and `height` are its intended size in pixels. `left_out` names the elements that were removed."""
+    """`width` and `height` are its intended size in pixels. `removed` names the elements that were removed."""
 
     text: str
     width: float
     height: float
     shapes: int
-    left_out: tuple[str, ...]
+    removed: tuple[str, ...]
 
 
 @dataclass
@@ -101,7 +101,7 @@ class _SvgSanitizer:
         self._parts: list[str] = []
         self._names: list[str] = []
         self._skipping = 0
-        self._left_out: dict[str, None] = {}
+        self._removed: dict[str, None] = {}
         self._nodes: list[_Node] = [_Node()]
         self._open: list[int] = [0]
         self._ids: dict[str, int] = {}
@@ -123,7 +123,7 @@ class _SvgSanitizer:
         if not self._parts:
             raise DrawingError("This is not an SVG.")
         width, height = self._size
-        return Drawing("".join(self._parts), width, height, self._count_shapes(), tuple(self._left_out))
+        return Drawing("".join(self._parts), width, height, self._count_shapes(), tuple(self._removed))
 
     def _entity(self, *declaration: object) -> None:
         """Entities can expand a small drawing without limit, or read a file."""
@@ -140,7 +140,7 @@ class _SvgSanitizer:
             allowed = False
         if self._skipping or not allowed:
             if not self._skipping and name not in _SILENT and space in (SVG, ""):
-                self._left_out.setdefault(name[:40])
+                self._removed.setdefault(name[:40])
             self._skipping += 1
             return
         if not self._names and name != "svg":
@@ -219,7 +219,7 @@ class _SvgSanitizer:
             if "@" not in style_sheet and "<" not in style_sheet and _has_no_external_reference(style_sheet):
                 self._parts.append(f"<style>{escape(style_sheet, quote=False)}</style>")
             else:
-                self._left_out.setdefault("style")
+                self._removed.setdefault("style")
 
     def _text(self, text: str) -> None:
         if self._skipping:

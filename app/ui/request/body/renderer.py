@@ -55,7 +55,7 @@ def _drawing(data: bytes, ratio: float) -> Drawn:
     if image.isNull():
         return Drawn("Cannot preview this SVG. Save it to view it.")
     size = f"{drawing.width:,.0f} \u00d7 {drawing.height:,.0f} pixels"
-    return Drawn(_words(f"SVG · {size} · {NOT_LOADED}", drawing.left_out), image)
+    return Drawn(_words(f"SVG · {size} · {NOT_LOADED}", drawing.removed), image)
 
 
 def painted_size(drawing: svg_sanitizer.Drawing, ratio: float) -> QSize:
@@ -87,10 +87,10 @@ def _page(data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
     painter.setClipRect(QRectF(QPointF(0, 0), QSize(width, height)))
     document.drawContents(painter, QRectF(0, 0, width, height))
     painter.end()
-    more = " · only the beginning shown" if whole > PAGE_HEIGHT else ""
-    return Drawn(_words(f"{NOT_LOADED}{more}", page.left_out), image)
+    more = " · only the beginning is shown" if whole > PAGE_HEIGHT else ""
+    return Drawn(_words(f"{NOT_LOADED}{more}", page.removed), image)
 
 
-def _words(words: str, left_out: tuple[str, ...]) -> str:
-    names = ", ".join(left_out[:8]) + (", …" if len(left_out) > 8 else "")
-    return f"{words}\nNot shown: {names}" if names else words
+def _words(words: str, removed: tuple[str, ...]) -> str:
+    names = ", ".join(removed[:8]) + (", …" if len(removed) > 8 else "")
+    return f"{words}\nLeft out: {names}" if names else words
