@@ -209,14 +209,14 @@ import sys
 import prune
 from app.ui.theme import glyphs
 from app.core.bodies.formats.languages import LANGUAGES
-from app.core.bodies.formats.code import lexer, runs
+from app.core.bodies.formats.code import lexer_of, token_runs
 
 gone = prune.unused_lexers()
 assert {"pygments.lexers.perl", "pygments.formatters.html", "pygments.styles.vim"} <= set(gone)
 sys.modules |= dict.fromkeys(gone)  # to import one of them is an error now
 for language in LANGUAGES:
     assert language.lexer[0] in prune.lexers()
-    assert list(runs(lexer(*language.lexer), "a = 1"))
+    assert list(token_runs(lexer_of(*language.lexer), "a = 1"))
 """
 
 
