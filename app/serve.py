@@ -18,7 +18,7 @@ from app.core.curl import ready_curl
 from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError, MissingDatabaseError
 from app.core.events import Captured, StorageLimitChanged
 from app.core.model import Endpoint, EndpointDraft, Summary
-from app.core.request_target import below_slug
+from app.core.raw_request import below_slug
 from app.core.text import limit_text, size_text
 from app.db import runtime_file
 from app.db.folder import set_aside

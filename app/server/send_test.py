@@ -14,7 +14,7 @@ from app.core.errors import HooklineError
 from app.core.events import Bus, Captured, Refused, Subscriptions
 from app.core.model import Endpoint, SentTest
 from app.core.repositories import CaptureRepository, RefusedRepository
-from app.server.forward.lazy_import import load
+from app.server.forward.lazy_sender import load
 
 if TYPE_CHECKING:
     from app.server.test_request import ProbeRequest

@@ -163,7 +163,7 @@ def _home() -> Path:
         return Path("/")
 
 
-def _reach(host: str) -> str:
+def _listening_scope(host: str) -> str:
     """Who can reach the capture port; the address itself may be public."""
     if host in ALL_ADDRESSES:
         return "every address of this machine"

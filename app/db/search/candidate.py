@@ -17,7 +17,7 @@ from app.core.bodies.charset import detect
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.model import PART_SIZE, Headers
 from app.core.search.readable.notations import readable_headers, readable_targets
-from app.core.search.readable.readable_text import readable_texts
+from app.core.search.readable.readable_text import ReadableText, readable_texts
 from app.db.insert import decode_headers
 
 WINDOW = 256 * 1024
@@ -56,7 +56,7 @@ def _windows(
 def _plain(headers: Headers, read: ReadPart) -> Iterator[bytes]:
     """The decoded body, as far as it can be decoded; as sent when it cannot."""
     names = codings(headers)
-    if not names or refusal(names):
+    if not names or unsupported_reason(names):
         yield from _cut(_parts(read))
         return
     decompressor, remaining = Decompressor(names), UNPACKED_MAX

@@ -10,7 +10,7 @@ from aiohttp import web
 from app.core.errors import StorageUnavailableError
 from app.core.model import Refusal, StorageSize
 from app.core.raw_request import slug_of
-from app.server.api.account import endpoints_held
+from app.server.api.account import endpoint_usage
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
 from app.server.api.problems import Problem

@@ -76,7 +76,7 @@ class RestBar(QFrame):
 
 def _part(reader: BodyReader, lines: int | None) -> str:
     """Not from one size to another: far into a body both are rounded to the same."""
-    begin, end = reader.begins_at, reader.unpacked
+    begin, end = reader.start_offset, reader.unpacked
     if not begin:
         return f"the first {size_text(end)}" if lines is None else f"{lines:,} lines of the first {size_text(end)}"
     if not reader.done:
