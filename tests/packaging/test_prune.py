@@ -15,7 +15,7 @@ import pytest
 
 import prune
 from app.core.resources import resource
-from app.ui.theme import glyphs
+from app.ui.theme import icons
 from app.ui.theme.icons import NAMES
 from components import parts_of
 
@@ -146,7 +146,7 @@ def test_data_stays_but_records_of_pip_and_translations() -> None:
         return (name, f"/built/{name}", "DATA")
 
     kept = [data("app/resources/icons/hookline.svg"), data("certifi/cacert.pem"), data("base_library.zip")]
-    kept += [data(f"app/resources/{glyphs.FONT}"), data(f"app/resources/{glyphs.CHARACTERS}")]
+    kept += [data(f"app/resources/{icons.FONT}"), data(f"app/resources/{icons.CHARACTERS}")]
     kept += [data("httpx-0.28.1.dist-info/METADATA"), data("httpx-0.28.1.dist-info/licenses/LICENSE.md")]
     gone = [data("httpx-0.28.1.dist-info/RECORD"), data("httpx-0.28.1.dist-info/direct_url.json")]
     gone += [data(f"{QT}/translations/qtbase_de.qm")]
@@ -163,8 +163,8 @@ def test_every_plugin_that_is_named_is_there() -> None:
 
 
 def test_the_icon_font_has_every_icon_and_one_known_licence() -> None:
-    assert set(NAMES.values()) <= set(glyphs.characters())
-    assert [part.name for part in parts_of([resource(glyphs.FONT)])] == ["Phosphor Icons"]
+    assert set(NAMES.values()) <= set(icons.characters())
+    assert [part.name for part in parts_of([resource(icons.FONT)])] == ["Phosphor Icons"]
 
 
 def test_no_module_of_hookline_asks_for_one_that_is_excluded() -> None:
@@ -207,7 +207,7 @@ def test_what_is_no_library_is_an_error(tmp_path: Path) -> None:
 WITHOUT_THE_REST = """
 import sys
 import prune
-from app.ui.theme import glyphs
+from app.ui.theme import icons
 from app.core.bodies.formats.languages import LANGUAGES
 from app.core.bodies.formats.code import lexer_of, token_runs
 

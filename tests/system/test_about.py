@@ -20,7 +20,7 @@ from app.core.settings import Settings
 from app.services import services_of
 from app.system import about, installation, licences
 from app.system.about import how_it_runs, system_facts
-from app.ui.theme import glyphs
+from app.ui.theme import icons
 from tests import factories
 
 ROOT = Path(__file__).parents[2]
@@ -161,7 +161,7 @@ class TestLicences:
         assert lacking == []
         assert len({part.name for part in parts}) == len(parts)
         assert [part.name for part in parts if not part.version] == []
-        assert Path(glyphs.FONT).name == f"phosphor-{licences.PHOSPHOR}.ttf"
+        assert Path(icons.FONT).name == f"phosphor-{licences.PHOSPHOR}.ttf"
 
     def test_qt_comes_with_the_lgpl_and_python_with_its_own(self) -> None:
         parts = {part.name: part for part in licences.components()}

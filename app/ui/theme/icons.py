@@ -1,13 +1,68 @@
-"""The icons by their meaning; one family (Phosphor), coloured from the tokens."""
+"""Icons by their meaning, drawn from the characters of the Phosphor font and coloured from the tokens."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize
-from PySide6.QtGui import QColor, QIcon, QPixmap
+import json
+from functools import cache
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QIconEngine, QPainter, QPixmap
 
 from app.core.resources import resource
-from app.ui.theme.glyphs import GlyphEngine, characters
 from app.ui.theme.tokens import Tokens
+
+FONT, CHARACTERS = "fonts/phosphor-1.3.0.ttf", "fonts/phosphor-charmap-1.3.0.json"
+SCALE = 0.875 * 1.14
+"""The size of the character relative to the icon's height: a glyph has some padding."""
+
+
+class GlyphEngine(QIconEngine):
+    """One character, with one colour for each state."""
+
+    def __init__(self, glyph: str, plain: QColor, active: QColor, disabled: QColor) -> None:
+        super().__init__()
+        self._glyph, self._plain, self._active, self._disabled = glyph, plain, active, disabled
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        """Paint the glyph centred in `rect`."""
+        painter.save()
+        font = QFont(family())
+        font.setPixelSize(max(1, round(rect.height() * SCALE)))
+        painter.setFont(font)
+        painter.setPen(self._colour(mode, state))
+        painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, self._glyph)
+        painter.restore()
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        """The glyph on a transparent background; empty for a button that has no space for its icon during layout."""
+        if size.isEmpty():
+            return QPixmap()
+        result = QPixmap(size)
+        result.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(result)
+        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
+        painter.end()
+        return result
+
+    def _colour(self, mode: QIcon.Mode, state: QIcon.State) -> QColor:
+        if mode == QIcon.Mode.Disabled:
+            return self._disabled
+        return self._plain if mode == QIcon.Mode.Normal and state == QIcon.State.Off else self._active
+
+
+@cache
+def family() -> str:
+    """The font's name, once it is loaded; needs the QApplication."""
+    number = QFontDatabase.addApplicationFont(str(resource(FONT)))
+    return QFontDatabase.applicationFontFamilies(number)[0]
+
+
+@cache
+def characters() -> dict[str, str]:
+    """The character of each glyph by name."""
+    codes: dict[str, str] = json.loads(resource(CHARACTERS).read_text("utf-8"))
+    return {name: chr(int(code, 16)) for name, code in codes.items()}
+
 
 NAMES = {
     "add": "plus",
@@ -81,16 +136,16 @@ MARGIN = 12
 def themed_icon(name: str, tokens: Tokens, colour: str = "text_muted", active: str | None = None) -> QIcon:
     """The icon `name` in the token `colour`; in `active` (default: the same) while hovered or selected."""
     plain = QColor(getattr(tokens, colour))
-    lit = QColor(getattr(tokens, active or colour))
-    return QIcon(GlyphEngine(characters()[NAMES[name]], plain, lit, QColor(tokens.border_strong)))
+    highlighted = QColor(getattr(tokens, active or colour))
+    return QIcon(GlyphEngine(characters()[NAMES[name]], plain, highlighted, QColor(tokens.border_strong)))
 
 
 def mark(size: int) -> QPixmap:
     """Hookline's mark without a margin, `size` pixels wide and high on a screen of scale 1 and sharp on any."""
     if size <= SMALL:
         return _drawing(size).pixmap(QSize(size, size))
-    whole = round(size * 128 / (128 - 2 * MARGIN))
-    picture = _drawing(whole).pixmap(QSize(whole, whole))
+    with_margin = round(size * 128 / (128 - 2 * MARGIN))
+    picture = _drawing(with_margin).pixmap(QSize(with_margin, with_margin))
     edge = round(picture.width() * MARGIN / 128)
     side = picture.width() - 2 * edge
     return picture.copy(edge, edge, side, side)
