@@ -45,7 +45,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme.fonts import can_write
 from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
-from app.ui.widgets.choice import DialogOption, choose
+from app.ui.widgets.question import DialogOption, choose
 
 if TYPE_CHECKING:
     from app.ui.shell.main_window import MainWindow

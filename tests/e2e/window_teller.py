@@ -20,7 +20,7 @@ from app.cli.options import WindowOptions
 from app.core.links import parse_link
 from app.gui import Ready, run_window
 from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
-from app.ui.widgets.choice import ChoiceDialog
+from app.ui.widgets.question import ChoiceDialog
 
 
 def say(**told: Any) -> None:

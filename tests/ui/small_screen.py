@@ -24,8 +24,7 @@ from app.ui.request.body.parts_dialog import PartsDialog
 from app.ui.requests.filter.saved import NameDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
-from app.ui.widgets.choice import ChoiceDialog, DialogOption
-from app.ui.widgets.question import Question
+from app.ui.widgets.question import ChoiceDialog, DialogOption, Question
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle, until
 

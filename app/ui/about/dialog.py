@@ -17,9 +17,8 @@ from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
-from app.ui.widgets.copy_field import CopyField
+from app.ui.widgets.copy_field import CopyField, FolderField
 from app.ui.widgets.dialog import Dialog
-from app.ui.widgets.folder_field import FolderField
 from app.ui.widgets.labels import ElidedLabel, label, restyle
 
 SENTENCE = (

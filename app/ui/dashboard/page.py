@@ -11,6 +11,7 @@ from app.core.clock import now_us
 from app.core.model import Endpoint
 from app.core.rules import FREE_ENDPOINTS
 from app.core.text import ago
+from app.ui.commands.command_button import CommandButton
 from app.ui.dashboard.painting import Facts
 from app.ui.dashboard.rows import EndpointRows
 from app.ui.dashboard.stats import Stats
@@ -23,7 +24,6 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
 from app.ui.widgets.accessible import name_clear_button
-from app.ui.widgets.action_button import CommandButton
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.labels import ElidedLabel, label

@@ -17,8 +17,8 @@ from app.ui.dashboard.row import EndpointLine
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label
-from app.ui.widgets.tab_order import order_tabs
 
 FIRST, BATCH = 12, 6
 """Rows created at once, and in each later turn of the event loop."""

@@ -12,8 +12,7 @@ from app.ui.session_stats import SessionStats
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card, line
-from app.ui.widgets.fitting_label import FittingLabel
-from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip, restyle
+from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, restyle
 from app.ui.widgets.meter import Meter
 
 _CELLS = (

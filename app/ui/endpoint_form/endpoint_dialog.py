@@ -15,7 +15,6 @@ from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, create_refusal, endpoint_errors
 from app.ui.endpoint_form.endpoint_form import EndpointForm
 from app.ui.services import Services
-from app.ui.settings.limit_question import may_limit
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -24,6 +23,7 @@ from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.fit_screen import bounded, fit
 from app.ui.widgets.labels import label
+from app.ui.widgets.storage_limit import may_limit
 from app.ui.widgets.unsaved import EditDialog
 
 WIDTH = 600

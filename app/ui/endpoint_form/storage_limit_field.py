@@ -10,7 +10,7 @@ from app.core.rules import STORAGE_LIMIT_MIN
 from app.core.sizes import exact_size
 from app.ui.endpoint_form.more_sections import Section
 from app.ui.widgets.fields import ChoiceField, LabeledField
-from app.ui.widgets.size_field import SizeField
+from app.ui.widgets.storage_limit import SizeField
 
 _WHEN_FULL: tuple[WhenFull, ...] = ("delete_oldest", "stop_capturing")
 _TEXTS = ("Delete its oldest requests", "Stop capturing: senders get 503")

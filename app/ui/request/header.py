@@ -13,17 +13,16 @@ from app.core.clock import now_us
 from app.core.model import Capture
 from app.core.text import ms_text, to_midnight_ms
 from app.ui.commands.command import Command
+from app.ui.commands.command_button import ActionButton
 from app.ui.request.note import NotePanel
 from app.ui.request.tabs.facts import head_lines, head_meaning
 from app.ui.requests.list.row_title import title_of
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.badge import MethodBadge, Pill, Tone
 from app.ui.widgets.copy_field import CopyButton
-from app.ui.widgets.fitting_label import FittingLabel
-from app.ui.widgets.labels import ElidedLabel, restyle
+from app.ui.widgets.labels import ElidedLabel, FittingLabel, restyle
 
 DAY_CHECK_MS = 60_000
 

@@ -26,7 +26,7 @@ from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.fit_screen import fit
-from app.ui.widgets.tab_order import order_tabs
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.toast import Toast
 
 SIZE, MINIMUM = (720, 640), (420, 320)

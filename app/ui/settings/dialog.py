@@ -15,7 +15,6 @@ from app.ui.desktop.desktop_integration import Desktop
 from app.ui.services import Services
 from app.ui.settings.account import AccountSection
 from app.ui.settings.changes import changes_text
-from app.ui.settings.limit_question import may_limit
 from app.ui.settings.network import NetworkSection
 from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.settings.storage import StorageSettings
@@ -26,8 +25,9 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, restyle
-from app.ui.widgets.tab_order import order_tabs
+from app.ui.widgets.storage_limit import may_limit
 from app.ui.widgets.unsaved import EditDialog
 
 

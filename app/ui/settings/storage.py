@@ -22,7 +22,7 @@ from app.ui.shell.retention_notice import RESUME
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.folder_field import FolderField
+from app.ui.widgets.copy_field import FolderField
 from app.ui.widgets.labels import label
 
 REFRESH_MS = 10_000

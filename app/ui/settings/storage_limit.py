@@ -15,7 +15,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.labels import label
 from app.ui.widgets.meter import Meter
-from app.ui.widgets.size_field import SizeField
+from app.ui.widgets.storage_limit import SizeField
 
 WHEN_FULL: tuple[tuple[WhenFull, str], ...] = (
     ("delete_oldest", "Delete oldest requests"),

@@ -34,10 +34,8 @@ from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged, PendingDelete
 from app.ui.undo.undo_bar import UndoBar
 from app.ui.widgets.error_bar import ErrorBar
-from app.ui.widgets.fit_screen import fit
-from app.ui.widgets.focus import focus_first
-from app.ui.widgets.scrolling import Scrolling
-from app.ui.widgets.tab_order import order_tabs
+from app.ui.widgets.fit_screen import Scrolling, fit
+from app.ui.widgets.focus import focus_first, order_tabs
 from app.ui.widgets.toast import Toast
 from app.ui.widgets.unsaved import may_leave
 

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
 from app.core.text import count_of
+from app.ui.commands.command_button import ActionButton
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.qt_events import QtEvents
@@ -20,12 +21,11 @@ from app.ui.shell.status_dot import StatusDot
 from app.ui.theme import metrics
 from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
-from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.card import line
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.meter import Meter
-from app.ui.widgets.tab_order import order_tabs
 
 DASHBOARD, ALL_REQUESTS, REFUSED = "dashboard", "all", "refused"
 LEAST_WIDTH = 220

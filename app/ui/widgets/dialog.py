@@ -19,9 +19,8 @@ from PySide6.QtWidgets import (
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
-from app.ui.widgets.fit_screen import bounded, fit
+from app.ui.widgets.fit_screen import Scrolling, bounded, fit
 from app.ui.widgets.labels import label
-from app.ui.widgets.scrolling import Scrolling
 
 LEAST_HEIGHT = 72
 """Minimum height of the content, on the smallest screen."""

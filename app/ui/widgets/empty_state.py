@@ -10,8 +10,8 @@ from app.ui.theme import metrics
 from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.labels import label
-from app.ui.widgets.scrolling import Scrolling
 
 TEXT_WIDTH = 440
 SCROLL_BAR = 14

@@ -1,10 +1,10 @@
-"""Keeps windows and dialogs on the screen, within the space that panels and the window frame leave."""
+"""Keeps windows and dialogs on the screen, and scrolls content that the screen is too small for."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QMargins, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QScreen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 FRAME = QMargins(8, 38, 8, 8)
 """Title bar and borders until the system reports them: about the widest of Windows, GNOME, KDE and macOS."""
@@ -80,3 +80,38 @@ def _moved_into(frame: QRect, available: QRect) -> QPoint:
     x = max(available.left(), min(frame.left(), available.right() - frame.width() + 1))
     y = max(available.top(), min(frame.top(), available.bottom() - frame.height() + 1))
     return QPoint(x, y)
+
+
+class Scrolling(QScrollArea):
+    """Prefers the size of `content`, and can shrink to `least`; a least width of 0 means the content's own, so that it
+    never scrolls sideways.
+    """
+
+    def __init__(self, content: QWidget, least: QSize, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._content, self._least = content, least
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        if not least.width():
+            self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidget(content)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().event(event)
+
+    def hasHeightForWidth(self) -> bool:
+        return self._content.hasHeightForWidth()
+
+    def heightForWidth(self, width: int) -> int:
+        return self._content.heightForWidth(width)
+
+    def sizeHint(self) -> QSize:
+        return self._content.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        """Never more than the content's own."""
+        needed = self._content.minimumSizeHint()
+        return QSize(self._least.width() or needed.width(), self._least.height()).boundedTo(needed)

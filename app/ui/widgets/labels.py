@@ -1,11 +1,12 @@
-"""Labels that show text as it is, never as markup."""
+"""Labels that show text as it is, never as markup, and shorten it where space is short."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import wrap
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenu, QSizePolicy, QWidget
 
 _TOOLTIP_LINE, _TOOLTIP_LINES = 90, 12
@@ -111,3 +112,38 @@ class ElidedLabel(QLabel):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.text())
+
+
+class FittingLabel(ElidedLabel):
+    """`set_wordings` takes the texts from longest to shortest; the first one, or `meaning`, is the tooltip and the
+    accessible name.
+    """
+
+    def __init__(self, kind: str, parent: QWidget) -> None:
+        super().__init__("", kind, parent)
+        self._wordings: tuple[str, ...] = ("",)
+
+    def set_wordings(self, wordings: Sequence[str], meaning: str = "") -> None:
+        """Show the first text that fits, or else the last."""
+        self._wordings = tuple(wordings)
+        self.set_meaning(meaning or self._wordings[0])
+        self._choose()
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """Wide enough for the longest text, whichever is shown."""
+        return QSize(self.fontMetrics().horizontalAdvance(self._wordings[0]) + 2, super().sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._choose()
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._wordings[0])
+
+    def _choose(self) -> None:
+        room, fm = self.contentsRect().width(), self.fontMetrics()
+        fitting = (text for text in self._wordings if fm.horizontalAdvance(text) <= room)
+        text = next(fitting, self._wordings[-1])
+        if text != self.text():
+            self.setText(text)

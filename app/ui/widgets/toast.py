@@ -1,18 +1,123 @@
-"""A short notice low in the window that goes by itself, covers nothing that is used, and may hold an undo."""
+"""A short notice at the bottom of the window that hides by itself, may offer an undo, and covers nothing in use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QFrame, QGraphicsDropShadowEffect, QHBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractScrollArea,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QFrame,
+    QGraphicsDropShadowEffect,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QSlider,
+    QTabBar,
+    QTextEdit,
+    QWidget,
+)
 
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.free_place import free_place, used_places
 from app.ui.widgets.labels import ElidedLabel
+
+_CONTROLS = (QAbstractButton, QLineEdit, QAbstractSpinBox, QComboBox, QTabBar, QSlider)
+_BARS = frozenset({"footer", "bar", "selection", "popup", "toast"})
+"""Values of `part` of frames that must not be covered at all."""
+_STEP = 4
+_AROUND = 2
+"""The distance in pixels to keep from a control."""
+
+Box = tuple[int, int, int, int]
+"""Left, top, right, bottom; the last two are exclusive."""
+
+
+def free_place(size: QSize, parent: QWidget, without: QWidget) -> QPoint:
+    """A position where `without`, of this size, covers nothing in use: as low as possible, centred if possible.
+
+    Where there is room, it covers no text of a body either. If there is none, at the bottom.
+    """
+    used = [_box(rect) for rect in used_places(parent, without)]
+    texts = [_box(rect) for rect in _text_places(parent)]
+    edge, width, height = metrics.SPACE_5, size.width(), size.height()
+    lowest = parent.height() - height - edge
+    middle, right = (parent.width() - width) // 2, parent.width() - width - edge
+    lefts = sorted({middle, edge, right, (middle + edge) // 2, (middle + right) // 2}, key=lambda x: abs(x - middle))
+    for taken in ([*used, *texts], used):
+        for top in range(lowest, 0, -_STEP):
+            row = [box for box in taken if box[1] < top + height + _AROUND and box[3] > top - _AROUND]
+            for left in lefts:
+                if not any(box[0] < left + width + _AROUND and box[2] > left - _AROUND for box in row):
+                    return QPoint(left, top)
+    return QPoint(middle, lowest)
+
+
+def _text_places(parent: QWidget) -> Iterator[QRect]:
+    """The rows of text that are seen in the text views in `parent`, in its coordinates."""
+    for view in parent.findChildren(QPlainTextEdit):
+        if not view.isVisible():
+            continue
+        port = view.viewport()
+        seen = port.visibleRegion().boundingRect()
+        block = view.firstVisibleBlock()
+        while block.isValid():
+            rows = view.blockBoundingGeometry(block).translated(view.contentOffset())
+            if rows.top() > seen.bottom():
+                break
+            layout = block.layout()
+            width = max((layout.lineAt(n).naturalTextRect().right() for n in range(layout.lineCount())), default=0.0)
+            text = QRect(0, int(rows.top()), int(width), int(rows.height())).intersected(seen)
+            if width and not text.isEmpty():
+                yield QRect(port.mapTo(parent, text.topLeft()), text.size())
+            block = block.next()
+
+
+def used_places(parent: QWidget, without: QWidget) -> Iterator[QRect]:
+    """The visible parts of everything in use in `parent`, in its coordinates, ignoring overlays."""
+    return _used(parent, QPoint(0, 0), parent.rect(), without)
+
+
+def _used(holder: QWidget, origin: QPoint, clip: QRect, without: QWidget) -> Iterator[QRect]:
+    """`holder` begins at `origin` and is visible within `clip`; what is scrolled out of it is skipped."""
+    for child in holder.children():
+        if not isinstance(child, QWidget) or child is without or child.isHidden() or child.isWindow():
+            continue
+        seen = child.geometry().translated(origin).intersected(clip)
+        if seen.isEmpty():
+            continue
+        begin = origin + child.pos()
+        rect = _used_of(child)
+        if rect is not None and not rect.isEmpty():
+            yield rect.translated(begin).intersected(seen)
+        yield from _used(child, begin, seen, without)
+
+
+def _used_of(widget: QWidget) -> QRect | None:
+    """The area of a widget that is in use, in its own coordinates."""
+    if isinstance(widget, _CONTROLS) or (isinstance(widget, QFrame) and widget.property("part") in _BARS):
+        return widget.rect()
+    if isinstance(widget, QAbstractItemView) and widget.currentIndex().isValid():
+        view = widget.viewport()
+        row = widget.visualRect(widget.currentIndex()).intersected(view.rect())
+        return QRect(0, row.top(), view.width(), row.height()).translated(view.pos()) if row.isValid() else None
+    if widget is not QApplication.focusWidget():
+        return None
+    if isinstance(widget, QPlainTextEdit | QTextEdit):
+        return widget.cursorRect().translated(widget.viewport().pos())
+    return None if isinstance(widget, QAbstractScrollArea) else widget.rect()
+
+
+def _box(rect: QRect) -> Box:
+    return rect.left(), rect.top(), rect.left() + rect.width(), rect.top() + rect.height()
+
 
 SHOWN_MS = 5000
 _LOOK_MS = 200

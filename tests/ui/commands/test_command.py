@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from app.core.rules import FREE_ENDPOINTS
 from app.ui.commands.command import Command
+from app.ui.commands.command_button import ActionButton, CommandButton
 from app.ui.theme.theme import Theme
-from app.ui.widgets.action_button import ActionButton, CommandButton
 from tests.ui.desk import shown
 from tests.ui.waiting import until
 

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.ui.commands.command import CommandGroup
-from app.ui.widgets.action_button import ActionButton
+from app.ui.commands.command_button import ActionButton
 from app.ui.widgets.question import Question
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, click_row, filled, open_page

@@ -15,8 +15,8 @@ from PySide6.QtTest import QTest
 
 from app.core.errors import StorageUnavailableError
 from app.core.rules import NOTE_MAX
+from app.ui.commands.command_button import ActionButton
 from app.ui.requests.list.delegate import tooltip
-from app.ui.widgets.action_button import ActionButton
 from tests import factories
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page

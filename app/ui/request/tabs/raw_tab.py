@@ -28,9 +28,9 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.segmented import Segmented
-from app.ui.widgets.tab_order import order_tabs
 from app.ui.widgets.toast import Toast
 
 MIME_TYPE = "application/http"

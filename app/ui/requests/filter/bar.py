@@ -17,8 +17,8 @@ from app.ui.requests.filter.stored_values import StoredValues
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label
-from app.ui.widgets.tab_order import order_tabs
 
 STORED = ("event", "provider")
 """Filters whose values come from the store."""

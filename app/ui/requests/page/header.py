@@ -10,11 +10,11 @@ from app.core.bodies.escape import escape
 from app.core.model import Endpoint
 from app.core.text import count_of
 from app.ui.commands.command import Command
+from app.ui.commands.command_button import CommandButton
 from app.ui.desktop.notification_settings import NotifyChoices, NotifyMenu
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.action_button import CommandButton
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.labels import ElidedLabel, label

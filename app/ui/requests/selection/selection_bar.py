@@ -7,6 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QStackedLayout, QVBoxLayout, QWidget
 
 from app.ui.commands.command import Command
+from app.ui.commands.command_button import ActionButton
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.page.list_commands import SELECT_ALL_KEY
@@ -15,7 +16,6 @@ from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.select_all import SelectAll
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import ElidedLabel, plain_tooltip
 
