@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QScrollArea
 from app.core.model import Endpoint
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.messages import Message
 from app.ui.request.request_pane import BODY
 from app.ui.settings.dialog import SettingsDialog

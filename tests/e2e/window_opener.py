@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.cli.options import WindowOptions
 from app.gui import Ready, run_window
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from tests import factories
 from tests.e2e.senders import post

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication
 from app.cli.options import WindowOptions
 from app.core.links import parse_link
 from app.gui import Ready, run_window
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.widgets.question import ChoiceDialog
 
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QFrame, QPushButton, QWidge
 
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.loop import new_loop
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.ui.desk import open_desk
-from tests.ui.endpoint_form import errors_shown, open_dialog
+from tests.ui.endpoint_dialogs import errors_shown, open_dialog
 
 Scene = Callable[..., Any]
 

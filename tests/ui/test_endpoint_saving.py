@@ -18,7 +18,7 @@ from app.core.errors import InvalidFieldsError, StorageUnavailableError
 from app.core.model import Auth, Endpoint, EndpointDraft, Reply
 from app.core.rules import FieldError
 from tests.ui.desk import open_desk
-from tests.ui.endpoint_form import errors_shown, open_dialog
+from tests.ui.endpoint_dialogs import errors_shown, open_dialog
 from tests.ui.waiting import settle, until
 
 Scene = Callable[..., Any]

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication
 from app.application import Application
 from app.core.model import Endpoint
 from app.services import services_of
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.messages import Messages
 from app.ui.request.request_pane import BODY, HEADERS
 from app.ui.shell.main_window import MainWindow

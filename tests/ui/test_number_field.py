@@ -19,7 +19,7 @@ from app.core.sizes import MIB
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.widgets.number_field import NumberField
 from tests.ui.desk import open_desk
-from tests.ui.endpoint_form import errors_shown, open_dialog
+from tests.ui.endpoint_dialogs import errors_shown, open_dialog
 from tests.ui.waiting import settle, until
 
 Scene = Callable[..., Any]

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.core.clock import DAY_US, now_us
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from tests.db.helpers import last_seen
 from tests.ui.desk import Desk, shown

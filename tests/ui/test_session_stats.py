@@ -12,8 +12,8 @@ from app.core.clock import DAY_US, now_us
 from app.core.ids import uuid7
 from app.core.model import Delivery, MirrorState
 from app.core.text import ago, count_of, exact_time, size_text, until
-from app.ui.dashboard.painting import unread_text
-from app.ui.endpoint_form.header_lines import parse_lines, to_lines
+from app.ui.dashboard.row import unread_text
+from app.ui.endpoints.more_sections import parse_lines, to_lines
 from app.ui.session_stats import BUCKET_US, BUCKETS, SessionStats
 from app.ui.theme.fonts import ui_font
 from app.ui.throttle import Throttle

@@ -16,13 +16,13 @@ from app.core.errors import StorageLimitError
 from app.core.model import Endpoint
 from app.core.settings import Settings
 from app.core.sizes import GIB, MIB
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.question import Question
 from tests import factories
 from tests.ui.desk import Desk, open_desk, shown
-from tests.ui.endpoint_form import errors_shown, open_dialog
+from tests.ui.endpoint_dialogs import errors_shown, open_dialog
 from tests.ui.waiting import until
 
 Scene = Callable[..., Any]

@@ -17,12 +17,12 @@ from shiboken6 import isValid
 
 from app.core.model import Plan
 from app.core.settings import Settings
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, open_desk, shown
-from tests.ui.endpoint_form import open_dialog
+from tests.ui.endpoint_dialogs import open_dialog
 from tests.ui.waiting import settle, until
 
 Scene = Callable[..., Any]

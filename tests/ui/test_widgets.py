@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
+from app.ui.dashboard.row import paint_sparkline
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets import copy_field
@@ -25,7 +26,6 @@ from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
 from app.ui.widgets.meter import Meter
 from app.ui.widgets.question import Question, ask
-from app.ui.widgets.sparkline import paint_sparkline
 from app.ui.widgets.switch import Switch
 from app.ui.widgets.toast import Toast
 from tests.ui.waiting import until

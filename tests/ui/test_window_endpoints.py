@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit
 
 from app.core.model import Plan
 from app.ui.commands.command import Command
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.endpoint_actions import FIRST_NAME
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.shell.endpoint_row import EndpointRow
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD

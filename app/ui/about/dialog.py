@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt, Slot
-from PySide6.QtGui import QGuiApplication
+import PySide6
+from PySide6.QtCore import QEvent, QLocale, QObject, QSize, Qt, Slot, qVersion
+from PySide6.QtGui import QAction, QFontInfo, QGuiApplication, QScreen
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
+from app.core.about import Fact
 from app.core.errors import HooklineError
-from app.ui.about.facts import versions, window_facts
 from app.ui.about.licences import LicencesDialog
+from app.ui.commands.command import Command
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
+from app.ui.theme.fonts import ui_font
 from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -20,6 +23,29 @@ from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField, FolderField
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.labels import ElidedLabel, label, restyle
+
+
+def versions() -> list[Fact]:
+    """The versions of Qt and PySide6."""
+    return [("Qt", qVersion()), ("PySide6", PySide6.__version__)]
+
+
+def window_facts() -> list[Fact]:
+    """The screens, the platform plugin and whatever else can make a window look odd. Call it on the GUI thread."""
+    screens = "; ".join(map(_screen, QGuiApplication.screens()))
+    return [
+        *versions(),
+        ("Platform plugin", QGuiApplication.platformName()),
+        ("Screens", screens or "none"),
+        ("Font", QFontInfo(ui_font()).family()),
+        ("Language", QLocale.system().name()),
+    ]
+
+
+def _screen(screen: QScreen) -> str:
+    size = screen.size()
+    return f"{size.width()}x{size.height()} at scale {screen.devicePixelRatio():g}"
+
 
 SENTENCE = (
     "Catches webhooks on your desktop: every request kept exactly as it was sent, shown live, mirrored to your code."
@@ -164,3 +190,26 @@ class AboutDialog(Dialog):
 
 def _selectable(words: QLabel) -> None:
     words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+
+
+class AboutOpener(QObject):
+    """`command` opens the dialog; macOS moves it into the application's menu by its role."""
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
+        super().__init__(window)
+        self._services, self._theme, self._tasks, self._window = services, theme, tasks, window
+        self._dialog: AboutDialog | None = None
+        self.command = Command("About Hookline", theme, self, run=self.open, icon="info")
+        self.command.setMenuRole(QAction.MenuRole.AboutRole)
+
+    @Slot()
+    def open(self) -> None:
+        """Open it, unless it is open already."""
+        if self._dialog is None:
+            self._dialog = AboutDialog(self._services, self._theme, self._tasks, self._window)
+            self._dialog.finished.connect(self._closed)
+            self._dialog.open()
+
+    @Slot()
+    def _closed(self) -> None:
+        self._dialog = None

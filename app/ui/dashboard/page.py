@@ -12,7 +12,7 @@ from app.core.model import Endpoint
 from app.core.rules import FREE_ENDPOINTS
 from app.core.text import ago
 from app.ui.commands.command_button import CommandButton
-from app.ui.dashboard.painting import Facts
+from app.ui.dashboard.row import Facts
 from app.ui.dashboard.rows import EndpointRows
 from app.ui.dashboard.stats import Stats
 from app.ui.endpoints.endpoint_actions import FIRST_NAME, EndpointActions

@@ -1,11 +1,17 @@
-"""One endpoint on the dashboard: a painted row with a switch, a copy button and a menu button."""
+"""One endpoint on the dashboard: a painted row with a switch, a copy button and a menu button, and its columns."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
+    QFont,
+    QFontMetrics,
     QHelpEvent,
     QPainter,
     QPaintEvent,
@@ -14,16 +20,191 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from app.core.model import Counts, Endpoint, MirrorState, StorageUse
 from app.core.text import count_of, exact_time, use_text
-from app.ui.dashboard.columns import Columns
-from app.ui.dashboard.painting import HEIGHT, OUTCOMES, Facts, UrlLine, full_text, paint_facts
 from app.ui.theme import metrics
+from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
+from app.ui.theme.tokens import Tokens
+from app.ui.widgets.badge import count_text
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.painted import PaintedButton
 from app.ui.widgets.switch import Switch
+
+_EDGE = metrics.SPACE_4
+_SWITCH, _MENU, _GAP = 48, 28, metrics.SPACE_5
+_WIDE = {"mirror": 168, "retention": 72, "requests": 128, "activity": 120}
+_NARROW = {"mirror": 120, "retention": 60, "requests": 104, "activity": 0}
+_ROOMY = {**_WIDE, "mirror": 320}
+_NARROW_BELOW, _ROOMY_FROM = 860, 1240
+
+
+@dataclass(frozen=True)
+class Columns:
+    """One rectangle per column, as high as the row."""
+
+    switch: QRect
+    name: QRect
+    mirror: QRect
+    retention: QRect
+    requests: QRect
+    activity: QRect
+    menu: QRect
+
+    @classmethod
+    def of(cls, width: int, height: int) -> Columns:
+        """The columns of a row of this width; the name column takes the remaining space."""
+        widths = _NARROW if width < _NARROW_BELOW else _ROOMY if width >= _ROOMY_FROM else _WIDE
+        right = width - _EDGE - _MENU + 6
+        menu = QRect(right, 0, _MENU, height)
+        placed: dict[str, QRect] = {}
+        for name in ("activity", "requests", "retention", "mirror"):
+            right -= (_GAP if name != "activity" else metrics.SPACE_4) + widths[name]
+            placed[name] = QRect(right, 0, widths[name], height)
+        left = _EDGE + _SWITCH
+        return cls(
+            switch=QRect(_EDGE - 3, 0, _SWITCH, height),
+            name=QRect(left, 0, max(0, right - _GAP - left), height),
+            menu=menu,
+            **placed,
+        )
+
+
+def paint_sparkline(painter: QPainter, rect: QRectF, values: Sequence[float], tokens: Tokens) -> None:
+    """Paint `values` as bars filling `rect`, the highest at full height; without any, a faint baseline."""
+    if not values or rect.width() < len(values):
+        return
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    top = max(values)
+    step = rect.width() / len(values)
+    for i, value in enumerate(values):
+        height = max(3.0, rect.height() * value / top) if value else 2.0
+        painter.setBrush(QColor(tokens.accent if value else tokens.border_strong))
+        bar = QRectF(rect.left() + i * step, rect.bottom() - height, max(1.0, step - 2), height)
+        painter.drawRoundedRect(bar, 1, 1)
+    painter.restore()
+
+
+HEIGHT = 64
+OUTCOMES = {
+    MirrorState.DELIVERED: ("check-circle", "success", "Last one delivered"),
+    MirrorState.FAILED: ("failed", "danger", "Last one failed"),
+    MirrorState.QUEUED: ("queued", "warning", "Waiting"),
+    MirrorState.NONE: ("mirror", "text_faint", "No deliveries yet"),
+}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The contents of a row. `last` is the age of the latest request as text, `use` the endpoint's use of its own
+    storage limit.
+    """
+
+    endpoint: Endpoint
+    url: str
+    counts: Counts
+    outcome: MirrorState
+    activity: tuple[int, ...]
+    last: str
+    use: StorageUse
+
+
+class UrlLine:
+    """A capture URL, measured once. Where it does not fit, the base URL shared by all endpoints is left out."""
+
+    def __init__(self, url: str) -> None:
+        mono = QFontMetrics(mono_font())
+        self._url, self._path = url, urlsplit(url).path
+        self._url_width, self._path_width = mono.horizontalAdvance(url), mono.horizontalAdvance(self._path)
+
+    @staticmethod
+    def room(name: QRect) -> QRect:
+        """The rectangle of the URL in the name column."""
+        return QRect(name.left(), 33, name.width() - 30, 18)
+
+    def shown(self, width: int) -> str:
+        """The text drawn in `width` pixels."""
+        return self._url if self._url_width <= width else self._path
+
+    def end(self, room: QRect) -> int:
+        """The right edge of the text drawn in `room`."""
+        used = self._url_width if self._url_width <= room.width() else self._path_width
+        return room.left() + min(used, room.width())
+
+
+def paint_facts(painter: QPainter, facts: Facts, url: UrlLine, columns: Columns, theme: Theme) -> None:
+    """Draw everything that is not a control."""
+    tokens = theme.tokens
+    _paint_name(painter, facts, url, columns.name, tokens)
+    _paint_mirror(painter, facts, columns.mirror, theme)
+    _text(painter, columns.retention, count_of(facts.endpoint.retention_days, "day"), tokens.text_muted, ui_font())
+    _paint_requests(painter, facts, columns.requests, tokens)
+    paint_sparkline(painter, QRectF(columns.activity.adjusted(0, 18, 0, -19)), facts.activity, tokens)
+
+
+def full_text(use: StorageUse) -> str:
+    """What happens at an endpoint's storage limit, once it is reached."""
+    if not use.reached:
+        return ""
+    return "Storage full: not capturing" if use.capturing_stopped else "Storage full: oldest deleted"
+
+
+def _paint_name(painter: QPainter, facts: Facts, url: UrlLine, room: QRect, tokens: Tokens) -> None:
+    endpoint, full = facts.endpoint, full_text(facts.use)
+    top = QRect(room.left(), 12, room.width(), 20)
+    colour = tokens.text if endpoint.active else tokens.text_muted
+    used = _text(painter, top, endpoint.name, colour, ui_font(BASE, QFont.Weight.DemiBold))
+    rest = top.adjusted(used + 10, 0, 0, 0)
+    if full:
+        colour = tokens.danger if facts.use.capturing_stopped else tokens.warning
+        _text(painter, rest, full, colour, ui_font(SMALL, QFont.Weight.DemiBold))
+    elif endpoint.description:
+        _text(painter, rest, " ".join(endpoint.description.split()), tokens.text_faint, ui_font(SMALL))
+    url_room = UrlLine.room(room)
+    _text(painter, url_room, url.shown(url_room.width()), tokens.text_muted, mono_font())
+
+
+def _paint_mirror(painter: QPainter, facts: Facts, room: QRect, theme: Theme) -> None:
+    tokens, target = theme.tokens, facts.endpoint.forward_url
+    if not target:
+        _text(painter, room, "—", tokens.text_faint, ui_font())
+        return
+    icon, colour, _ = OUTCOMES[facts.outcome]
+    theme.icon(icon, colour).paint(painter, QRect(room.left(), HEIGHT // 2 - 8, 16, 16))
+    parts = urlsplit(target)
+    _text(painter, room.adjusted(22, 0, 0, 0), parts.netloc + parts.path, tokens.text_muted, ui_font())
+
+
+def _paint_requests(painter: QPainter, facts: Facts, room: QRect, tokens: Tokens) -> None:
+    counts = facts.counts
+    top, bottom = QRect(room.left(), 12, room.width(), 20), QRect(room.left(), 33, room.width(), 18)
+    used = _text(painter, top, f"{counts.total:,}", tokens.text, ui_font(BASE, QFont.Weight.DemiBold))
+    if counts.unread:
+        fresh = ui_font(SMALL, QFont.Weight.DemiBold)
+        rest = top.adjusted(used + 6, 0, 0, 0)
+        _text(painter, rest, unread_text(counts.unread, rest.width(), fresh), tokens.accent_text, fresh)
+    _text(painter, bottom, facts.last, tokens.text_faint, ui_font(SMALL))
+
+
+def unread_text(unread: int, width: int, font: QFont) -> str:
+    """The unread count in full, or shortened if it does not fit into `width` pixels."""
+    full = f"{unread:,} new"
+    return full if QFontMetrics(font).horizontalAdvance(full) <= width else f"{count_text(unread)} new"
+
+
+def _text(painter: QPainter, room: QRect, text: str, colour: str, font: QFont) -> int:
+    """Draw one elided line in `room` and return its width."""
+    if room.width() <= 8:
+        return 0
+    painter.setFont(font)
+    painter.setPen(QColor(colour))
+    shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+    painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, shown)
+    return painter.fontMetrics().horizontalAdvance(shown)
 
 
 class EndpointLine(PaintedButton):

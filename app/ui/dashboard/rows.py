@@ -11,9 +11,7 @@ from PySide6.QtGui import QAccessible, QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from app.core.model import Endpoint
-from app.ui.dashboard.columns import Columns
-from app.ui.dashboard.painting import HEIGHT, Facts
-from app.ui.dashboard.row import EndpointLine
+from app.ui.dashboard.row import HEIGHT, Columns, EndpointLine, Facts
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card

@@ -1,51 +1,98 @@
-"""The page of refused requests: what reached the capture port, was not kept, and why."""
+"""The page of refused requests: what reached the capture port, was not stored, and why; and the bytes of one."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QPainter, QResizeEvent, QShowEvent
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QApplication,
     QHBoxLayout,
     QHeaderView,
     QSplitter,
     QStackedLayout,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QTableView,
     QVBoxLayout,
     QWidget,
 )
 
-from app.core.model import Refusal
-from app.core.text import count_of, exact_time
+from app.core.model import REFUSED_RAW_MAX, Refusal
+from app.core.text import count_of, exact_time, size_text
 from app.ui.qt_events import QtEvents
 from app.ui.refused.commands import RefusedCommands
-from app.ui.refused.model import (
+from app.ui.refused.table import (
     ENDPOINT,
     METHOD,
-    NONE,
     REASON,
     SOURCE,
     STATUS,
     TARGET,
     TIME,
     TITLES,
+    RefusedDelegate,
     RefusedModel,
-    RowIndex,
 )
-from app.ui.refused.raw_pane import RawPane
+from app.ui.request.body.body_pane import BodyPane
+from app.ui.request.body.body_source import BodySource
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.labels import ElidedLabel, label
+
+RAW_HEIGHT = 280
+_HEAD_END = b"\r\n\r\n"
+
+
+class RawPane(Card):
+    """`show_refusal` shows what is kept of one."""
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent, padding=1)
+        self.reason = label("", "strong", self, wrap=True)
+        self.caption = ElidedLabel("", "muted", self)
+        self.bytes = BodyPane(theme, tasks, self, "No bytes are kept of this request")
+        top = QVBoxLayout()
+        top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, 0)
+        top.setSpacing(2)
+        top.addWidget(self.reason)
+        top.addWidget(self.caption)
+        self.body.addLayout(top)
+        self.body.addWidget(self.bytes, 1)
+
+    def show_refusal(self, refusal: Refusal, raw: bytes | None, endpoint: str | None = None) -> None:
+        """Show `raw`, what came of `refusal` to this endpoint; None when it is not kept any more."""
+        data = raw or b""
+        size = size_text(refusal.raw_size)
+        if len(data) == REFUSED_RAW_MAX:
+            text = f"The first {size}, as received"
+        elif data.find(_HEAD_END) + len(_HEAD_END) == len(data):
+            text = f"The head, {size}, as received"
+        elif data:
+            text = f"{size}, as received"
+        elif refusal.raw_size:
+            text = f"The {size} received were dropped to make room for newer requests"
+        else:
+            text = "Nothing was received"
+        self.reason.setText(refusal.reason)
+        source = f"from {refusal.source_address} port {refusal.source_port}"
+        self.caption.setText(" · ".join(filter(None, (text, source, f"for “{endpoint}”" if endpoint else ""))))
+
+        async def read(offset: int, length: int) -> bytes:
+            return data[offset : offset + length]
+
+        self.bytes.show_source(BodySource(len(data), (), "", f"refused-{refusal.id}", read))
+
+    def stop(self) -> None:
+        """Give up loading."""
+        self.bytes.stop()
+
+    def sizeHint(self) -> QSize:
+        """Enough for the head of a usual request."""
+        return QSize(super().sizeHint().width(), RAW_HEIGHT)
+
 
 _WIDTHS = {TIME: 114, STATUS: 66, METHOD: 82, ENDPOINT: 116, REASON: 202, SOURCE: 104}
 """The target takes what they leave."""
@@ -232,50 +279,3 @@ class RefusedPage(QWidget):
         column.setSpacing(metrics.SPACE_4)
         column.addLayout(header_row)
         column.addLayout(self._body, 1)
-
-
-class RefusedTable(QTableView):
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """A selected row in view stays there: the pane below takes room when it opens."""
-        current = self.currentIndex()
-        seen = current.isValid() and 0 <= self.visualRect(current).top() < event.oldSize().height()
-        super().resizeEvent(event)
-        if seen:
-            self.scrollTo(current)
-
-
-class RefusedDelegate(QStyledItemDelegate):
-    """Paints status and method as badges; all else as the style does."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-
-    def initStyleOption(self, option: QStyleOptionViewItem, index: RowIndex) -> None:
-        """Elide a long target in the middle."""
-        super().initStyleOption(option, index)
-        if index.column() == TARGET:
-            option.textElideMode = Qt.TextElideMode.ElideMiddle
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: RowIndex) -> None:
-        """One cell."""
-        text = str(index.data() or "")
-        if index.column() not in (STATUS, METHOD) or text == NONE:
-            super().paint(painter, option, index)
-            return
-        ground = QStyleOptionViewItem(option)
-        self.initStyleOption(ground, index)
-        style = QApplication.style()
-        place = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, ground, ground.widget)
-        ground.text = ""
-        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, ground, painter, ground.widget)
-        tokens = self._theme.tokens
-        size = METHOD_SIZE if index.column() == METHOD else _STATUS_SIZE
-        # The style's text rectangle leaves out the line below the row.
-        top = place.top() + (place.height() - size.height()) // 2
-        badge = QRectF(place.left() + _TEXT_MARGIN, top, size.width(), size.height())
-        if index.column() == METHOD:
-            paint_method(painter, badge, text, tokens)
-        else:
-            tone: Tone = "danger" if text.startswith("5") else "warning"
-            paint_pill(painter, badge, text, tokens, tone)

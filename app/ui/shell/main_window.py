@@ -10,7 +10,7 @@ from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.model import Endpoint
-from app.ui.about.opener import AboutOpener
+from app.ui.about.dialog import AboutOpener
 from app.ui.dashboard.page import DashboardPage
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.desktop.notifier import system_service

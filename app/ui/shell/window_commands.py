@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMainWindow
 
-from app.ui.about.opener import AboutOpener
+from app.ui.about.dialog import AboutOpener
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
 from app.ui.commands.palette import Palette
 from app.ui.commands.palette_recent import Recent

@@ -18,7 +18,7 @@ from app.core.search.query import Word
 from app.ui.commands.palette import Palette
 from app.ui.commands.palette_recent import KEPT, KEY, Recent
 from app.ui.commands.palette_rows import ROW
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.requests.filter.saved import SavedFilters
 from app.ui.settings.dialog import SettingsDialog

@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 
 from app.ui.desktop.desktop_integration import MISSES
 from app.ui.desktop.text import tooltip
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.settings.window import WindowSection
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray

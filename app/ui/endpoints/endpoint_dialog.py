@@ -1,6 +1,5 @@
 """The dialog around the form: validates while the user types, creates or saves the endpoint, and keeps the input if
-that fails.
-"""
+that fails."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from shiboken6 import isValid
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, create_refusal, endpoint_errors
-from app.ui.endpoint_form.endpoint_form import EndpointForm
+from app.ui.endpoints.endpoint_form import EndpointForm
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

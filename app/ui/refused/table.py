@@ -1,14 +1,18 @@
-"""The refused requests as a table model that is handed rows."""
+"""The table of refused requests: a model that is handed rows, and a delegate that paints badges."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Slot
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, Slot
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.core.model import Endpoint, Refusal
 from app.core.text import clock_time, exact_time
+from app.ui.theme.theme import Theme
+from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.labels import plain_tooltip
 
 TIME, STATUS, METHOD, TARGET, ENDPOINT, REASON, SOURCE = range(7)
@@ -85,6 +89,40 @@ class RefusedModel(QAbstractTableModel):
         """Endpoints have other names now, or came or went."""
         if self._rows:
             self.dataChanged.emit(self.index(0, ENDPOINT), self.index(len(self._rows) - 1, ENDPOINT))
+
+
+class RefusedDelegate(QStyledItemDelegate):
+    """Paints status and method as badges; all else as the style does."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: RowIndex) -> None:
+        """Elide a long target in the middle."""
+        super().initStyleOption(option, index)
+        if index.column() == TARGET:
+            option.textElideMode = Qt.TextElideMode.ElideMiddle
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: RowIndex) -> None:
+        """One cell."""
+        text = str(index.data() or "")
+        if index.column() not in (STATUS, METHOD) or text == NONE:
+            super().paint(painter, option, index)
+            return
+        ground = QStyleOptionViewItem(option)
+        self.initStyleOption(ground, index)
+        ground.text = ""
+        QApplication.style().drawControl(QStyle.ControlElement.CE_ItemViewItem, ground, painter, ground.widget)
+        rect = QRectF(option.rect)
+        tokens = self._theme.tokens
+        middle = rect.center().y()
+        if index.column() == METHOD:
+            size = METHOD_SIZE
+            paint_method(painter, QRectF(rect.left() + 11, middle - 10, size.width(), size.height()), text, tokens)
+        else:
+            tone: Tone = "danger" if text.startswith("5") else "warning"
+            paint_pill(painter, QRectF(rect.left() + 11, middle - 9, 40, 18), text, tokens, tone)
 
 
 def _fresh(rows: Sequence[Refusal], known: Sequence[Refusal]) -> int:

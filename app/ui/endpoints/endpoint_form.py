@@ -3,20 +3,90 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QAccessible, QWheelEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QScrollArea, QSlider, QVBoxLayout, QWidget
 
 from app.core.model import EndpointDraft
-from app.core.rules import FieldError
-from app.ui.endpoint_form.more_sections import MirrorSection, ReplySection, Section, SecuritySection, SlugSection
-from app.ui.endpoint_form.retention_field import RetentionControl
-from app.ui.endpoint_form.storage_limit_field import StorageLimitField
+from app.core.rules import RETENTION_DEFAULT, RETENTION_MAX, RETENTION_MIN, FieldError
+from app.ui.endpoints.more_sections import (
+    MirrorSection,
+    ReplySection,
+    Section,
+    SecuritySection,
+    SlugSection,
+    StorageLimitField,
+)
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.fields import LabeledField
+from app.ui.widgets.number_field import NumberField
+
+
+class RetentionControl(QWidget):
+    """A number field, and a slider that follows it while the number is in range."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.slider = _Slider(self)
+        self.slider.setRange(RETENTION_MIN, RETENTION_MAX)
+        self.slider.setAccessibleName("Retention in days, slider")
+        self.days = NumberField("Retention", RETENTION_MIN, RETENTION_MAX, self, unit="days")
+        self.days.setAccessibleName("Retention in days")
+        self.days.setFixedWidth(104)
+        self.slider.valueChanged.connect(self._slid)
+        self.days.changed.connect(self._typed)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(metrics.SPACE_4)
+        row.addWidget(self.slider, 1)
+        row.addWidget(self.days)
+        self.setFocusProxy(self.days)
+        self.set_value(RETENTION_DEFAULT)
+
+    def value(self) -> int:
+        """Days, as typed."""
+        return self.days.value()
+
+    def problem(self) -> str | None:
+        """Why the number cannot be saved; None if it can."""
+        return self.days.problem()
+
+    def set_value(self, days: int) -> None:
+        self.days.set_value(days)
+
+    @Slot(int)
+    def _slid(self, days: int) -> None:
+        if days != self.days.value():
+            self.days.set_value(days)
+
+    @Slot()
+    def _typed(self) -> None:
+        days = self.days.value()
+        self.days.set_unit("day" if days == 1 else "days")
+        nearest = max(RETENTION_MIN, min(RETENTION_MAX, days))
+        if nearest != days or self.days.problem() is None:
+            self.slider.blockSignals(True)  # The slider only follows here.
+            self.slider.setValue(nearest)
+            self.slider.blockSignals(False)
+        self.changed.emit()
+
+
+class _Slider(QSlider):
+    """A horizontal slider; the wheel scrolls the form instead."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self.setPageStep(7)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leave the wheel to the form."""
+        event.ignore()
 
 
 class EndpointForm(QWidget):

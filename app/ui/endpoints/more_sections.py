@@ -1,4 +1,4 @@
-"""The form's sections below More: response, forwarding, security and slug."""
+"""The form's sections below More: storage limit, response, forwarding, security and slug."""
 
 from __future__ import annotations
 
@@ -7,22 +7,42 @@ from typing import Literal
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
-from app.core.model import Auth, Forward, Reply
+from app.core.model import Auth, EndpointDraft, Forward, Headers, Reply, WhenFull
 from app.core.rules import (
     DELAY_MAX_MS,
     SLUG_MAX,
     SLUG_MIN,
     STATUS_MAX,
     STATUS_MIN,
+    STORAGE_LIMIT_MIN,
     TIMEOUT_MAX_MS,
     TIMEOUT_MIN_MS,
 )
-from app.ui.endpoint_form.header_lines import parse_lines, to_lines
+from app.core.sizes import exact_size
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.labels import label
 from app.ui.widgets.number_field import NumberField
+from app.ui.widgets.storage_limit import SizeField
+
+
+def parse_lines(text: str) -> tuple[Headers, str | None]:
+    """The headers, and an error about the first malformed line; empty lines are skipped."""
+    headers: list[tuple[str, str]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip():
+            return tuple(headers), f"Reply headers: line {number} must read “Name: value”."
+        headers.append((name.strip(), value.strip()))
+    return tuple(headers), None
+
+
+def to_lines(headers: Headers) -> str:
+    return "\n".join(f"{name}: {value}" for name, value in headers)
+
 
 _KINDS: tuple[Literal["none", "basic", "bearer", "header"], ...] = ("none", "basic", "bearer", "header")
 _KIND_TEXTS = (
@@ -241,3 +261,50 @@ class SlugSection(Section):
     @Slot()
     def _changed(self) -> None:
         self.changed.emit("slug")
+
+
+_WHEN_FULL: tuple[WhenFull, ...] = ("delete_oldest", "stop_capturing")
+_TEXTS = ("Delete its oldest requests", "Stop capturing: senders get 503")
+
+
+class StorageLimitField(Section):
+    """A size, and a choice that is enabled once a size is set."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("Storage", parent)
+        self.limit = SizeField("Storage limit", self)
+        self.when_full = ChoiceField(_TEXTS, self)
+        self.fields = {
+            "storage_limit": LabeledField(
+                "Storage limit",
+                self.limit,
+                self,
+                optional=True,
+                help_text=f"{exact_size(STORAGE_LIMIT_MIN)} or more, such as 500 MB.",
+            ),
+            "when_full": LabeledField("When full", self.when_full, self, help_text="Starred requests are deleted too."),
+        }
+        self.side_by_side(*self.fields.values())
+        self._fit()
+        self.limit.textChanged.connect(self._limit_changed)
+        self.when_full.currentIndexChanged.connect(self._when_full_changed)
+
+    def load(self, draft: EndpointDraft) -> None:
+        self.limit.set_value(draft.storage_limit)
+        self.when_full.setCurrentIndex(_WHEN_FULL.index(draft.when_full))
+
+    def when_full_value(self) -> WhenFull:
+        """The selected policy."""
+        return _WHEN_FULL[self.when_full.currentIndex()]
+
+    def _fit(self) -> None:
+        self.when_full.setEnabled(bool(self.limit.text().strip()))
+
+    @Slot()
+    def _limit_changed(self) -> None:
+        self._fit()
+        self.changed.emit("storage_limit")
+
+    @Slot()
+    def _when_full_changed(self) -> None:
+        self.changed.emit("when_full")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import Endpoint
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from tests.ui.desk import Desk
 
 
