@@ -19,8 +19,7 @@ from app.core.rules import plan_refusal
 from app.core.settings import Settings
 from app.core.sizes import MIB
 from app.ui.refused.table import METHOD, REASON, TARGET, TITLES, RefusedModel
-from app.ui.settings.changes import changes_text
-from app.ui.settings.dialog import SettingsDialog
+from app.ui.settings.dialog import SettingsDialog, changes_text
 from app.ui.settings.storage import storage_text
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle, until

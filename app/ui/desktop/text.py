@@ -8,7 +8,7 @@ from app.core.bodies.escape import escape
 from app.core.model import Endpoint, Record, Summary
 from app.core.raw_request import below_slug
 from app.core.text import count_of, sender_line
-from app.ui.desktop.badge import count_text
+from app.ui.desktop.tray_icon import count_text
 
 NAME_MAX, METHOD_MAX, PATH_MAX, SENDER_MAX = 60, 20, 80, 60
 """Maximum characters of a notification's parts: servers cut longer texts, each in its own way."""

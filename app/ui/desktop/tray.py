@@ -1,4 +1,6 @@
-"""The system tray behind a `Protocol`: many desktops have none, and it may appear or disappear while Hookline runs."""
+"""The system tray and the menu of its icon. `Tray` is a `Protocol`: many desktops have no tray, and it may appear or
+disappear while Hookline runs.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,14 @@ import sys
 from collections.abc import Callable
 from typing import Protocol
 
-from PySide6.QtCore import QObject, Slot
-from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QMenu, QSystemTrayIcon
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QAction, QIcon
+from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
+
+from app.core.bodies.escape import escape
+from app.ui.desktop.text import NAME_MAX, menu_text, shortened
+from app.ui.desktop.unread_count import Unread
+from app.ui.pause import Pause
 
 IS_MAC = sys.platform == "darwin"
 _CLICKS = (QSystemTrayIcon.ActivationReason.Trigger, QSystemTrayIcon.ActivationReason.DoubleClick)
@@ -89,3 +96,57 @@ class SystemTray(QObject):
 
 def _nothing() -> None:
     """Placeholder until a callback is set."""
+
+
+ENDPOINTS = 5
+"""Maximum number of endpoints with unread requests in the menu, newest first. Each entry opens the endpoint's list."""
+
+
+class TrayMenu(QMenu):
+    """Entries are updated in place: on some desktops an open menu closes when it is rebuilt."""
+
+    show_requested = Signal()
+    endpoint_requested = Signal(str)
+    new_endpoint_requested = Signal()
+    quit_requested = Signal()
+
+    def __init__(self, unread: Unread, pause: Pause, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._unread, self._pause = unread, pause
+        shows = self.addAction("Show Hookline")
+        shows.triggered.connect(self.show_requested)
+        self.setDefaultAction(shows)
+        self._above = self.addSeparator()
+        self._endpoints = [self.addAction("") for _ in range(ENDPOINTS)]
+        self.addSeparator()
+        self._hold = self.addAction("Pause")
+        self._hold.triggered.connect(self._toggle)
+        self.addAction("New endpoint…").triggered.connect(self.new_endpoint_requested)
+        self.addSeparator()
+        self.addAction("Quit Hookline").triggered.connect(self.quit_requested)
+        self.triggered.connect(self._chosen)
+        unread.changed.connect(self.refresh)
+        pause.changed.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        self._hold.setText("Resume" if self._pause.on else "Pause")
+        found = self._unread.newest(ENDPOINTS)
+        self._above.setVisible(bool(found))
+        for place, action in enumerate(self._endpoints):
+            action.setVisible(place < len(found))
+            if place < len(found):
+                endpoint, unread = found[place]
+                name = shortened(escape(endpoint.name), NAME_MAX)
+                action.setText(menu_text(f"{name}: {unread:,} unread"))
+                action.setData(endpoint.slug)
+
+    @Slot()
+    def _toggle(self) -> None:
+        self._pause.toggle()
+
+    @Slot(QAction)
+    def _chosen(self, action: QAction) -> None:
+        if action.data():
+            self.endpoint_requested.emit(action.data())

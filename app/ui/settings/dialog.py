@@ -9,15 +9,15 @@ from shiboken6 import isValid
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
 from app.core.model import Plan
-from app.core.settings import Settings, check
+from app.core.settings import Settings, check, is_size, meta
+from app.core.sizes import exact_size
 from app.ui.about.dialog import AboutDialog
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.services import Services
 from app.ui.settings.account import AccountSection
-from app.ui.settings.changes import changes_text
 from app.ui.settings.network import NetworkSection
 from app.ui.settings.section import SettingsRow, SettingsSection
-from app.ui.settings.storage import StorageSettings
+from app.ui.settings.storage import WHEN_FULL, StorageSettings
 from app.ui.settings.window import WindowSection
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -29,6 +29,32 @@ from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, restyle
 from app.ui.widgets.storage_limit import may_limit
 from app.ui.widgets.unsaved import EditDialog
+
+_DETAILED_MAX = 2
+"""Above this number of changes only names are listed."""
+
+
+def changes_text(old: Settings, new: Settings, old_plan: Plan, new_plan: Plan) -> str:
+    """`Saved. Capture port: 9000.`"""
+    changed = {
+        meta(key).title or key: _value(key, getattr(new, key))
+        for key in Settings.__struct_fields__
+        if getattr(old, key) != getattr(new, key)
+    }
+    if old_plan is not new_plan:
+        changed["Plan"] = new_plan.value.capitalize()
+    if len(changed) > _DETAILED_MAX:
+        return f"Saved {len(changed)} settings: {', '.join(changed)}."
+    return " ".join(("Saved.", *(f"{title}: {value}." for title, value in changed.items())))
+
+
+def _value(key: str, value: object) -> str:
+    if value is None:
+        return "none" if key == "base_url" else "no limit"
+    if is_size(key):
+        assert isinstance(value, int)
+        return exact_size(value)
+    return dict(WHEN_FULL)[value] if key == "when_full" else str(value)  # type: ignore[index]
 
 
 class SettingsDialog(EditDialog):

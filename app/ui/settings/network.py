@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.core.settings import Settings
 from app.core.sizes import MIB
-from app.ui.settings.numbers import mib_field, port_field, whole_mib
-from app.ui.settings.section import SettingsSection
+from app.ui.settings.section import SettingsSection, mib_field, port_field, whole_mib
 from app.ui.widgets.number_field import NumberField
 
 

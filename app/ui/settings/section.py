@@ -1,13 +1,15 @@
-"""A titled group of settings: words on the left, the control on the right, an error below."""
+"""A titled group of settings: words on the left, the control on the right, an error below; made as declared."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from app.core.settings import meta
+from app.core.settings import bounds, meta
+from app.core.sizes import MIB, exact_size
 from app.ui.theme import metrics
 from app.ui.widgets.labels import label, restyle
+from app.ui.widgets.number_field import NumberField
 
 CONTROL_WIDTH = 240
 AT_ONCE = "Takes effect at once."
@@ -84,3 +86,22 @@ class SettingsSection(QWidget):
     def problems(self) -> dict[str, str | None]:
         """By setting, what is wrong with what is typed, where no value could carry it."""
         return {}
+
+
+def port_field(key: str, parent: QWidget) -> NumberField:
+    """A port, written without commas."""
+    low, high = bounds(key) or (1, 65535)
+    return NumberField(meta(key).title or key, low, high, parent, grouped=False)
+
+
+def mib_field(key: str, parent: QWidget, *, step: int = 1) -> NumberField:
+    """A size in whole MiB."""
+    low, high = bounds(key) or (MIB, MIB)
+    least, most = max(1, low // MIB), high // MIB
+    words = f"{exact_size(least * MIB)} to {exact_size(most * MIB)}"
+    return NumberField(meta(key).title or key, least, most, parent, unit="MiB", step=step, bounds_text=words)
+
+
+def whole_mib(size: int) -> int:
+    """The number such a field shows for `size` bytes."""
+    return max(1, round(size / MIB))

@@ -1,24 +1,165 @@
-"""How the window looks, what its close button does and whether it starts at sign-in. Takes effect at once, and is
-taken back when changes are discarded."""
+"""The window settings: theme, start at sign-in, what closing does, and notifications. They take effect at once, and are
+undone when changes are discarded.
+"""
 
 from __future__ import annotations
+
+import asyncio
+from typing import Literal
 
 from msgspec.structs import replace
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
-from app.core.settings import Settings
+from app.core.errors import HooklineError
+from app.core.settings import Settings, meta
 from app.ui.desktop.desktop_integration import Desktop
-from app.ui.services import Services
-from app.ui.settings.closing import ClosingRow
-from app.ui.settings.notifications import NotificationsRow
-from app.ui.settings.section import AT_ONCE, SettingsSection
-from app.ui.settings.start import StartRow
+from app.ui.services import AutostartService, Services
+from app.ui.settings.section import AT_ONCE, SettingsRow, SettingsSection
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Choice, Theme
+from app.ui.widgets.buttons import Button
 from app.ui.widgets.fields import ChoiceField
+from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.switch import Switch
 
-_CHOICES: tuple[tuple[Choice, str], ...] = (("system", "Match system"), ("light", "Light"), ("dark", "Dark"))
+_CLOSE_CHOICES: tuple[tuple[Literal["quit", "tray"], str], ...] = (
+    ("quit", "Quit"),
+    ("tray", "Keep running in the tray"),
+)
+
+
+class ClosingRow(SettingsRow):
+    """Takes effect at once; disabled, saying why, while there is no tray."""
+
+    def __init__(self, services: Services, tasks: Tasks, desktop: Desktop, parent: QWidget) -> None:
+        self.choice = ChoiceField([text for _, text in _CLOSE_CHOICES], parent)
+        declared = meta("on_close")
+        super().__init__(declared.title or "", "", self.choice, parent)
+        self._services, self._tasks, self._desktop = services, tasks, desktop
+        self._text = f"{declared.description} {AT_ONCE}"
+        self.choice.setCurrentIndex([key for key, _ in _CLOSE_CHOICES].index(services.settings().on_close))
+        self.choice.currentIndexChanged.connect(self._chosen)
+        desktop.tray_changed.connect(self._refresh)
+        self._refresh()
+
+    @Slot()
+    def _refresh(self) -> None:
+        reason = self._desktop.why_no_tray()
+        self.choice.setEnabled(reason is None)
+        self.choice.setAccessibleDescription(reason or "")
+        self.text.setText(reason or self._text)
+
+    @Slot(int)
+    def _chosen(self, place: int) -> None:
+        self._tasks.start(self._save(_CLOSE_CHOICES[place][0]), "save what closing does")
+
+    async def _save(self, choice: Literal["quit", "tray"]) -> None:
+        await self._services.apply_settings(replace(self._services.settings(), on_close=choice))
+
+
+NOTIFICATIONS_TEXT = "“Notify” in an endpoint's menu chooses when its requests are notified."
+
+
+class NotificationsRow(SettingsRow):
+    """Asks the system anew each time it is made."""
+
+    def __init__(self, theme: Theme, desktop: Desktop, parent: QWidget) -> None:
+        self.button = Button("Show one", theme, parent)
+        self.button.setAccessibleName("Show a notification")
+        super().__init__("Notifications", NOTIFICATIONS_TEXT, self.button, parent, width=0)
+        self._desktop = desktop
+        self.button.clicked.connect(desktop.try_notification)
+        desktop.notifier.availability_changed.connect(self._refresh)
+        desktop.tray_changed.connect(self._refresh)
+        self._refresh()
+        desktop.notifier.look()
+
+    @Slot()
+    def _refresh(self) -> None:
+        reason = self._desktop.notifier.why_not()
+        self.button.set_refusal(reason)
+        self.text.setText(reason or NOTIFICATIONS_TEXT)
+
+
+START_TITLE = "Start Hookline when I sign in"
+START_TEXT = f"It starts minimized, ready to catch requests. {AT_ONCE}"
+COMMAND_SHOWN = 48
+"""Characters of another command that are shown; the tooltip has all of them."""
+
+
+class StartRow(SettingsRow):
+    """Disabled until the system has answered, and where it cannot be switched."""
+
+    def __init__(self, autostart: AutostartService, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        self.switch = Switch(START_TITLE, theme, parent)
+        super().__init__(START_TITLE, START_TEXT, self.switch, parent, width=0)
+        self._autostart, self._tasks = autostart, tasks
+        self._busy = False
+        self._kept: bool | None = None
+        """The switch when it was first read, or last kept."""
+        self.switch.setEnabled(False)
+        self.switch.clicked.connect(self._clicked)
+        tasks.start(self._read(), "read the start at sign-in")
+
+    def keep(self) -> None:
+        """The position now is what `restore` goes back to."""
+        if self._kept is not None:
+            self._kept = self.switch.isChecked()
+
+    def restore(self) -> None:
+        """Switch back what was switched since."""
+        if self._kept is not None and self.switch.isChecked() != self._kept:
+            self._tasks.start(self._set(self._kept), "take back the start at sign-in")
+
+    @Slot(bool)
+    def _clicked(self, on: bool) -> None:
+        # Disabled meanwhile, the switch would lose the keyboard.
+        if self._busy:
+            self.switch.setChecked(not on)
+            return
+        self._busy = True
+        self._tasks.start(self._set(on), "switch the start at sign-in")
+
+    async def _set(self, on: bool) -> None:
+        problem = None
+        try:
+            await asyncio.to_thread(self._autostart.set, on)
+        except HooklineError as error:
+            problem = str(error)
+        finally:
+            self._busy = False
+        await self._read(problem)
+
+    async def _read(self, problem: str | None = None) -> None:
+        on, reason, other = False, None, None
+        try:
+            reason, on, other = await asyncio.to_thread(self._state)
+        except HooklineError as error:
+            problem = problem or str(error)
+        if isValid(self):
+            self.switch.setEnabled(reason is None)
+            self.switch.setChecked(on)
+            if self._kept is None:
+                self._kept = on
+            self.set_error(problem)
+            self.text.setText(reason or (_instead(other) if other else START_TEXT))
+            self.text.setToolTip(plain_tooltip(other or ""))
+            self.switch.setAccessibleDescription(problem or self.text.text())
+
+    def _state(self) -> tuple[str | None, bool, str | None]:
+        autostart = self._autostart
+        return autostart.unavailable(), autostart.enabled(), autostart.replaced()
+
+
+def _instead(command: str) -> str:
+    half = COMMAND_SHOWN // 2
+    shown = command if len(command) <= COMMAND_SHOWN else f"{command[:half]}…{command[-half:]}"
+    return f"Now {shown} starts in its place. Switch this on to start this Hookline instead."
+
+
+_THEME_CHOICES: tuple[tuple[Choice, str], ...] = (("system", "Match system"), ("light", "Light"), ("dark", "Dark"))
 
 
 class WindowSection(SettingsSection):
@@ -29,8 +170,8 @@ class WindowSection(SettingsSection):
     ) -> None:
         super().__init__("Window", parent)
         self._services, self._theme, self._tasks = services, theme, tasks
-        self.choice = ChoiceField([text for _, text in _CHOICES], self)
-        self.choice.setCurrentIndex([key for key, _ in _CHOICES].index(services.settings().theme))
+        self.choice = ChoiceField([text for _, text in _THEME_CHOICES], self)
+        self.choice.setCurrentIndex([key for key, _ in _THEME_CHOICES].index(services.settings().theme))
         self.choice.currentIndexChanged.connect(self._chosen)
         self.add_declared("theme", self.choice, AT_ONCE)
         self.start = StartRow(services.autostart, theme, tasks, self)
@@ -58,7 +199,7 @@ class WindowSection(SettingsSection):
 
     @Slot(int)
     def _chosen(self, place: int) -> None:
-        choice = _CHOICES[place][0]
+        choice = _THEME_CHOICES[place][0]
         self._theme.set_choice(choice)
         wanted: Settings = replace(self._services.settings(), theme=choice)
         self._tasks.start(self._save(wanted), "save the theme")

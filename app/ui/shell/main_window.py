@@ -21,9 +21,9 @@ from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.refused.page import RefusedPage
 from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
-from app.ui.shell.retention_notice import RetentionNotice
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, LEAST_WIDTH, REFUSED, Sidebar
 from app.ui.shell.window_commands import WindowCommands
 from app.ui.shell.window_state import Remembered

@@ -6,8 +6,7 @@ import pytest
 from PySide6.QtGui import QImage, QPixmap
 from PySide6.QtWidgets import QApplication
 
-from app.ui.desktop import badge_digits
-from app.ui.desktop.badge import DIGITS, count_text, picture, tray_icon
+from app.ui.desktop.tray_icon import DIGITS, count_text, digits_height, digits_width, picture, tray_icon
 from app.ui.theme.tokens import LIGHT, contrast
 
 pytestmark = pytest.mark.usefixtures("qapp")
@@ -28,7 +27,7 @@ def test_the_count_is_bounded(unread: int, text: str) -> None:
 def test_the_digits_are_whole_pixels_of_white_on_the_badge(qapp: QApplication, size: int, text: str) -> None:
     glyphs, scale = DIGITS[size]
     image = pixels(picture(size, text, paused=False))
-    wide, high = badge_digits.width(text, glyphs) * scale, badge_digits.height(glyphs) * scale
+    wide, high = digits_width(text, glyphs) * scale, digits_height(glyphs) * scale
     top = size - high - scale
     rows = [row[max(0, size - wide - 4 * scale) :] for row in image[top : top + high]]
     ink = sum(row.count("#ffffff") for row in rows)

@@ -1,4 +1,7 @@
-"""The tray icon: Hookline's mark with the number of unread requests, and two bars while paused."""
+"""The tray icon: Hookline's mark with the number of unread requests, and two bars while paused.
+
+The badge's digits are drawn pixel by pixel: no font is sharp at five or seven pixels.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,69 @@ from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPixmap
 
 from app.core.resources import resource
-from app.ui.desktop import badge_digits
 from app.ui.theme.tokens import LIGHT
 
-DIGITS: dict[int, tuple[badge_digits.Glyphs, int]] = {
-    16: (badge_digits.SMALL, 1),
-    20: (badge_digits.SMALL, 1),
-    22: (badge_digits.LARGE, 1),
-    24: (badge_digits.LARGE, 1),
-    32: (badge_digits.SMALL, 2),
-    40: (badge_digits.SMALL, 2),
-    44: (badge_digits.LARGE, 2),
-    48: (badge_digits.LARGE, 2),
-    64: (badge_digits.SMALL, 4),
+Glyphs = dict[str, tuple[str, ...]]
+
+SMALL_DIGITS: Glyphs = {
+    "0": ("###", "#.#", "#.#", "#.#", "###"),
+    "1": (".#", "##", ".#", ".#", ".#"),
+    "2": ("###", "..#", "###", "#..", "###"),
+    "3": ("###", "..#", ".##", "..#", "###"),
+    "4": ("#.#", "#.#", "###", "..#", "..#"),
+    "5": ("###", "#..", "###", "..#", "###"),
+    "6": ("###", "#..", "###", "#.#", "###"),
+    "7": ("###", "..#", "..#", ".#.", ".#."),
+    "8": ("###", "#.#", "###", "#.#", "###"),
+    "9": ("###", "#.#", "###", "..#", "###"),
+    "+": ("...", ".#.", "###", ".#.", "..."),
+}
+LARGE_DIGITS: Glyphs = {
+    "0": (".##.", "#..#", "#..#", "#..#", "#..#", "#..#", ".##."),
+    "1": (".#", "##", ".#", ".#", ".#", ".#", ".#"),
+    "2": (".##.", "#..#", "...#", "..#.", ".#..", "#...", "####"),
+    "3": ("###.", "...#", "...#", ".##.", "...#", "...#", "###."),
+    "4": ("#..#", "#..#", "#..#", "####", "...#", "...#", "...#"),
+    "5": ("####", "#...", "###.", "...#", "...#", "#..#", ".##."),
+    "6": (".##.", "#..#", "#...", "###.", "#..#", "#..#", ".##."),
+    "7": ("####", "...#", "...#", "..#.", "..#.", ".#..", ".#.."),
+    "8": (".##.", "#..#", "#..#", ".##.", "#..#", "#..#", ".##."),
+    "9": (".##.", "#..#", "#..#", ".###", "...#", "#..#", ".##."),
+    "+": ("...", "...", ".#.", "###", ".#.", "...", "..."),
+}
+
+
+def digits_width(text: str, glyphs: Glyphs) -> int:
+    """The width of `text` in pixels, with one pixel between two digits."""
+    return sum(len(glyphs[one][0]) for one in text) + len(text) - 1
+
+
+def digits_height(glyphs: Glyphs) -> int:
+    """The height of each digit in pixels."""
+    return len(glyphs["0"])
+
+
+def draw_digits(painter: QPainter, place: QPoint, text: str, *, glyphs: Glyphs, scale: int, colour: QColor) -> None:
+    """Draw `text` with its top left corner at `place`; each pixel of a digit is `scale` pixels wide and high."""
+    left = place.x()
+    for one in text:
+        for line, row in enumerate(glyphs[one]):
+            for column, mark in enumerate(row):
+                if mark == "#":
+                    painter.fillRect(left + column * scale, place.y() + line * scale, scale, scale, colour)
+        left += (len(glyphs[one][0]) + 1) * scale
+
+
+DIGITS: dict[int, tuple[Glyphs, int]] = {
+    16: (SMALL_DIGITS, 1),
+    20: (SMALL_DIGITS, 1),
+    22: (LARGE_DIGITS, 1),
+    24: (LARGE_DIGITS, 1),
+    32: (SMALL_DIGITS, 2),
+    40: (SMALL_DIGITS, 2),
+    44: (LARGE_DIGITS, 2),
+    48: (LARGE_DIGITS, 2),
+    64: (SMALL_DIGITS, 4),
 }
 """Each size in pixels that trays ask for, on screens of scale 1 and 2: its digits and their magnification."""
 MOST = 99
@@ -68,7 +121,7 @@ def _mark(size: int, mask: bool) -> QImage:
 
 def _badge(painter: QPainter, size: int, text: str, mask: bool) -> None:
     glyphs, scale = DIGITS[size]
-    wide, high = badge_digits.width(text, glyphs) * scale, badge_digits.height(glyphs) * scale
+    wide, high = digits_width(text, glyphs) * scale, digits_height(glyphs) * scale
     box_high = high + 2 * scale
     box_wide = min(size, max(wide + 4 * scale, box_high))
     box = QRect(size - box_wide, size - box_high, box_wide, box_high)
@@ -76,7 +129,7 @@ def _badge(painter: QPainter, size: int, text: str, mask: bool) -> None:
     place = QPoint(box.left() + (box_wide - wide) // 2, box.top() + scale)
     if mask:
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Clear)
-    badge_digits.draw(painter, place, text, glyphs=glyphs, scale=scale, colour=QColor("white"))
+    draw_digits(painter, place, text, glyphs=glyphs, scale=scale, colour=QColor("white"))
     painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
 
 
