@@ -13,10 +13,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import Plan
-from app.ui.shell.endpoint_filter import OFFERED_ABOVE
-from app.ui.shell.endpoint_row import EndpointRow
+from app.ui.shell.endpoint_list import OFFERED_ABOVE
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED
+from app.ui.shell.sidebar_rows import EndpointRow
 from app.ui.widgets.question import Question
 from app.ui.widgets.switch import Switch
 from tests.ui.desk import Desk, shown

@@ -16,9 +16,9 @@ from app.core.model import Plan
 from app.ui.commands.command import Command
 from app.ui.endpoints.endpoint_actions import FIRST_NAME
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.shell.endpoint_row import EndpointRow
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
+from app.ui.shell.sidebar_rows import EndpointRow
 from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.question import Question
 from tests.ui.desk import shown

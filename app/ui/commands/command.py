@@ -1,8 +1,8 @@
-"""What the user can run: one object behind a key, a button, a menu entry, the palette and the shortcuts dialog."""
+"""Commands: one object behind a key, a button, a menu entry, the palette and the shortcuts dialog."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
@@ -135,3 +135,21 @@ class Command(_Action):
     def _recolour(self) -> None:
         if self.icon_name is not None:
             self.setIcon(self._theme.icon(self.icon_name, self.colour))
+
+
+class CommandRegistry:
+    def __init__(self) -> None:
+        self._commands: list[Command] = []
+
+    def add(self, *commands: Command) -> None:
+        """Offer these; those of a group stay in the order they came."""
+        self._commands.extend(commands)
+
+    def all(self) -> Iterable[Command]:
+        """In the order of their groups."""
+        return (command for group in CommandGroup for command in self._commands if command.group is group)
+
+    def refresh(self) -> None:
+        """Ask every command whether it can be run now."""
+        for command in self._commands:
+            command.refresh()

@@ -1,4 +1,4 @@
-"""The command palette: lies over the window, searches while typing, runs an entry, and gives the focus back."""
+"""The command palette: opens over the window, searches while the user types, runs an entry and restores the focus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from PySide6.QtGui import (
     QAccessible,
     QAccessibleEvent,
     QColor,
+    QFocusEvent,
     QHideEvent,
+    QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
@@ -18,13 +20,69 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from app.ui.commands.palette_entry import PaletteEntry, PaletteMatch, find
-from app.ui.commands.palette_field import PaletteField
-from app.ui.commands.palette_recent import Recent
+from app.ui.commands.palette_entry import PaletteEntry, PaletteMatch, Recent, find
 from app.ui.commands.palette_rows import ROW, FoundList, FoundModel
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
+
+PLACEHOLDER = "Search commands, endpoints and requests"
+LENGTH_MAX = 2_000
+_STAYS = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
+"""The focus comes back by itself: another window is in front, or a menu is open."""
+
+
+class PaletteField(QLineEdit):
+    """Never leads elsewhere by Tab."""
+
+    moved = Signal(object)
+    """The key that was pressed, one of those that move in a list."""
+    entered = Signal()
+    left = Signal()
+    """Esc."""
+    lost = Signal()
+    """Something else has the keyboard now."""
+
+    _moving = {
+        Qt.Key.Key_Up,
+        Qt.Key.Key_Down,
+        Qt.Key.Key_PageUp,
+        Qt.Key.Key_PageDown,
+        Qt.Key.Key_Home,
+        Qt.Key.Key_End,
+    }
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("frameless", True)
+        self.setPlaceholderText(PLACEHOLDER)
+        self.setAccessibleName(PLACEHOLDER)
+        self.setMaxLength(LENGTH_MAX)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Move, run, leave, or type."""
+        key = Qt.Key(event.key())
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            super().keyPressEvent(event)
+        elif key in self._moving:
+            self.moved.emit(key)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.entered.emit()
+        elif key == Qt.Key.Key_Escape:
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, onward: bool) -> bool:
+        """There is nowhere else to go."""
+        return True
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Tell of it, unless it comes back by itself."""
+        super().focusOutEvent(event)
+        if event.reason() not in _STAYS:
+            self.lost.emit()
+
 
 WIDTH, ROWS_SEEN = 680, 10
 HEAD = 50

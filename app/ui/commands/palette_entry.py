@@ -1,10 +1,13 @@
-"""The entries of the palette, and which of them match the typed text. No widgets."""
+"""The entries of the palette, which of them match the typed text, and which were used recently. No widgets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import msgspec
+from PySide6.QtCore import QSettings
 from PySide6.QtGui import QIcon
 
 from app.core.fuzzy import match
@@ -60,3 +63,28 @@ def _all(entries: list[PaletteEntry], recent: Sequence[str]) -> list[PaletteMatc
     before = {entry.key for entry in lately}
     first = [PaletteMatch(entry, last=number == len(lately)) for number, entry in enumerate(lately, 1)]
     return first + [PaletteMatch(entry) for entry in entries if entry.key not in before]
+
+
+RECENT_KEY = "palette/recent"
+RECENT_KEPT = 20
+"""More than are shown: some may be deleted, or unavailable for now."""
+
+
+class Recent:
+    """Keys of entries, the latest first. What is not understood in the file counts as none."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+
+    def keys(self) -> list[str]:
+        """The latest first."""
+        text = self._file.value(RECENT_KEY, "", type=str)
+        try:
+            return msgspec.json.decode(str(text) or "[]", type=list[str])[:RECENT_KEPT]
+        except msgspec.MsgspecError:
+            return []
+
+    def use(self, key: str) -> None:
+        """`key` was used now; Qt writes the file a little later."""
+        keys = [key, *(other for other in self.keys() if other != key)][:RECENT_KEPT]
+        self._file.setValue(RECENT_KEY, msgspec.json.encode(keys).decode())

@@ -1,20 +1,19 @@
-"""The dialog that lists every key in groups: those of the commands, and the few that are no commands."""
+"""The dialog that lists every key in groups: those of the commands, and those that widgets handle themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractSlider, QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.fuzzy import match
-from app.ui.commands.command import CommandGroup
-from app.ui.commands.extra_shortcuts import EXTRA_SHORTCUTS
+from app.core.model import Record
+from app.ui.commands.command import CommandGroup, CommandRegistry
 from app.ui.commands.key_caps import Caps, KeyCaps, caps_of, spoken
-from app.ui.commands.registry import CommandRegistry
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.accessible import name_clear_button
@@ -23,6 +22,32 @@ from app.ui.widgets.card import line
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label
+
+
+class ExtraShortcut(Record, frozen=True):
+    """Each of `keys` does it, as QKeySequence reads them; with `span` also all keys between them."""
+
+    group: CommandGroup
+    text: str
+    keys: tuple[str, ...]
+    span: bool = False
+
+
+EXTRA_SHORTCUTS = (
+    ExtraShortcut(group=CommandGroup.LIST, text="Next request", keys=("J", "Down")),
+    ExtraShortcut(group=CommandGroup.LIST, text="Previous request", keys=("K", "Up")),
+    ExtraShortcut(group=CommandGroup.LIST, text="Oldest request", keys=("End",)),
+    ExtraShortcut(group=CommandGroup.LIST, text="Back to the list, then show all", keys=("Esc",)),
+    ExtraShortcut(group=CommandGroup.REQUEST, text="Decode the value at the cursor", keys=("Ctrl+E",)),
+    ExtraShortcut(group=CommandGroup.GO_TO, text="Endpoint 1 to 9", keys=("Ctrl+1", "Ctrl+9"), span=True),
+    ExtraShortcut(group=CommandGroup.ENDPOINT, text="Move the endpoint in the sidebar", keys=("Alt+Up", "Alt+Down")),
+    ExtraShortcut(group=CommandGroup.ENDPOINT, text="To the endpoint's switch in the sidebar", keys=("Left",)),
+    ExtraShortcut(group=CommandGroup.ENDPOINT, text="Edit the endpoint in the sidebar", keys=("F2",)),
+)
+"""The list's keys are handled in `ui/requests/list/view.py` and `ui/requests/page/requests_page.py`, the numbers in
+`ui/shell/window_commands.py`, the sidebar's in `ui/shell/sidebar_rows.py`, decoding in
+`ui/request/body/value_decoder.py`."""
+
 
 WIDTH, HEIGHT_MAX = 880, 640
 _SCROLLS = {
@@ -196,3 +221,23 @@ def _balanced(blocks: Sequence[GroupBlock]) -> tuple[Sequence[GroupBlock], Seque
     sizes = [len(block.rows) + 2 for block in blocks]
     cut = min(range(len(blocks) + 1), key=lambda at: abs(sum(sizes[:at]) - sum(sizes[at:])))
     return blocks[:cut], blocks[cut:]
+
+
+class ShortcutsOpener(QObject):
+    """The dialog lists the commands that the registry has when it opens."""
+
+    def __init__(self, registry: CommandRegistry, theme: Theme, window: QWidget) -> None:
+        super().__init__(window)
+        self._registry, self._theme, self._window = registry, theme, window
+        self._dialog: ShortcutsDialog | None = None
+
+    @Slot()
+    def open(self) -> None:
+        if self._dialog is None:
+            self._dialog = ShortcutsDialog(self._registry, self._theme, self._window)
+            self._dialog.finished.connect(self._closed)
+            self._dialog.open()
+
+    @Slot()
+    def _closed(self) -> None:
+        self._dialog = None

@@ -4,20 +4,106 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAccessible, QShowEvent
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAccessible, QAction, QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.model import Endpoint
-from app.ui.shell.drop_line import DropLine
-from app.ui.shell.endpoint_row import EndpointRow
-from app.ui.shell.sidebar_rows import SidebarRow
+from app.ui.shell.sidebar_rows import EndpointRow, SidebarRow
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
 
-NOBODY = "No endpoints yet"
-_EDGE = 28
+_LINE_HEIGHT, _RING_RADIUS = 8, 2.5
+
+
+class DropLine(QWidget):
+    """Lies over the rows and ignores clicks."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def show_at(self, y: int) -> None:
+        """Show it around this height of the parent."""
+        holder = self.parentWidget()
+        assert holder is not None
+        self.setGeometry(metrics.SPACE_1, y - _LINE_HEIGHT // 2, holder.width() - 2 * metrics.SPACE_1, _LINE_HEIGHT)
+        self.show()
+        self.raise_()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """A ring and a line, in the accent."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(self._theme.tokens.accent), 2))
+        middle = QRectF(self.rect()).center().y()
+        painter.drawEllipse(QPointF(_RING_RADIUS + 1, middle), _RING_RADIUS, _RING_RADIUS)
+        painter.drawLine(QPointF(2 * _RING_RADIUS + 2, middle), QPointF(self.width() - 2, middle))
+
+
+OFFERED_ABOVE = 8
+"""Up to this number of endpoints no filter is shown."""
+
+
+class EndpointFilter(QWidget):
+    """Esc clears it, Down moves to the rows, Enter opens the first."""
+
+    changed = Signal(str)
+    left_down = Signal()
+    entered = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.line = QLineEdit(self)
+        self.line.setPlaceholderText("Filter endpoints")
+        self.line.setAccessibleName("Filter endpoints")
+        self.line.setMaxLength(200)
+        self.line.setClearButtonEnabled(True)
+        self._icon = QAction(self)
+        self.line.addAction(self._icon, QLineEdit.ActionPosition.LeadingPosition)
+        self.line.textChanged.connect(self.changed)
+        self.line.installEventFilter(self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_3, 0, metrics.SPACE_3, metrics.SPACE_2)
+        row.addWidget(self.line)
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
+
+    def offer(self, endpoints: int) -> None:
+        """Shown with many endpoints, or while it holds text; filters nothing while hidden."""
+        shown = endpoints > OFFERED_ABOVE or (bool(self.line.text()) and endpoints > 0)
+        if not shown:
+            self.line.clear()
+        self.setVisible(shown)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Handles Esc, Down and Enter."""
+        if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
+            return super().eventFilter(watched, event)
+        key = Qt.Key(event.key())
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return super().eventFilter(watched, event)
+        if key == Qt.Key.Key_Escape and self.line.text():
+            self.line.clear()
+        elif key in (Qt.Key.Key_Down, Qt.Key.Key_Escape):
+            self.left_down.emit()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.entered.emit()
+        else:
+            return super().eventFilter(watched, event)
+        return True
+
+    @Slot()
+    def _apply_style(self) -> None:
+        self._icon.setIcon(self._theme.icon("filter"))
+
+
+NO_ENDPOINTS = "None yet."
+_SCROLL_EDGE = 28
 """Pixels at the top and bottom in which dragging scrolls the list."""
 _SCROLL_MS, _SCROLL_STEP = 16, 8
 
@@ -52,7 +138,7 @@ class EndpointList(QScrollArea):
         self._list = QVBoxLayout(self._holder)
         self._list.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
         self._list.setSpacing(2)
-        self.none = label(NOBODY, "faint", self._holder, wrap=True)
+        self.none = label(NO_ENDPOINTS, "faint", self._holder, wrap=True)
         self.none.setContentsMargins(10, 4, 10, 0)
         self._list.addWidget(self.none)
         self._list.addStretch(1)
@@ -155,7 +241,7 @@ class EndpointList(QScrollArea):
             text = f"{row.endpoint.name}\n{row.endpoint.description}".casefold()
             row.setVisible(all(word in text or row.endpoint.slug.startswith(word) for word in self._words))
         found = bool(self.visible_rows())
-        self.none.setText("No matches" if self.rows else NOBODY)
+        self.none.setText("No matches" if self.rows else NO_ENDPOINTS)
         self.none.setVisible(not found)
 
     def _offer_stop(self, focused: EndpointRow | None) -> None:
@@ -220,7 +306,7 @@ class EndpointList(QScrollArea):
     @Slot()
     def _scroll_dragged(self) -> None:
         y = self.viewport().mapFromGlobal(self._pointer).y()
-        by = -_SCROLL_STEP if y < _EDGE else _SCROLL_STEP if y > self.viewport().height() - _EDGE else 0
+        by = -_SCROLL_STEP if y < _SCROLL_EDGE else _SCROLL_STEP if y > self.viewport().height() - _SCROLL_EDGE else 0
         if by:
             self.verticalScrollBar().setValue(self.verticalScrollBar().value() + by)
             self._show_target()

@@ -1,9 +1,10 @@
-"""The sidebar: where the window's pages and endpoints are chosen, and how capturing and the plan stand."""
+"""The sidebar: selects pages and endpoints, and shows whether Hookline listens and what the plan allows."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
@@ -13,11 +14,8 @@ from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
-from app.ui.shell.endpoint_filter import EndpointFilter
-from app.ui.shell.endpoint_list import EndpointList
-from app.ui.shell.endpoint_row import EndpointRow
-from app.ui.shell.sidebar_rows import NavRow, SidebarRow
-from app.ui.shell.status_dot import StatusDot
+from app.ui.shell.endpoint_list import EndpointFilter, EndpointList
+from app.ui.shell.sidebar_rows import EndpointRow, NavRow, SidebarRow
 from app.ui.theme import metrics
 from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
@@ -26,6 +24,45 @@ from app.ui.widgets.card import line
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.meter import Meter
+
+
+class StatusDot(QWidget):
+    """Filled and green while on, a hollow red ring while off: shape and colour."""
+
+    accessible_role = QAccessible.Role.Graphic
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme, self._on = theme, False
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self._repaint)
+
+    def set_on(self, on: bool) -> None:
+        """On or off."""
+        self._on = on
+        self.setAccessibleName("Listening" if on else "Not listening")
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Small."""
+        return QSize(8, 8)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the dot."""
+        tokens = self._theme.tokens
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self._on:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(tokens.success_fill))
+        else:
+            painter.setPen(QPen(QColor(tokens.danger), 1.5))
+        painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+
+    @Slot()
+    def _repaint(self) -> None:
+        self.update()
+
 
 DASHBOARD, ALL_REQUESTS, REFUSED = "dashboard", "all", "refused"
 LEAST_WIDTH = 220

@@ -14,7 +14,7 @@ from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from app.ui.commands.extra_shortcuts import EXTRA_SHORTCUTS
+from app.ui.commands.shortcuts_dialog import EXTRA_SHORTCUTS
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk, shown
 from tests.ui.desktop.recording import with_tray

@@ -16,7 +16,7 @@ from app.core.links import link_to_request
 from app.core.model import Plan
 from app.core.search.query import Word
 from app.ui.commands.palette import Palette
-from app.ui.commands.palette_recent import KEPT, KEY, Recent
+from app.ui.commands.palette_entry import RECENT_KEPT, RECENT_KEY, Recent
 from app.ui.commands.palette_rows import ROW
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.request.body.code.code_view import CodeView
@@ -342,14 +342,14 @@ class TestRecent:
 
     def test_it_holds_a_few_and_survives_a_spoilt_file(self, tmp_path: Path) -> None:
         recent = Recent(tmp_path)
-        for number in range(KEPT + 5):
+        for number in range(RECENT_KEPT + 5):
             recent.use(f"key {number}")
         recent.use("key 10")
-        assert recent.keys()[:2] == ["key 10", f"key {KEPT + 4}"]
-        assert len(recent.keys()) == len(set(recent.keys())) == KEPT
+        assert recent.keys()[:2] == ["key 10", f"key {RECENT_KEPT + 4}"]
+        assert len(recent.keys()) == len(set(recent.keys())) == RECENT_KEPT
         for spoilt in ("{", '{"a": 1}', "[1]"):
             file = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
-            file.setValue(KEY, spoilt)
+            file.setValue(RECENT_KEY, spoilt)
             file.sync()
             assert Recent(tmp_path).keys() == []
 

@@ -11,11 +11,9 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.ui.commands.command import Command, CommandGroup
-from app.ui.commands.extra_shortcuts import EXTRA_SHORTCUTS
+from app.ui.commands.command import Command, CommandGroup, CommandRegistry
 from app.ui.commands.key_caps import KeyCaps, caps_of
-from app.ui.commands.registry import CommandRegistry
-from app.ui.commands.shortcuts_dialog import ShortcutsDialog, shortcut_rows
+from app.ui.commands.shortcuts_dialog import EXTRA_SHORTCUTS, ShortcutsDialog, shortcut_rows
 from app.ui.shell.main_window import MainWindow
 from app.ui.theme.theme import Theme
 from tests.ui.desk import Desk, shown
