@@ -19,10 +19,10 @@ from app.core.text import sent_text
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
 from app.ui.desktop.notification_settings import NotifyChoices
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.requests.page.confirm_delete import ask_keeping, clear_question, endpoint_question
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
+from app.ui.undo.delete_question import ask_keeping, clear_question, endpoint_question
 from app.ui.widgets.question import ask
 
 

@@ -1,0 +1,69 @@
+"""What is asked before an endpoint or many requests are deleted: how many, from where, and which of them are marked."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QWidget
+
+from app.core.bodies.escape import escape
+from app.core.deletion import MarkedIds
+from app.core.model import Endpoint
+from app.core.text import count_of
+from app.ui.theme.theme import Theme
+from app.ui.widgets.question import Question, QuestionText
+
+UNDO = "You can undo this for 10 seconds."
+KEEP = "Keep starred requests and those with notes"
+NAME_MAX = 80
+"""Characters of a name or a filter."""
+
+
+async def ask_keeping(plain: QuestionText, keeping: QuestionText | None, theme: Theme, over: QWidget) -> bool | None:
+    """Whether to keep marked requests, an option unless `keeping`, its text then, is None. None: delete nothing."""
+    question = Question(plain.title, plain.text, plain.confirm, theme, over)
+    if keeping is not None:
+        question.offer(KEEP, keeping)
+    return question.taken if await question.answer() else None
+
+
+def clear_question(endpoint: Endpoint, total: int, marked: MarkedIds, *, keep: bool = False) -> QuestionText:
+    """For all requests of the endpoint."""
+    more = "The endpoint and its URL are kept."
+    return many_requests(total, marked, keep=keep, every=True, where=f"in “{shortened(endpoint.name)}”", more=more)
+
+
+def endpoint_question(endpoint: Endpoint, total: int, marked: MarkedIds) -> tuple[str, str]:
+    """Title and text for an endpoint with its requests."""
+    requests = f" and its {count_of(total, 'request')}" if total else ""
+    deletes = "This deletes the endpoint and its requests, with bodies and delivery results." if total else ""
+    stops = "Its URL stops capturing at once." if endpoint.active else ""
+    text = sentences([deletes, marks_text(marked, total), stops, UNDO])
+    return f"Delete “{shortened(endpoint.name)}”{requests}?", text
+
+
+def many_requests(count: int, marked: MarkedIds, *, keep: bool, every: bool, where: str, more: str) -> QuestionText:
+    """`where` says which requests, `more` is a sentence about what is kept; `every` if they are all of a list."""
+    left = max(0, count - len(marked.any)) if keep else count
+    title = f"Delete {'all ' if every and count > 1 else ''}{count_of(count, 'request')}?"
+    if keep:
+        title = f"Delete {left:,} of {count_of(count, 'request')}?"
+    deletes = f"This deletes {count_of(left, 'request')} {where}, with bodies and delivery results."
+    text = sentences([deletes, marks_text(marked, count), more, UNDO])
+    return QuestionText(title, text, f"Delete {count_of(left, 'request')}", possible=left > 0)
+
+
+def marks_text(marked: MarkedIds, count: int) -> str:
+    """`Of all 1,204, 12 are starred and 3 have notes.`; empty where none is."""
+    starred, noted = len(marked.starred), len(marked.noted)
+    parts = [f"{starred:,} {'is' if starred == 1 else 'are'} starred"] if starred else []
+    if noted:
+        parts.append(f"{noted:,} {'has a note' if noted == 1 else 'have notes'}")
+    return f"Of all {count:,}, {' and '.join(parts)}." if parts else ""
+
+
+def sentences(parts: list[str]) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def shortened(text: str) -> str:
+    shown = escape(text)
+    return shown if len(shown) <= NAME_MAX else f"{shown[: NAME_MAX - 1]}…"
