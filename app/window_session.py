@@ -32,21 +32,21 @@ class WindowSession:
         with theme.deferred_styling():
             self.window = MainWindow(services, theme, tasks, on_close=on_close)
         self._deep_links = DeepLinks(self.window.services, tasks, self.window)
-        self._instance.asked.connect(self._deep_links.hear)
-        self.window.desktop.launch_requested.connect(self._deep_links.fulfil)
+        self._instance.launch_requested.connect(self._deep_links.handle_launch)
+        self.window.desktop.launch_requested.connect(self._deep_links.handle)
 
     def show(self, options: WindowOptions) -> None:
         if options.minimized:
             self.window.desktop.start_minimized()
         else:
             self.window.show()
-        if options.launch_action is not LaunchAction.SHOW:
-            self._deep_links.fulfil(options.launch_action)
-        self._app.hand_links_to(self._deep_links.open_text)
+        if options.wish is not LaunchAction.SHOW:
+            self._deep_links.handle(options.wish)
+        self._app.set_link_handler(self._deep_links.open_text)
 
     async def close(self) -> None:
-        """Stop listening for other starts, then end the window's work."""
-        self._app.hand_links_to(None)
+        """Stop listening for other starts, then end what it does."""
+        self._app.set_link_handler(None)
         self._instance.close()
         self.window.stop()
         self.window.hide()

@@ -89,7 +89,7 @@ def _open_notify(book: Book) -> None:
 
 async def draw_dialogs(book: Book, stripe: Endpoint) -> None:
     """Over the dashboard."""
-    window, actions = book.window, book.window.actions_on_endpoints
+    window, actions = book.window, book.window.endpoint_actions
     window.show_page(DASHBOARD)
     actions.create()
     await book.save("new-endpoint", SIZES)

@@ -67,7 +67,7 @@ class PictureTray(SystemTray):
     def show(self, icon: QIcon, tooltip: str) -> None:
         """Nowhere."""
 
-    def can_tell(self) -> bool:
+    def can_show_message(self) -> bool:
         """As most desktops."""
         return True
 

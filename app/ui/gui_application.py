@@ -25,14 +25,14 @@ class GuiApplication(QApplication):
     def __init__(self, arguments: Sequence[str]) -> None:
         super().__init__(arguments)
         self._links: list[str] = []
-        self._take: Callable[[str], None] | None = None
+        self._handler: Callable[[str], None] | None = None
         accessible.install()
 
-    def hand_links_to(self, take: Callable[[str], None] | None) -> None:
+    def set_link_handler(self, handler: Callable[[str], None] | None) -> None:
         """Call `take` with each link, the stored ones first; None stores them again."""
-        self._take = take
-        while take is not None and self._links:
-            take(self._links.pop(0))
+        self._handler = handler
+        while handler is not None and self._links:
+            handler(self._links.pop(0))
 
     def event(self, event: QEvent) -> bool:
         """Handle links and quit events; Qt handles the others."""
@@ -42,5 +42,5 @@ class GuiApplication(QApplication):
         if not isinstance(event, QFileOpenEvent):
             return super().event(event)
         self._links.append(event.url().toString() or event.file())
-        self.hand_links_to(self._take)
+        self.set_link_handler(self._handler)
         return True

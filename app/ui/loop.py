@@ -50,12 +50,12 @@ Ts = TypeVarTuple("Ts")
 
 def _import_qasync() -> Any:
     """qasync obeys QT_API, which may be set for other programs; without it, it takes the Qt that is loaded."""
-    chosen = os.environ.pop("QT_API", None)
+    qt_api = os.environ.pop("QT_API", None)
     try:
         import qasync  # after the variable is gone
     finally:
-        if chosen is not None:
-            os.environ["QT_API"] = chosen
+        if qt_api is not None:
+            os.environ["QT_API"] = qt_api
     return qasync
 
 
@@ -137,7 +137,7 @@ class QtEventLoop(QEventLoop):
             signal.set_wakeup_fd(self._csock.fileno())  # type: ignore[attr-defined]  # or Ctrl-C waits for an event
         self._waiting = True
         self._driver.listen(True)
-        self._driver.ask_turn()
+        self._driver.request_turn()
         try:
             self._app.exec()
         finally:
@@ -169,15 +169,15 @@ class QtEventLoop(QEventLoop):
         self._waiting = True
         self._driver.listen(True)
         if busy:
-            self._driver.ask_turn()
+            self._driver.request_turn()
         elif self._scheduled:
-            self._driver.ask_turn_at(self._scheduled[0].when())
+            self._driver.request_turn_at(self._scheduled[0].when())
 
     def _call_soon(self, callback: Callable[..., object], args: Any, context: Context | None) -> asyncio.Handle:
         handle: asyncio.Handle = super()._call_soon(callback, args, context)  # type: ignore[misc]
         # Other threads wake the loop through asyncio's self-pipe.
         if self._waiting and threading.get_ident() == self._thread_id:
-            self._driver.ask_turn()
+            self._driver.request_turn()
         return handle
 
     def call_at(
@@ -189,13 +189,13 @@ class QtEventLoop(QEventLoop):
     ) -> asyncio.TimerHandle:
         timer = Plain.call_at(self, when, callback, *args, context=context)
         if self._waiting:
-            self._driver.ask_turn_at(when)
+            self._driver.request_turn_at(when)
         return timer
 
     def stop(self) -> None:
         Plain.stop(self)
         if self._waiting:
-            self._driver.ask_turn()
+            self._driver.request_turn()
 
     def close(self) -> None:
         if not self.is_running() and not self.is_closed():
@@ -224,7 +224,7 @@ class _Driver(QObject):
     def __init__(self, fd: int, take_turn: Callable[[], None]) -> None:
         super().__init__()
         self._take_turn = take_turn
-        self._asked = False
+        self._turn_requested = False
         self._deadline = math.inf
         self._turn.connect(self._on_turn, Qt.ConnectionType.QueuedConnection)
         self._notifier = QSocketNotifier(fd, QSocketNotifier.Type.Read, self)
@@ -239,13 +239,13 @@ class _Driver(QObject):
         """Whether readable sockets are a reason for a turn; an unread descriptor would make Qt's loop spin."""
         self._notifier.setEnabled(on)
 
-    def ask_turn(self) -> None:
+    def request_turn(self) -> None:
         """Request a turn as soon as Qt has handled its pending events."""
-        if not self._asked:
-            self._asked = True
+        if not self._turn_requested:
+            self._turn_requested = True
             self._turn.emit()
 
-    def ask_turn_at(self, deadline: float) -> None:
+    def request_turn_at(self, deadline: float) -> None:
         """Request a turn at `deadline` (monotonic seconds) or before; each turn requests the next, so it may fire
         needlessly.
         """
@@ -261,12 +261,12 @@ class _Driver(QObject):
 
     @Slot()
     def _on_turn(self) -> None:
-        self._asked = False
+        self._turn_requested = False
         self._take_turn()
 
     @Slot()
     def _on_readable(self) -> None:
-        if not self._asked:
+        if not self._turn_requested:
             self._take_turn()
 
     @Slot()

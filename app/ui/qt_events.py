@@ -1,4 +1,4 @@
-"""The bus as Qt signals for the window's frame; frequent events are merged."""
+"""The bus as Qt signals for the window; frequent events are merged."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STORAGE_KEY, FILE_KEY, DAMAGE_KEY = "storage", "file", "damage"
 
 
 class QtEvents(QObject):
-    """What changed, for every part of the frame. `session_stats` counts since this object was created, see `recall`."""
+    """`session_stats` counts since this object was created; `load_history` adds the last hour before that."""
 
     endpoints_changed = Signal()
     endpoint_removed = Signal(object)
@@ -86,28 +86,28 @@ class QtEvents(QObject):
         """Unsubscribe from the bus."""
         self._subscriptions.end()
 
-    async def recall(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
+    async def load_history(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
         """Add what the store has of the last hour, from before this object was created."""
         for endpoint_id, state in (await activity.last_outcomes()).items():
-            self.session_stats.begin_outcome(endpoint_id, state)
+            self.session_stats.set_first_outcome(endpoint_id, state)
         edges = self.session_stats.edges(self._began)
         for endpoint_id in endpoint_ids:
-            self.session_stats.begin(endpoint_id, await activity.bars(endpoint_id, edges), edges)
+            self.session_stats.add_stored(endpoint_id, await activity.bars(endpoint_id, edges), edges)
         self.counts_changed.emit()
 
-    async def recount(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
+    async def reload_history(self, activity: ActivityRepository, endpoint_ids: Iterable[int]) -> None:
         """The same for endpoints whose requests are visible again after a deletion was undone."""
         outcomes = await activity.last_outcomes()
         for endpoint_id in endpoint_ids:
             if endpoint_id in outcomes:
-                self.session_stats.begin_outcome(endpoint_id, outcomes[endpoint_id])
+                self.session_stats.set_first_outcome(endpoint_id, outcomes[endpoint_id])
             now = now_us()
             edges = self.session_stats.edges(now)
             self.session_stats.clear(endpoint_id)
-            self.session_stats.begin(endpoint_id, await activity.bars(endpoint_id, edges), edges)
+            self.session_stats.add_stored(endpoint_id, await activity.bars(endpoint_id, edges), edges)
         self.counts_changed.emit()
 
-    def tell_limit(self, endpoint: Endpoint | None, use: StorageUse) -> None:
+    def show_limit_message(self, endpoint: Endpoint | None, use: StorageUse) -> None:
         """Show a message that a storage limit is reached, of an endpoint or the overall one (None), until it no longer
         is.
         """
@@ -121,7 +121,7 @@ class QtEvents(QObject):
         self._messages.post(Message(text=text, advice=advice, tone=tone, actions=(change,), key=key))
 
     def _limit(self, event: StorageLimitChanged) -> None:
-        self.tell_limit(event.endpoint, event.use)
+        self.show_limit_message(event.endpoint, event.use)
         self._counts.call()
 
     def _captured(self, event: Captured) -> None:

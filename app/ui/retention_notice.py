@@ -1,4 +1,4 @@
-"""Tells in the window's bar that nothing is deleted by age because the clock may be wrong, and resumes on a click."""
+"""The message that retention waits because the clock may be wrong, with a button that resumes it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ RESUME = "Resume deleting"
 
 
 class RetentionNotice(QObject):
-    """Posts the message as long as there is a reason for it."""
+    """Posts the message while retention waits."""
 
     def __init__(self, services: Services, tasks: Tasks, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._retention, self._tasks = services.retention, tasks
-        self._subscription = services.bus.subscribe(RetentionWaiting, self._told)
+        self._subscription = services.bus.subscribe(RetentionWaiting, self._problem_changed)
         self._show(services.retention.problem)
 
     def stop(self) -> None:
-        """Hear no more."""
         self._subscription.end()
 
-    def _told(self, event: RetentionWaiting) -> None:
+    def _problem_changed(self, event: RetentionWaiting) -> None:
         self._show(event.problem)
 
     def _show(self, problem: ClockProblem | None) -> None:
@@ -45,4 +44,4 @@ class RetentionNotice(QObject):
         try:
             await self._retention.resume()
         finally:
-            self._show(self._retention.problem)  # where it failed, the button is wanted again
+            self._show(self._retention.problem)  # if it failed, the button is needed again

@@ -1,4 +1,4 @@
-"""What the window is handed of the running program."""
+"""What the running program provides to the window."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class AutostartService(Protocol):
 
 @dataclass(frozen=True)
 class Services:
-    """Everything the window may call.
+    """All that the window may call.
 
     `capture_url` gives an endpoint's public URL. `providers` names services by id, `provider_marks` has their marks.
     `listening` is the capture port's `host:port`, None while it is not accepting. `apply_settings` raises

@@ -55,7 +55,7 @@ class SessionStats:
         last = before_us // BUCKET_US
         return [*((last - BUCKETS + 1 + n) * BUCKET_US for n in range(BUCKETS)), before_us]
 
-    def begin(self, endpoint_id: int, bars: Sequence[Bar], edges: Sequence[int]) -> None:
+    def add_stored(self, endpoint_id: int, bars: Sequence[Bar], edges: Sequence[int]) -> None:
         """Add what was stored between the `edges`, before this object counted."""
         activity = dict(self._activity[endpoint_id])
         for bar, start in zip(bars, edges, strict=False):
@@ -64,7 +64,7 @@ class SessionStats:
                 activity[bucket] = activity.get(bucket, 0) + bar.total
         self._activity[endpoint_id] = deque(sorted(activity.items()), maxlen=BUCKETS)
 
-    def begin_outcome(self, endpoint_id: int, state: MirrorState) -> None:
+    def set_first_outcome(self, endpoint_id: int, state: MirrorState) -> None:
         """Add how the latest delivery ended, unless another has ended since."""
         self._outcomes.setdefault(endpoint_id, state)
 
@@ -86,7 +86,9 @@ class SessionStats:
         """These requests of the endpoint were deleted; their IDs contain the time of arrival."""
         gone = Counter(uuid7_ms(one) * 1_000 // BUCKET_US for one in ids)
         kept = ((bucket, number - gone[bucket]) for bucket, number in self._activity.get(endpoint_id, ()))
-        self._activity[endpoint_id] = deque(((bucket, left) for bucket, left in kept if left > 0), maxlen=BUCKETS)
+        self._activity[endpoint_id] = deque(
+            ((bucket, remaining) for bucket, remaining in kept if remaining > 0), maxlen=BUCKETS
+        )
 
     def clear(self, endpoint_id: int) -> None:
         """All requests of the endpoint were deleted."""

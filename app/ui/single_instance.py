@@ -16,7 +16,7 @@ from app.core.launch_request import LINE_MAX, LaunchReply, LaunchRequest, decode
 CONNECT_MS = 1_000
 ANSWER_MS = 3_000
 """A busy window answers late."""
-PATIENCE_MS = 5_000
+IDLE_TIMEOUT_MS = 5_000
 """A client that connects and sends nothing is disconnected after this time."""
 
 
@@ -25,7 +25,7 @@ def socket_name(folder: Path) -> str:
     return "hookline-" + hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:24]
 
 
-def ask(folder: Path, asked: LaunchRequest) -> LaunchReply | None:
+def ask(folder: Path, request: LaunchRequest) -> LaunchReply | None:
     """Send the request to the window that has `folder` open; its answer, None if there is none.
 
     Needs no QApplication, so that a start that only hands over its request is short.
@@ -34,7 +34,7 @@ def ask(folder: Path, asked: LaunchRequest) -> LaunchReply | None:
     socket.connectToServer(socket_name(folder))
     if not socket.waitForConnected(CONNECT_MS) or not _is_own(socket.fullServerName()):
         return None
-    socket.write(encode(asked))
+    socket.write(encode(request))
     socket.flush()
     end = monotonic() + ANSWER_MS / 1_000
     while not socket.canReadLine():
@@ -55,11 +55,11 @@ def _is_own(address: str) -> bool:
 
 
 class SingleInstance(QObject):
-    """Answers later starts; `asked` carries each `LaunchRequest`. Only the process that locked the data folder creates
-    one.
+    """Answers later starts; `launch_requested` carries each `LaunchRequest`. Only the process that locked the data
+    folder creates one.
     """
 
-    asked = Signal(object)
+    launch_requested = Signal(object)
 
     def __init__(self, folder: Path, version: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -79,13 +79,13 @@ class SingleInstance(QObject):
     @Slot()
     def _accept(self) -> None:
         while (socket := self._server.nextPendingConnection()) is not None:
-            _Caller(socket, self._answer, self).asked.connect(self.asked)
+            _Caller(socket, self._answer, self).launch_requested.connect(self.launch_requested)
 
 
 class _Caller(QObject):
     """One connection: it sends one line and gets one in return. An invalid line gets no answer."""
 
-    asked = Signal(object)
+    launch_requested = Signal(object)
 
     def __init__(self, socket: QLocalSocket, answer: bytes, parent: QObject) -> None:
         super().__init__(parent)
@@ -94,21 +94,21 @@ class _Caller(QObject):
         socket.setReadBufferSize(LINE_MAX)
         socket.readyRead.connect(self._read)
         socket.disconnected.connect(self.deleteLater)
-        patience = QTimer(self)
-        patience.setSingleShot(True)
-        patience.timeout.connect(self._hang_up)
-        patience.start(PATIENCE_MS)
+        idle_timer = QTimer(self)
+        idle_timer.setSingleShot(True)
+        idle_timer.timeout.connect(self._hang_up)
+        idle_timer.start(IDLE_TIMEOUT_MS)
 
     @Slot()
     def _read(self) -> None:
-        whole = self._socket.canReadLine()
-        if not whole and self._socket.bytesAvailable() < LINE_MAX:
+        complete = self._socket.canReadLine()
+        if not complete and self._socket.bytesAvailable() < LINE_MAX:
             return
         self._socket.readyRead.disconnect(self._read)
-        asked = decode_request(bytes(self._socket.readLine(LINE_MAX + 1).data())) if whole else None
-        if asked is not None:
+        request = decode_request(bytes(self._socket.readLine(LINE_MAX + 1).data())) if complete else None
+        if request is not None:
             self._socket.write(self._answer)
-            self.asked.emit(asked)
+            self.launch_requested.emit(request)
         self._hang_up()
 
     @Slot()

@@ -89,9 +89,9 @@ def test_later_starts_are_done_by_the_window_that_runs(tmp_path: Path) -> None:
         assert hookline(tmp_path, "--new-endpoint", **OFFSCREEN).returncode == 0
         assert "endpoint" in first.tells("form")["form"].lower()
         assert hookline(tmp_path, link_to_request(uuid7(now_us())), **OFFSCREEN).returncode == 0
-        assert "no longer stored" in first.tells("said")["said"]
-        assert hookline(tmp_path, link_to_endpoint(new_slug()), **OFFSCREEN).returncode == 0
         assert "no longer exists" in first.tells("said")["said"]
+        assert hookline(tmp_path, link_to_endpoint(new_slug()), **OFFSCREEN).returncode == 0
+        assert "The endpoint" in first.tells("said")["said"]
         assert hookline(tmp_path, "hookline:" + "\N{PILE OF POO}" * 600, **OFFSCREEN).returncode == 0
         assert "names a request" in first.tells("said")["said"]
         assert hookline(tmp_path, "--minimized", **OFFSCREEN).returncode == 0

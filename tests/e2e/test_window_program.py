@@ -106,7 +106,7 @@ from app.cli.options import WindowOptions
 from app.gui import run_window
 
 def ready(told):
-    told.window.desktop.take_close = lambda: True
+    told.window.desktop.close_to_tray = lambda: True
     told.window.close()
     QCoreApplication.postEvent(QCoreApplication.instance(), QEvent(QEvent.Type.Quit))
 

@@ -39,7 +39,7 @@ async def show(ready: Ready) -> None:
     await until(page.feed.model.rowCount)
     page.open_request(page.feed.model.summary(0).id)
     await until(lambda: page.detail.capture)
-    window.actions_on_endpoints.edit(endpoint)
+    window.endpoint_actions.edit(endpoint)
     window.open_settings()
     form, settings = window.findChildren(EndpointDialog)[0], window.findChildren(SettingsDialog)[0]
     await until(lambda: form.isVisible() and settings.isVisible())

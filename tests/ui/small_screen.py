@@ -85,7 +85,7 @@ async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
     sheet.close()
     window.commands.palette.open()
     look.whole(window.commands.palette.panel, "palette")
-    window.commands.palette.leave()
+    window.commands.palette.dismiss()
 
 
 async def show_form(desk: Desk, window: MainWindow, look: Look) -> None:

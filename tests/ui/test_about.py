@@ -206,7 +206,7 @@ class TestLicences:
                 assert dialog.text.isReadOnly()
                 dialog.search.setText("no such thing")
                 assert listed(dialog) == []
-                assert dialog.none.isVisible()
+                assert dialog.no_matches.isVisible()
                 assert dialog.text.toPlainText() == ""
                 dialog.search.clear()
                 assert dialog.name.text() == "Hookline 1.2.3"
@@ -300,7 +300,7 @@ class TestStartAtSignIn:
                 start = dialog.window_section.start
                 await until(start.switch.isEnabled)
                 assert not start.switch.isChecked()
-                assert start.text.text().startswith("At sign-in, /home/ann/Downloads/")
+                assert start.text.text().startswith("Another command starts at sign-in: /home/ann/Downloads/")
                 assert other in start.text.toolTip().replace("\n", "")
                 start.switch.click()
                 await until(lambda: not desk.tasks.running())

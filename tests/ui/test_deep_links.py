@@ -49,7 +49,7 @@ def test_a_request_is_opened_in_its_endpoints_list_with_its_detail(run: Scene, t
             await desk.capture(first)
             sought = await desk.capture(second)
             window.showMinimized()
-            wishes.hear(LaunchRequest(MINE, RequestLink(id=sought.id)))
+            wishes.handle_launch(LaunchRequest(MINE, RequestLink(id=sought.id)))
             await until(lambda: window.requests.detail.capture is not None)
             assert not window.windowState() & Qt.WindowState.WindowMinimized
             assert window.pages.currentWidget() is window.requests
@@ -68,15 +68,15 @@ def test_what_is_gone_is_told_until_a_link_leads_somewhere(run: Scene, tmp_path:
             endpoint = desk.store.endpoints.all()[0]
             gone = await desk.capture(endpoint)
             await desk.store.captures.delete([gone.id])
-            wishes.fulfil(RequestLink(id=gone.id))
-            await until(lambda: "request of this link is no longer stored" in told(window))
-            assert "It was deleted: by retention, by a storage limit, or by hand." in told(window)
+            wishes.handle(RequestLink(id=gone.id))
+            await until(lambda: "linked request no longer exists" in told(window))
+            assert "Its retention is over, or it or its endpoint was deleted." in told(window)
             assert str(tmp_path) in told(window)
             slug = new_slug()
-            wishes.fulfil(EndpointLink(slug=slug))
+            wishes.handle(EndpointLink(slug=slug))
             assert f"The endpoint “{slug}” no longer exists." in told(window)
             assert len(desk.messages.waiting()) == 1
-            wishes.fulfil(EndpointLink(slug=endpoint.slug))
+            wishes.handle(EndpointLink(slug=endpoint.slug))
             assert window.requests.endpoint_id == endpoint.id
             assert told(window) == ""
 
@@ -88,8 +88,8 @@ def test_a_request_of_a_deleted_endpoint_is_gone_too(run: Scene, tmp_path: Path)
         async with wishing(tmp_path, endpoints=1) as (desk, window, wishes):
             capture = await desk.capture(desk.store.endpoints.all()[0])
             await desk.store.endpoints.delete(capture.endpoint_id)
-            wishes.fulfil(RequestLink(id=capture.id))
-            await until(lambda: "no longer stored" in told(window))
+            wishes.handle(RequestLink(id=capture.id))
+            await until(lambda: "no longer exists" in told(window))
 
     run(scene())
 
@@ -97,7 +97,7 @@ def test_a_request_of_a_deleted_endpoint_is_gone_too(run: Scene, tmp_path: Path)
 def test_what_a_link_gives_is_seen_before_older_messages(run: Scene, tmp_path: Path) -> None:
     async def scene() -> None:
         async with wishing(tmp_path) as (_, window, wishes):
-            wishes.hear(LaunchRequest("9.0", EndpointLink(slug=new_slug())))
+            wishes.handle_launch(LaunchRequest("9.0", EndpointLink(slug=new_slug())))
             assert "The endpoint" in told(window)
             window.error_bar.dismiss()
             assert "Hookline 9.0 was started" in told(window)
@@ -112,12 +112,12 @@ def test_a_link_that_comes_while_a_deletion_is_asked_for_keeps_its_request_open(
             first, second = desk.store.endpoints.all()
             doomed, *_ = [await desk.capture(first) for _ in range(3)]
             *_, linked = [await desk.capture(second) for _ in range(3)]
-            wishes.fulfil(RequestLink(id=doomed.id))
+            wishes.handle(RequestLink(id=doomed.id))
             await until(lambda: window.requests.detail.capture == doomed)
             window.requests.commands.selected.delete.trigger()
             await until(lambda: window.findChildren(Question))
             (question,) = window.findChildren(Question)
-            wishes.fulfil(RequestLink(id=linked.id))
+            wishes.handle(RequestLink(id=linked.id))
             await until(lambda: window.requests.detail.capture == linked)
             question.accept()
             await until(lambda: desk.store.captures.counts(first.id).total == 2)
@@ -137,15 +137,15 @@ def test_a_link_closes_what_only_shows_something(run: Scene, tmp_path: Path) -> 
             settings.show_about()
             (about,) = window.findChildren(AboutDialog)
             about.show_licences()
-            wishes.fulfil(LaunchAction.SHOW)
+            wishes.handle(LaunchAction.SHOW)
             assert about.isVisible()
-            wishes.fulfil(link)
+            wishes.handle(link)
             await until(lambda: not window.findChildren(Dialog))
             assert window.requests.endpoint_id is not None
             window.open_settings()
             (settings,) = window.findChildren(SettingsDialog)
             settings.network.base_url.setText("https://hooks.example.org")
-            wishes.fulfil(link)
+            wishes.handle(link)
             await settle(10)
             assert settings.isVisible()
             settings.reject()
@@ -159,10 +159,10 @@ def test_of_several_links_the_last_is_opened(run: Scene, tmp_path: Path) -> None
             first, second = desk.store.endpoints.all()
             captures = [await desk.capture(endpoint) for endpoint in (first, second, first)]
             for capture in captures:
-                wishes.fulfil(RequestLink(id=capture.id))
+                wishes.handle(RequestLink(id=capture.id))
             await until(lambda: window.requests.detail.capture == captures[-1])
-            wishes.fulfil(RequestLink(id=captures[0].id))
-            wishes.fulfil(EndpointLink(slug=second.slug))
+            wishes.handle(RequestLink(id=captures[0].id))
+            wishes.handle(EndpointLink(slug=second.slug))
             await settle(10)
             assert window.requests.endpoint_id == second.id
             assert window.requests.detail.capture is None
@@ -174,7 +174,7 @@ def test_a_new_endpoint_opens_the_form_once_and_a_full_plan_says_so(run: Scene, 
     async def scene() -> None:
         async with wishing(tmp_path) as (desk, window, wishes):
             for _ in range(2):
-                wishes.hear(LaunchRequest(MINE, LaunchAction.NEW_ENDPOINT))
+                wishes.handle_launch(LaunchRequest(MINE, LaunchAction.NEW_ENDPOINT))
                 await settle()
             dialogs = window.findChildren(EndpointDialog)
             assert [dialog.isVisible() for dialog in dialogs] == [True]
@@ -182,7 +182,7 @@ def test_a_new_endpoint_opens_the_form_once_and_a_full_plan_says_so(run: Scene, 
             await settle()
             for _ in range(10):
                 await desk.endpoint()
-            wishes.hear(LaunchRequest(MINE, LaunchAction.NEW_ENDPOINT))
+            wishes.handle_launch(LaunchRequest(MINE, LaunchAction.NEW_ENDPOINT))
             await until(window.toast.isVisible)
 
     run(scene())
@@ -192,10 +192,10 @@ def test_a_start_at_login_leaves_the_window_as_it_is(run: Scene, tmp_path: Path)
     async def scene() -> None:
         async with wishing(tmp_path) as (_, window, wishes):
             window.showMinimized()
-            wishes.hear(LaunchRequest(MINE, LaunchAction.STAY))
+            wishes.handle_launch(LaunchRequest(MINE, LaunchAction.STAY))
             assert window.windowState() & Qt.WindowState.WindowMinimized
             assert told(window) == ""
-            wishes.hear(LaunchRequest(MINE, LaunchAction.SHOW))
+            wishes.handle_launch(LaunchRequest(MINE, LaunchAction.SHOW))
             assert not window.windowState() & Qt.WindowState.WindowMinimized
 
     run(scene())
@@ -205,7 +205,7 @@ def test_a_start_of_another_version_is_told_of_once(run: Scene, tmp_path: Path) 
     async def scene() -> None:
         async with wishing(tmp_path) as (desk, window, wishes):
             for _ in range(2):
-                wishes.hear(LaunchRequest("9.0", LaunchAction.SHOW))
+                wishes.handle_launch(LaunchRequest("9.0", LaunchAction.SHOW))
             assert told(window) == (
                 "Hookline 9.0 was started while 1.2.3 is running. Close Hookline and start it again to use 9.0."
             )
@@ -224,7 +224,7 @@ def test_what_the_system_hands_on_is_opened_or_told_to_be_no_link(run: Scene, tm
             await until(lambda: window.requests.detail.capture == capture)
             assert told(window) == ""
             wishes.open_text(link_to_request(uuid7(5)))
-            await until(lambda: "no longer stored" in told(window))
+            await until(lambda: "no longer exists" in told(window))
 
     run(scene())
 

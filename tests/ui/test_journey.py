@@ -110,7 +110,7 @@ async def create(desk: Desk) -> None:
 
 
 async def edit(desk: Desk) -> None:
-    desk.window.actions_on_endpoints.edit(desk.endpoint)
+    desk.window.endpoint_actions.edit(desk.endpoint)
     dialog = await desk.dialog(EndpointDialog)
     dialog.form.retention.set_value(30)
     QTest.keyClick(dialog.form.name, Qt.Key.Key_End)
@@ -157,14 +157,14 @@ async def switch_off(desk: Desk) -> None:
 
 
 async def delete(desk: Desk) -> None:
-    desk.window.actions_on_endpoints.delete(desk.endpoint)
+    desk.window.endpoint_actions.delete(desk.endpoint)
     question = await desk.dialog(Question)
     assert "3 requests" in question.windowTitle()
     click(question.cancel)
     await until(lambda: not question.isVisible())
     await settle()
     assert len(desk.application.store.endpoints.all()) == 1
-    desk.window.actions_on_endpoints.delete(desk.endpoint)
+    desk.window.endpoint_actions.delete(desk.endpoint)
     url = desk.application.capture_url(desk.endpoint)
     click((await desk.dialog(Question)).confirm)
     await until(lambda: not desk.application.store.endpoints.all())

@@ -43,8 +43,8 @@ class TestLive:
                 row, line = window.sidebar.row(first.id), window.dashboard.rows.row(first.id)
                 assert line is not None
                 await until(lambda: row.count == 7)
-                await until(lambda: line.facts.counts.total == 7)
-                assert sum(line.facts.activity) == 7
+                await until(lambda: line.contents.counts.total == 7)
+                assert sum(line.contents.activity) == 7
                 assert window.sidebar.row(second.id).count == 0
                 assert window.qt_events.session_stats.stored == 7
                 await desk.store.captures.mark_all_read(first.id)
@@ -160,7 +160,7 @@ class TestKeys:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=2) as (_, window):
                 window.open_settings()
-                window.actions_on_endpoints.create()
+                window.endpoint_actions.create()
                 await settle()
                 ours = [b for b in window.findChildren(QAbstractButton) if type(b).__module__.startswith("app.")]
                 assert len(ours) > 20

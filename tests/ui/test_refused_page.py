@@ -223,15 +223,15 @@ class TestMenu:
                 refuse(desk, "/catch/new-one/x", status=404)
                 await open_at(desk, window, 0)
                 choose(window, "Create endpoint with this slug…")
-                await until(lambda: window.actions_on_endpoints._dialog is not None)
-                dialog = window.actions_on_endpoints._dialog
+                await until(lambda: window.endpoint_actions._dialog is not None)
+                dialog = window.endpoint_actions._dialog
                 assert dialog is not None
                 assert dialog.form.draft().slug == "new-one"
                 dialog.form.name.setText("New")
                 dialog.form.name.textEdited.emit("New")
                 dialog.submit_button.click()
                 # The dialog closes after the new endpoint's page was opened; the endpoint is stored before both.
-                await until(lambda: window.actions_on_endpoints._dialog is None)
+                await until(lambda: window.endpoint_actions._dialog is None)
                 assert desk.store.endpoints.by_slug("new-one") is not None
                 await open_at(desk, window, 0)
                 page = window.refused

@@ -210,13 +210,13 @@ class TestSettings:
                 assert account.row("plan").text.text() == "1 endpoint in use. The plan changes when you save."
                 dialog.network.port.set_value(9000)
                 dialog.save_button.click()
-                await until(dialog.said.text)
+                await until(dialog.status.text)
                 assert desk.store.account.plan is Plan.PRO
-                assert dialog.said.text() == "Saved. Capture port: 9000. Plan: Pro."
+                assert dialog.status.text() == "Saved. Capture port: 9000. Plan: Pro."
                 assert account.row("plan").text.text() == "1 endpoint in use."
                 assert not dialog.save_button.isEnabled()
                 dialog.network.port.set_value(9001)
-                assert dialog.said.text() == ""
+                assert dialog.status.text() == ""
                 dialog.done(0)
 
         run(scene())

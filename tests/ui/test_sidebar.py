@@ -109,8 +109,8 @@ class TestKeys:
                 press(window, "End", "Return")
                 assert window.requests.endpoint_id == third
                 press(window, "F2")
-                await until(lambda: window.actions_on_endpoints._dialog is not None)
-                dialog = window.actions_on_endpoints._dialog
+                await until(lambda: window.endpoint_actions._dialog is not None)
+                dialog = window.endpoint_actions._dialog
                 assert dialog is not None
                 assert dialog.form.name.text() == desk.store.endpoints.all()[2].name
                 dialog.reject()
@@ -143,7 +143,7 @@ class TestKeys:
                     if gone == second:  # elsewhere, by a command
                         await desk.store.endpoints.delete(gone)
                     else:
-                        window.actions_on_endpoints.delete(endpoint)
+                        window.endpoint_actions.delete(endpoint)
                         await confirmed(window)
                     await until(lambda gone=gone: gone not in window.sidebar.list.rows)
                     await settle()
@@ -161,7 +161,7 @@ class TestKeys:
                 line = window.dashboard.rows.row(first.id)
                 assert line is not None
                 line.menu_button.setFocus(Qt.FocusReason.TabFocusReason)
-                window.actions_on_endpoints.delete(first)
+                window.endpoint_actions.delete(first)
                 await confirmed(window)
                 await until(lambda: first.id not in window.sidebar.list.rows)
                 await settle()
@@ -171,7 +171,7 @@ class TestKeys:
                     window.enter_endpoint(endpoint.id)
                     if not by_key:
                         window.requests.header.more.setFocus()
-                    window.actions_on_endpoints.delete(endpoint)
+                    window.endpoint_actions.delete(endpoint)
                     await confirmed(window)
                     await until(lambda endpoint=endpoint: endpoint.id not in window.sidebar.list.rows)
                     await settle()
@@ -341,7 +341,7 @@ class TestMany:
                 press(window, "Ctrl+PgDown")
                 await until(lambda: in_view(window, ids[0]))
                 made = await desk.endpoint()
-                window._made(made)
+                window._endpoint_created(made)
                 await until(lambda: in_view(window, made.id))
                 window.show_page(ALL_REQUESTS)
                 window.hide()

@@ -44,7 +44,7 @@ def running(folder: Path, version: str = "1.0") -> Iterator[tuple[SingleInstance
     """A first start, and what it was asked."""
     instance = SingleInstance(folder, version)
     heard: list[LaunchRequest] = []
-    instance.asked.connect(heard.append)
+    instance.launch_requested.connect(heard.append)
     try:
         yield instance, heard
     finally:
@@ -124,7 +124,7 @@ def test_a_line_in_pieces_is_heard_and_what_follows_it_is_not(qtbot: QtBot, tmp_
 
 
 def test_who_says_nothing_is_hung_up_on(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.ui.single_instance.PATIENCE_MS", 20)
+    monkeypatch.setattr("app.ui.single_instance.IDLE_TIMEOUT_MS", 20)
     with running(tmp_path) as (instance, _):
         socket = QLocalSocket()
         with qtbot.waitSignal(socket.disconnected, timeout=10_000):
@@ -152,7 +152,7 @@ def test_a_socket_left_by_a_killed_program_is_no_hindrance(qtbot: QtBot, tmp_pat
     assert ask(tmp_path, LaunchRequest("1.0")) is None
     with running(tmp_path) as (instance, heard):
         process = asking(tmp_path, LaunchRequest("1.0"))
-        with qtbot.waitSignal(instance.asked, timeout=10_000):
+        with qtbot.waitSignal(instance.launch_requested, timeout=10_000):
             pass
         qtbot.waitUntil(lambda: process.poll() is not None, timeout=10_000)
         assert process.communicate()[0] == "1.0\n"

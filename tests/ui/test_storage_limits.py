@@ -142,9 +142,9 @@ class TestWindow:
                 assert line is not None
                 await until(lambda: "not capturing" in line.accessibleDescription())
                 window.error_bar.act(message.actions[0])
-                form = window.actions_on_endpoints._dialog.form  # type: ignore[union-attr]
+                form = window.endpoint_actions._dialog.form  # type: ignore[union-attr]
                 await until(form.storage.limit.hasFocus)
-                window.actions_on_endpoints._dialog.reject()  # type: ignore[union-attr]
+                window.endpoint_actions._dialog.reject()  # type: ignore[union-attr]
                 await fill(desk, made)
                 assert desk.messages.waiting() == ()
                 await desk.store.captures.clear(made.id)

@@ -77,8 +77,8 @@ async def window_with_new_form(folder: Path) -> AsyncIterator[tuple[MainWindow, 
     async with open_desk(folder) as desk:
         window = desk.window(lambda: ends.append(1))
         window.show()
-        window.actions_on_endpoints.create()
-        dialog = window.actions_on_endpoints._dialog
+        window.endpoint_actions.create()
+        dialog = window.endpoint_actions._dialog
         assert dialog is not None
         yield window, dialog, ends
         await desk.tasks.cancel_all()
@@ -296,7 +296,7 @@ class TestQuitting:
 def test_another_new_endpoint_or_edit_leaves_the_open_form_as_it_is(run: Scene, tmp_path: Path) -> None:
     async def scene() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
-            actions = window.actions_on_endpoints
+            actions = window.endpoint_actions
             actions.create()
             dialog = actions._dialog
             assert dialog is not None

@@ -110,15 +110,15 @@ class TestEndpoints:
                 for _ in range(3):
                     await desk.capture(endpoint)
                 window.show_endpoint(endpoint.id)
-                window.actions_on_endpoints.delete(endpoint)
-                window.actions_on_endpoints.delete(endpoint)
+                window.endpoint_actions.delete(endpoint)
+                window.endpoint_actions.delete(endpoint)
                 question = await dialog_of(window, Question)
                 assert question.title.text() == "Delete “Stripe” and its 3 requests?"
                 question.cancel.click()
                 await settle()
                 assert desk.store.endpoints.all() == (endpoint,)
                 await until(lambda: not window.findChildren(Question))
-                window.actions_on_endpoints.delete(endpoint)
+                window.endpoint_actions.delete(endpoint)
                 (await dialog_of(window, Question)).confirm.click()
                 await until(lambda: not desk.store.endpoints.all())
                 await until(lambda: window.pages.currentWidget() is window.dashboard)
@@ -185,8 +185,8 @@ class TestEndpoints:
                 await until(lambda: window.sidebar.row(endpoint.id).text() == MARKUP)
                 line = window.dashboard.rows.row(endpoint.id)
                 assert line is not None
-                assert line.facts.endpoint.name == MARKUP
-                window.actions_on_endpoints.delete(endpoint)
+                assert line.contents.endpoint.name == MARKUP
+                window.endpoint_actions.delete(endpoint)
                 question = await dialog_of(window, Question)
                 question.reject()
                 rich = [

@@ -40,8 +40,8 @@ class LicencesDialog(Dialog):
         self.list.setAccessibleName("Included software")
         self.list.setUniformItemSizes(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.none = label("No matches.", "faint", self)
-        self.none.hide()
+        self.no_matches = label("No matches.", "faint", self)
+        self.no_matches.hide()
         self.name = ElidedLabel("Reading…", "heading", self)
         self.licence = ElidedLabel("", "small", self)
         self.text = QPlainTextEdit(self)
@@ -103,7 +103,7 @@ class LicencesDialog(Dialog):
         current = self.list.currentItem()
         if current is None or current.isHidden():
             self.list.setCurrentRow(first)
-        self.none.setVisible(first < 0 < self.list.count())
+        self.no_matches.setVisible(first < 0 < self.list.count())
 
     @Slot(object, object)
     def _show(self, item: QListWidgetItem | None, _: object = None) -> None:
@@ -117,7 +117,7 @@ class LicencesDialog(Dialog):
         left.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_3, 0)
         left.setSpacing(metrics.SPACE_3)
         left.addWidget(self.search)
-        left.addWidget(self.none)
+        left.addWidget(self.no_matches)
         left.addWidget(self.list, 1)
         QWidget.setTabOrder(self.search, self.list)
         self.search.setFixedWidth(LIST_WIDTH)

@@ -37,9 +37,9 @@ class Command(_Action):
     """`run` is what it does. `unavailable` returns why it cannot be run now, None if it can: `refresh` disables the
     command for that reason, and its keys pass the reason to `say`.
 
-    `text` is for menus, `name` for lists where it stands among others; `icon` is one of `theme.icons.NAMES`. The keys
-    work where `add_to` put them: in that widget and those inside it, so that two lists may use the same keys. While
-    it is unavailable, the palette lists it only if `always_listed`.
+    `text` is for menus, `name` for lists of all commands, where the text would be ambiguous; `icon` is one of
+    `theme.icons.NAMES`. The keys work where `add_to` put them: in that widget and those inside it, so that two lists
+    may use the same keys. While it is unavailable, the palette lists it only if `always_listed`.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Command(_Action):
         super().__init__(text, parent)
         self.group, self.always_listed, self.reason = group, always_listed, ""
         self._name, self._theme, self.icon_name, self.colour = name, theme, icon, "text_muted"
-        self._does, self._unavailable, self._say = run, unavailable, say
+        self._run, self._unavailable, self._say = run, unavailable, say
         self._refused_keys: _Action | None = None
         """Has the same keys while the command is disabled: Qt ignores those of a disabled action."""
         self.setShortcuts([QKeySequence(key) for key in keys])
@@ -73,7 +73,7 @@ class Command(_Action):
 
     @property
     def name(self) -> str:
-        """What it is called in the palette: without the marks that menus take for their own keys."""
+        """The name in the palette, without the `&` that marks a menu's access key."""
         return (self._name or self.text()).replace("&&", "\0").replace("&", "").replace("\0", "&")
 
     @property
@@ -104,7 +104,7 @@ class Command(_Action):
 
     @Slot()
     def refresh(self) -> None:
-        """Ask whether it can be run now; call it when the answer may have changed."""
+        """Update whether it can be run; call it when that may have changed."""
         reason = (self._unavailable() if self._unavailable is not None else None) or ""
         if reason != self.reason:
             self.reason = reason
@@ -119,11 +119,11 @@ class Command(_Action):
 
     @Slot()
     def run(self) -> None:
-        """Do it, or say why not: something may have changed since the last `refresh`."""
+        """Run it, or say why that is impossible: something may have changed since the last `refresh`."""
         if self._unavailable is not None and self._unavailable():
             self._refuse()
         else:
-            self._does()
+            self._run()
 
     @Slot()
     def _refuse(self) -> None:
@@ -138,11 +138,13 @@ class Command(_Action):
 
 
 class CommandRegistry:
+    """Every command of the window, for the palette and the shortcuts dialog."""
+
     def __init__(self) -> None:
         self._commands: list[Command] = []
 
     def add(self, *commands: Command) -> None:
-        """Offer these; those of a group stay in the order they came."""
+        """Register these; within a group they stay in this order."""
         self._commands.extend(commands)
 
     def all(self) -> Iterable[Command]:
@@ -150,6 +152,5 @@ class CommandRegistry:
         return (command for group in CommandGroup for command in self._commands if command.group is group)
 
     def refresh(self) -> None:
-        """Ask every command whether it can be run now."""
         for command in self._commands:
             command.refresh()

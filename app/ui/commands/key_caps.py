@@ -1,4 +1,4 @@
-"""Keys as key caps: how a shortcut is split into them, painted into rows, and as a widget."""
+"""Key caps: how a shortcut is split into keys, and how they are painted into rows or shown as a widget."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ HEIGHT = 20
 _GAP, _PAD = 4, 6
 _MAC = "⌃⌥⇧⌘"
 _ON_KEYS = {"Return": "Enter"}
-"""What is printed on the key, where Qt calls it otherwise."""
+"""What is printed on the key, where Qt has another name for it."""
 
-Caps = tuple[str, ...]
-
-
-def caps_of(keys: QKeySequence) -> Caps:
-    """The caps to press at once, named as this system names them; none for an empty sequence."""
-    return split(keys.toString(QKeySequence.SequenceFormat.NativeText))
+KeyNames = tuple[str, ...]
 
 
-def split(text: str) -> Caps:
-    """`Ctrl+Shift+K`, `Ctrl++` or, as macOS writes it, `⇧⌘K`, as single caps."""
+def key_names_of(keys: QKeySequence) -> KeyNames:
+    """The keys to press together, as this system names them; none for an empty sequence."""
+    return split_keys(keys.toString(QKeySequence.SequenceFormat.NativeText))
+
+
+def split_keys(text: str) -> KeyNames:
+    """`Ctrl+Shift+K`, `Ctrl++` or, as macOS writes it, `⇧⌘K`, as single keys."""
     key = text.lstrip(_MAC) or text
     modifiers = tuple(text[: len(text) - len(key)])
     if "+" in key[:-1]:
@@ -36,24 +36,23 @@ def split(text: str) -> Caps:
     return (*modifiers, _ON_KEYS.get(key, key)) if key else ()
 
 
-def caps_font() -> QFont:
-    """The font on caps."""
+def key_cap_font() -> QFont:
     return ui_font(11, QFont.Weight.Medium)
 
 
-def caps_width(caps: Sequence[str]) -> int:
-    """Pixels these caps take."""
-    fm = QFontMetrics(caps_font())
-    return sum(_cap_width(fm, cap) for cap in caps) + _GAP * max(0, len(caps) - 1)
+def key_caps_width(key_names: Sequence[str]) -> int:
+    """The width in pixels."""
+    fm = QFontMetrics(key_cap_font())
+    return sum(_cap_width(fm, cap) for cap in key_names) + _GAP * max(0, len(key_names) - 1)
 
 
-def paint_caps(painter: QPainter, left: float, middle: float, caps: Sequence[str], tokens: Tokens) -> None:
-    """Draw caps from `left` on, around the height `middle`."""
+def paint_key_caps(painter: QPainter, left: float, middle: float, key_names: Sequence[str], tokens: Tokens) -> None:
+    """Draw key caps from `left` on, centred vertically on `middle`."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setFont(caps_font())
+    painter.setFont(key_cap_font())
     fm = painter.fontMetrics()
-    for number, cap in enumerate(caps):
+    for number, cap in enumerate(key_names):
         left += _GAP if number else 0
         rect = QRectF(left + 0.5, middle - HEIGHT / 2 + 0.5, _cap_width(fm, cap) - 1, HEIGHT - 1)
         painter.setPen(QPen(QColor(tokens.border_strong), 1))
@@ -66,29 +65,29 @@ def paint_caps(painter: QPainter, left: float, middle: float, caps: Sequence[str
 
 
 class KeyCaps(QWidget):
-    """The caps to press at once."""
+    """The keys to press together."""
 
-    def __init__(self, caps: Caps, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, key_names: KeyNames, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._caps, self._theme = caps, theme
+        self._key_names, self._theme = key_names, theme
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(spoken([caps]))
+        self.setAccessibleName(spoken_keys([key_names]))
         theme.changed.connect(self._repaint)
 
     def sizeHint(self) -> QSize:
-        return QSize(caps_width(self._caps), HEIGHT)
+        return QSize(key_caps_width(self._key_names), HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        paint_caps(QPainter(self), 0.0, self.height() / 2, self._caps, self._theme.tokens)
+        paint_key_caps(QPainter(self), 0.0, self.height() / 2, self._key_names, self._theme.tokens)
 
     @Slot()
     def _repaint(self) -> None:
         self.update()
 
 
-def spoken(alternatives: Sequence[Caps]) -> str:
+def spoken_keys(alternatives: Sequence[KeyNames]) -> str:
     """The keys in words: `Ctrl+K`, `F1 or ?`."""
-    return " or ".join("+".join(caps) for caps in alternatives)
+    return " or ".join("+".join(key_names) for key_names in alternatives)
 
 
 def _cap_width(fm: QFontMetrics, cap: str) -> int:

@@ -20,28 +20,28 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from app.ui.commands.palette_entry import PaletteEntry, PaletteMatch, Recent, find
-from app.ui.commands.palette_rows import ROW, FoundList, FoundModel
+from app.ui.commands.palette_entry import PaletteEntry, PaletteMatch, RecentEntries, find
+from app.ui.commands.palette_rows import ROW, ResultList, ResultModel
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
 
 PLACEHOLDER = "Search commands, endpoints and requests"
 LENGTH_MAX = 2_000
-_STAYS = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
-"""The focus comes back by itself: another window is in front, or a menu is open."""
+_TEMPORARY = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
+"""The focus comes back by itself, from another window or a menu."""
 
 
 class PaletteField(QLineEdit):
-    """Never leads elsewhere by Tab."""
+    """The text field. Keys that move in a list go to the list below it; Tab does nothing."""
 
-    moved = Signal(object)
-    """The key that was pressed, one of those that move in a list."""
+    key_moved = Signal(object)
+    """Carries a key that moves in a list."""
     entered = Signal()
-    left = Signal()
+    cancelled = Signal()
     """Esc."""
-    lost = Signal()
-    """Something else has the keyboard now."""
+    focus_lost = Signal()
+    """Another widget has the focus."""
 
     _moving = {
         Qt.Key.Key_Up,
@@ -60,66 +60,64 @@ class PaletteField(QLineEdit):
         self.setMaxLength(LENGTH_MAX)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move, run, leave, or type."""
         key = Qt.Key(event.key())
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             super().keyPressEvent(event)
         elif key in self._moving:
-            self.moved.emit(key)
+            self.key_moved.emit(key)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.entered.emit()
         elif key == Qt.Key.Key_Escape:
-            self.left.emit()
+            self.cancelled.emit()
         else:
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, onward: bool) -> bool:
-        """There is nowhere else to go."""
         return True
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Tell of it, unless it comes back by itself."""
+        """Report it, unless the focus comes back by itself."""
         super().focusOutEvent(event)
-        if event.reason() not in _STAYS:
-            self.lost.emit()
+        if event.reason() not in _TEMPORARY:
+            self.focus_lost.emit()
 
 
-WIDTH, ROWS_SEEN = 680, 10
-HEAD = 50
-"""Height of the line with what separates it from the rows."""
+WIDTH, ROWS_MAX = 680, 10
+HEADER_HEIGHT = 50
+"""Height of the text field with the line below it."""
 _SHADOW, _DROP = 28, 8
-"""Pixels that the shadow reaches beyond the panel, and by which it falls."""
+"""Pixels: the width of the shadow around the panel, and its offset downwards."""
 
 
 class Palette(QWidget):
     """The panel with its shadow. The window below is not dimmed, because it would have to be repainted."""
 
     opening = Signal()
-    """It is about to call `entries`."""
+    """Emitted before `entries` is called."""
 
-    def __init__(self, recent: Recent, theme: Theme, window: QWidget) -> None:
+    def __init__(self, recent: RecentEntries, theme: Theme, window: QWidget) -> None:
         super().__init__(window)
         self.entries: Callable[[], Sequence[PaletteEntry]] = tuple
         """All entries, called at each opening."""
-        self.typed: Callable[[str], Sequence[PaletteEntry]] = _none
-        """Entries made of the typed text itself; listed first."""
-        self.words: Callable[[str], Sequence[PaletteEntry]] = _none
+        self.typed_entries: Callable[[str], Sequence[PaletteEntry]] = _none
+        """Entries made from the typed text itself; listed first."""
+        self.search_entries: Callable[[str], Sequence[PaletteEntry]] = _none
         """A search for the typed words; listed last, so that there is always an entry."""
         self._recent, self._theme = recent, theme
         self._entries: Sequence[PaletteEntry] = ()
         self._recent_keys: Sequence[str] = ()
-        self._before: QWidget | None = None
+        self._previous_focus: QWidget | None = None
         self.panel = QFrame(self)
         self.field = PaletteField(self.panel)
-        self.rows = FoundList(theme, self.panel)
-        self.model = FoundModel(self)
-        self._glass = QLabel(self.panel)
+        self.rows = ResultList(theme, self.panel)
+        self.model = ResultModel(self)
+        self._search_icon = QLabel(self.panel)
         self._build()
         self.field.textChanged.connect(self._search)
-        self.field.moved.connect(self._move)
+        self.field.key_moved.connect(self._move)
         self.field.entered.connect(self._run_entry)
-        self.field.left.connect(self.leave)
-        self.field.lost.connect(self.hide)
+        self.field.cancelled.connect(self.dismiss)
+        self.field.focus_lost.connect(self.hide)
         self.rows.clicked.connect(self._run_entry)
         self.rows.selectionModel().currentChanged.connect(self._report_row)
         theme.changed.connect(self._restyle)
@@ -128,9 +126,9 @@ class Palette(QWidget):
 
     @Slot()
     def toggle(self) -> None:
-        """Open it, or close it where it is open."""
+        """Open it, or close it if it is open."""
         if self.isVisible():
-            self.leave()
+            self.dismiss()
         else:
             self.open()
 
@@ -141,7 +139,7 @@ class Palette(QWidget):
             return
         self.opening.emit()
         self._entries, self._recent_keys = self.entries(), self._recent.keys()
-        self._before = self.window().focusWidget()
+        self._previous_focus = self.window().focusWidget()
         self.field.clear()
         self._search()
         self._place()
@@ -150,14 +148,14 @@ class Palette(QWidget):
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     @Slot()
-    def leave(self) -> None:
-        """Close, with the focus where it was."""
-        before = self._before
-        # First the focus: if the field were hidden with it, Qt would give it to the next widget.
-        if before is not None and isValid(before) and before.isVisibleTo(self.window()):
-            # By a key, so that its ring is seen; a line of text would select all for that.
-            is_line = isinstance(before, QLineEdit)
-            before.setFocus(Qt.FocusReason.OtherFocusReason if is_line else Qt.FocusReason.ShortcutFocusReason)
+    def dismiss(self) -> None:
+        """Close, and restore the focus."""
+        previous = self._previous_focus
+        # Before hiding: if the hidden field had the focus, Qt would give it to the next widget.
+        if previous is not None and isValid(previous) and previous.isVisibleTo(self.window()):
+            # As if by a key, to show the focus ring; a text field would select all its text for that.
+            is_line = isinstance(previous, QLineEdit)
+            previous.setFocus(Qt.FocusReason.OtherFocusReason if is_line else Qt.FocusReason.ShortcutFocusReason)
         else:
             self.field.clearFocus()
         self.hide()
@@ -173,19 +171,19 @@ class Palette(QWidget):
         self._entries = ()
         self.model.show(())
         if not self.isHidden():
-            self.leave()  # the window was hidden: it comes back without the palette
+            self.dismiss()  # the window was hidden: it comes back without the palette
         QApplication.instance().removeEventFilter(self)  # type: ignore[union-attr]
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the window's size; a click beside the panel closes and does nothing else; a dialog closes too."""
+        """Follow the window's size. A click beside the panel only closes the palette; so does a dialog that opens."""
         kind = event.type()
         if isinstance(event, QMouseEvent) and kind == QEvent.Type.MouseButtonPress and self._beside(watched, event):
-            self.leave()
+            self.dismiss()
             return True
         if kind == QEvent.Type.Resize and watched is self.window():
             self._place()
         elif kind == QEvent.Type.WindowBlocked and watched is self.window():
-            self.leave()
+            self.dismiss()
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -193,9 +191,9 @@ class Palette(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(0, 0, 0, 18 if self._theme.is_dark else 4))
-        around = QRectF(self.panel.geometry()).translated(0, _DROP)
-        for reach in range(_SHADOW - _DROP, 0, -2):
-            painter.drawRoundedRect(around.adjusted(-reach, -reach, reach, reach), reach + 8, reach + 8)
+        shadow = QRectF(self.panel.geometry()).translated(0, _DROP)
+        for spread in range(_SHADOW - _DROP, 0, -2):
+            painter.drawRoundedRect(shadow.adjusted(-spread, -spread, spread, spread), spread + 8, spread + 8)
 
     def _beside(self, watched: QObject, event: QMouseEvent) -> bool:
         """Whether it is a click in the window, but neither in the panel nor in a menu over it."""
@@ -207,9 +205,9 @@ class Palette(QWidget):
     def _search(self) -> None:
         text = self.field.text()
         found = [
-            *map(PaletteMatch, self.typed(text)),
+            *map(PaletteMatch, self.typed_entries(text)),
             *find(self._entries, text, self._recent_keys),
-            *map(PaletteMatch, self.words(text)),
+            *map(PaletteMatch, self.search_entries(text)),
         ]
         self.model.show(found)
         self.rows.setCurrentIndex(self.model.index(0))
@@ -218,7 +216,7 @@ class Palette(QWidget):
 
     @Slot(object)
     def _move(self, key: Qt.Key) -> None:
-        """Up and Down go round, the others stop at the ends."""
+        """Up and Down wrap around, the other keys stop at the ends."""
         count, row = self.model.rowCount(), self.rows.currentIndex().row()
         page = max(1, self.rows.viewport().height() // ROW - 1)
         if not count:
@@ -235,19 +233,19 @@ class Palette(QWidget):
 
     @Slot()
     def _run_entry(self) -> None:
-        """Close, give the focus back, and only then run it: what it does may depend on the focus."""
+        """Close, restore the focus, and only then run the entry: what it does may depend on the focus."""
         index = self.rows.currentIndex()
         if not index.isValid():
             return
         entry = self.model.at(index.row()).entry
-        self.leave()
+        self.dismiss()
         if entry.key:
             self._recent.use(entry.key)
         entry.run()
 
     @Slot()
     def _report_row(self) -> None:
-        """The focus stays in the text field; a screen reader is to read the row."""
+        """Let screen readers read the row although the focus stays in the text field."""
         index = self.rows.currentIndex()
         if index.isValid() and self.isVisible() and QAccessible.isActive():
             focus_event = QAccessibleEvent(self.rows, QAccessible.Event.Focus)
@@ -258,9 +256,9 @@ class Palette(QWidget):
         window = self.window().size()
         width = min(WIDTH, window.width() - 2 * metrics.SPACE_5)
         top = max(metrics.SPACE_5, window.height() // 10)
-        room = min(ROWS_SEEN, (window.height() - top - metrics.SPACE_6 - HEAD) // ROW)
+        room = min(ROWS_MAX, (window.height() - top - metrics.SPACE_6 - HEADER_HEIGHT) // ROW)
         self.rows.setFixedHeight(ROW * max(1, min(self.model.rowCount(), room)))
-        height = HEAD + self.rows.height() + 2 * metrics.SPACE_2
+        height = HEADER_HEIGHT + self.rows.height() + 2 * metrics.SPACE_2
         left = (window.width() - width) // 2
         self.setGeometry(left - _SHADOW, top - _SHADOW, width + 2 * _SHADOW, height + 2 * _SHADOW)
         self.panel.setGeometry(_SHADOW, _SHADOW, width, height)
@@ -271,11 +269,11 @@ class Palette(QWidget):
         self.panel.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.rows.setModel(self.model)
         top_line = QWidget(self.panel)
-        top_line.setFixedHeight(HEAD - 3)
+        top_line.setFixedHeight(HEADER_HEIGHT - 3)
         top = QHBoxLayout(top_line)
         top.setContentsMargins(metrics.SPACE_4 + 4, 0, metrics.SPACE_3, 0)
         top.setSpacing(metrics.SPACE_1)
-        top.addWidget(self._glass)
+        top.addWidget(self._search_icon)
         top.addWidget(self.field, 1)
         below = QVBoxLayout()
         below.setContentsMargins(metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
@@ -289,7 +287,7 @@ class Palette(QWidget):
 
     @Slot()
     def _restyle(self) -> None:
-        self._glass.setPixmap(self._theme.icon("search").pixmap(QSize(metrics.ICON, metrics.ICON)))
+        self._search_icon.setPixmap(self._theme.icon("search").pixmap(QSize(metrics.ICON, metrics.ICON)))
         self.rows.viewport().update()
         self.update()
 

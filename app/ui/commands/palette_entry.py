@@ -11,19 +11,19 @@ from PySide6.QtCore import QSettings
 from PySide6.QtGui import QIcon
 
 from app.core.fuzzy import match
-from app.ui.commands.key_caps import Caps
+from app.ui.commands.key_caps import KeyNames
 
-RECENT_SEEN = 5
-"""Entries used lately that are listed first while nothing is typed."""
-_LATELY = 4
-"""Points: of two that fit about as well, the one used lately comes first."""
+RECENT_MAX = 5
+"""Recently used entries that are listed first while nothing is typed."""
+_RECENT_BONUS = 4
+"""Points for recent use: of two similar matches, the one used recently comes first."""
 
 
 @dataclass(frozen=True)
 class PaletteEntry:
-    """`key` remembers it as used lately, empty for never. A search also matches `detail` and `kind`.
+    """`key` identifies it among the recently used ones; empty if its use is not remembered.
 
-    The texts must be escaped. `icon` is a name of `theme.icons.NAMES`.
+    A search also matches `detail` and `kind`. The texts must be escaped. `icon` is a name of `theme.icons.NAMES`.
     """
 
     key: str
@@ -32,12 +32,12 @@ class PaletteEntry:
     run: Callable[[], object]
     icon: str | QIcon
     detail: str = ""
-    caps: Caps = ()
+    key_names: KeyNames = ()
 
 
 @dataclass(frozen=True)
 class PaletteMatch:
-    """An entry with the places of the letters that were found in its text. `last` ends those used lately."""
+    """An entry and the positions of the matching characters in its text. `last` marks the last recently used one."""
 
     entry: PaletteEntry
     places: tuple[int, ...] = ()
@@ -45,24 +45,26 @@ class PaletteMatch:
 
 
 def find(entries: Iterable[PaletteEntry], text: str, recent: Sequence[str]) -> list[PaletteMatch]:
-    """Those that match `text`, the best first; all of them, those of `recent` first, if it is empty."""
+    """Entries that match `text`, the best first; all of them, those of `recent` first, if it is empty."""
     if not text.strip():
         return _all(list(entries), recent)
-    lately = set(recent[:RECENT_SEEN])
+    recently_used = set(recent[:RECENT_MAX])
     found = []
     for entry in entries:
         fit = match(text, entry.text, (entry.kind, entry.detail))
         if fit is not None:
-            found.append((fit.score + (_LATELY if entry.key in lately else 0), PaletteMatch(entry, fit.positions)))
+            found.append(
+                (fit.score + (_RECENT_BONUS if entry.key in recently_used else 0), PaletteMatch(entry, fit.places))
+            )
     return [one for _, one in sorted(found, key=lambda pair: -pair[0])]
 
 
 def _all(entries: list[PaletteEntry], recent: Sequence[str]) -> list[PaletteMatch]:
     by_key = {entry.key: entry for entry in entries if entry.key}
-    lately = [by_key[key] for key in recent if key in by_key][:RECENT_SEEN]
-    before = {entry.key for entry in lately}
-    first = [PaletteMatch(entry, last=number == len(lately)) for number, entry in enumerate(lately, 1)]
-    return first + [PaletteMatch(entry) for entry in entries if entry.key not in before]
+    recently_used = [by_key[key] for key in recent if key in by_key][:RECENT_MAX]
+    recent_keys = {entry.key for entry in recently_used}
+    first = [PaletteMatch(entry, last=number == len(recently_used)) for number, entry in enumerate(recently_used, 1)]
+    return first + [PaletteMatch(entry) for entry in entries if entry.key not in recent_keys]
 
 
 RECENT_KEY = "palette/recent"
@@ -70,14 +72,13 @@ RECENT_KEPT = 20
 """More than are shown: some may be deleted, or unavailable for now."""
 
 
-class Recent:
-    """Keys of entries, the latest first. What is not understood in the file counts as none."""
+class RecentEntries:
+    """Keys of recently used entries, newest first, in `window.ini`; an unreadable value counts as none."""
 
     def __init__(self, folder: Path) -> None:
         self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
 
     def keys(self) -> list[str]:
-        """The latest first."""
         text = self._file.value(RECENT_KEY, "", type=str)
         try:
             return msgspec.json.decode(str(text) or "[]", type=list[str])[:RECENT_KEPT]

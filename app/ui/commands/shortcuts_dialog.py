@@ -13,7 +13,7 @@ from app.core.bodies.escape import escape
 from app.core.fuzzy import match
 from app.core.model import Record
 from app.ui.commands.command import CommandGroup, CommandRegistry
-from app.ui.commands.key_caps import Caps, KeyCaps, caps_of, spoken
+from app.ui.commands.key_caps import KeyCaps, KeyNames, key_names_of, spoken_keys
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.accessible import name_clear_button
@@ -25,7 +25,9 @@ from app.ui.widgets.labels import ElidedLabel, label
 
 
 class ExtraShortcut(Record, frozen=True):
-    """Each of `keys` does it, as QKeySequence reads them; with `span` also all keys between them."""
+    """Keys that a widget handles itself. Each of `keys`, as QKeySequence reads them, does it; with `span` also all
+    keys between them.
+    """
 
     group: CommandGroup
     text: str
@@ -60,22 +62,22 @@ _SCROLLS = {
 
 @dataclass(frozen=True)
 class ShortcutRow:
-    """`keys` are what is pressed for it; with `span`, all keys from the first to the second."""
+    """Any of `keys` does it; with `span`, all keys from the first to the second."""
 
     text: str
-    keys: tuple[Caps, ...]
+    keys: tuple[KeyNames, ...]
     span: bool = False
 
 
 def shortcut_rows(registry: CommandRegistry) -> dict[CommandGroup, list[ShortcutRow]]:
-    """What has keys, by group; groups without any are left out."""
+    """Rows by group; groups without keys are left out."""
     found: dict[CommandGroup, list[ShortcutRow]] = {group: [] for group in CommandGroup}
     for command in registry.all():
-        keys = tuple(dict.fromkeys(map(caps_of, command.shortcuts())))  # of Return and Enter one is enough
+        keys = tuple(dict.fromkeys(map(key_names_of, command.shortcuts())))  # of Return and Enter one is enough
         if keys and command.isVisible():
             found[command.group].append(ShortcutRow(escape(command.name), keys))
     for extra in EXTRA_SHORTCUTS:
-        keys = tuple(caps_of(QKeySequence(key)) for key in extra.keys)
+        keys = tuple(key_names_of(QKeySequence(key)) for key in extra.keys)
         found[extra.group].append(ShortcutRow(extra.text, keys, extra.span))
     return {group: rows for group, rows in found.items() if rows}
 
@@ -91,10 +93,10 @@ class ShortcutsDialog(Dialog):
         self.search.setClearButtonEnabled(True)
         name_clear_button(self.search)
         self.blocks = [GroupBlock(group, rows, theme, self) for group, rows in shortcut_rows(registry).items()]
-        self.none = label("No matches.", "faint", self)
-        self.none.hide()
+        self.no_matches = label("No matches.", "faint", self)
+        self.no_matches.hide()
         self.close_button = Button("Close", theme, self)
-        self.close_button.setAutoDefault(False)  # Enter after a search is not meant to close
+        self.close_button.setAutoDefault(False)  # Enter after a search must not close the dialog
         self._lay_out()
         self.search.textChanged.connect(self._filter)
         self.search.scrolled.connect(self._scroll)
@@ -103,12 +105,12 @@ class ShortcutsDialog(Dialog):
         self.resize(self.sizeHint())
 
     def sizeHint(self) -> QSize:
-        """All of it where there is room."""
+        """Tall enough for all groups, within the screen."""
         height = self._content.sizeHint().height() + 180
         return bounded(self, QSize(WIDTH, min(height, HEIGHT_MAX)))
 
     def is_idle(self) -> bool:
-        """Always: there is nothing in it to lose."""
+        """Always: it only shows information."""
         return True
 
     @Slot(object)
@@ -118,7 +120,7 @@ class ShortcutsDialog(Dialog):
     @Slot(str)
     def _filter(self, text: str) -> None:
         shown = [block.show_only(text) for block in self.blocks]
-        self.none.setVisible(not any(shown))
+        self.no_matches.setVisible(not any(shown))
 
     def _lay_out(self) -> None:
         self._content = QWidget(self)
@@ -143,7 +145,7 @@ class ShortcutsDialog(Dialog):
         top.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_4)
         top.setSpacing(metrics.SPACE_2)
         top.addWidget(self.search)
-        top.addWidget(self.none)
+        top.addWidget(self.no_matches)
         self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
         self.body.setSpacing(0)
         self.body.addLayout(top)
@@ -156,7 +158,7 @@ class ShortcutsDialog(Dialog):
 
 
 class SearchField(QLineEdit):
-    """The keys that scroll go to the list below, so that one can read while typing."""
+    """A search field that passes keys that scroll to the list below."""
 
     scrolled = Signal(object)
 
@@ -189,7 +191,7 @@ class GroupBlock(QWidget):
             column.addWidget(row)
 
     def show_only(self, text: str) -> bool:
-        """Hide the rows that do not match `text`; whether any is left."""
+        """Hide the rows that do not match `text`. Returns whether any row is visible."""
         hits = [self._matches(one, text) for one in self.shortcuts]
         for row, hit in zip(self.rows, hits, strict=True):
             row.setVisible(hit)
@@ -197,14 +199,14 @@ class GroupBlock(QWidget):
         return any(hits)
 
     def _matches(self, one: ShortcutRow, text: str) -> bool:
-        exactly = text.strip().casefold() in {spoken([keys]).casefold() for keys in one.keys}
-        return exactly or match(text, one.text, (self.group.value, spoken(one.keys))) is not None
+        exact = text.strip().casefold() in {spoken_keys([keys]).casefold() for keys in one.keys}
+        return exact or match(text, one.text, (self.group.value, spoken_keys(one.keys))) is not None
 
 
 def _row(one: ShortcutRow, theme: Theme, parent: QWidget) -> QWidget:
     row = QWidget(parent)
     row.setFixedHeight(metrics.ROW_DENSE)
-    row.setAccessibleName(f"{one.text}: {spoken(one.keys)}")
+    row.setAccessibleName(f"{one.text}: {spoken_keys(one.keys)}")
     inside = QHBoxLayout(row)
     inside.setContentsMargins(0, 0, 0, 0)
     inside.setSpacing(metrics.SPACE_2)

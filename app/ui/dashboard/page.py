@@ -12,8 +12,8 @@ from app.core.model import Endpoint
 from app.core.rules import FREE_ENDPOINTS
 from app.core.text import ago
 from app.ui.commands.command_button import CommandButton
-from app.ui.dashboard.row import Facts
-from app.ui.dashboard.rows import EndpointRows
+from app.ui.dashboard.row import RowContents
+from app.ui.dashboard.rows import DashboardRows
 from app.ui.dashboard.stats import Stats
 from app.ui.endpoints.endpoint_actions import FIRST_NAME, EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointMenus
@@ -59,7 +59,7 @@ class DashboardPage(QWidget):
         self._menus = menus
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.rows = EndpointRows(self._facts, theme, self)
+        self.rows = DashboardRows(self._contents, theme, self)
         self.stats = Stats(theme, self)
         self.empty = self._first_step()
         self.new_button = CommandButton("New endpoint", actions.new, theme, self, kind="primary", icon="add")
@@ -148,11 +148,11 @@ class DashboardPage(QWidget):
         empty.body.insertWidget(empty.body.count() - 1, own, 0, Qt.AlignmentFlag.AlignHCenter)
         return empty
 
-    def _facts(self, endpoint: Endpoint) -> Facts:
+    def _contents(self, endpoint: Endpoint) -> RowContents:
         now = now_us()
         counts = self._services.captures.counts(endpoint.id)
         last = counts.last_received_at
-        return Facts(
+        return RowContents(
             endpoint=endpoint,
             url=self._services.capture_url(endpoint),
             counts=counts,

@@ -99,7 +99,7 @@ OUTCOMES = {
 
 
 @dataclass(frozen=True)
-class Facts:
+class RowContents:
     """The contents of a row. `last` is the age of the latest request as text, `use` the endpoint's use of its own
     storage limit.
     """
@@ -136,14 +136,14 @@ class UrlLine:
         return room.left() + min(used, room.width())
 
 
-def paint_facts(painter: QPainter, facts: Facts, url: UrlLine, columns: Columns, theme: Theme) -> None:
+def paint_row(painter: QPainter, contents: RowContents, url: UrlLine, columns: Columns, theme: Theme) -> None:
     """Draw everything that is not a control."""
     tokens = theme.tokens
-    _paint_name(painter, facts, url, columns.name, tokens)
-    _paint_mirror(painter, facts, columns.mirror, theme)
-    _text(painter, columns.retention, count_of(facts.endpoint.retention_days, "day"), tokens.text_muted, ui_font())
-    _paint_requests(painter, facts, columns.requests, tokens)
-    paint_sparkline(painter, QRectF(columns.activity.adjusted(0, 18, 0, -19)), facts.activity, tokens)
+    _paint_name(painter, contents, url, columns.name, tokens)
+    _paint_mirror(painter, contents, columns.mirror, theme)
+    _text(painter, columns.retention, count_of(contents.endpoint.retention_days, "day"), tokens.text_muted, ui_font())
+    _paint_requests(painter, contents, columns.requests, tokens)
+    paint_sparkline(painter, QRectF(columns.activity.adjusted(0, 18, 0, -19)), contents.activity, tokens)
 
 
 def full_text(use: StorageUse) -> str:
@@ -153,14 +153,14 @@ def full_text(use: StorageUse) -> str:
     return "Storage full: not capturing" if use.capturing_stopped else "Storage full: oldest deleted"
 
 
-def _paint_name(painter: QPainter, facts: Facts, url: UrlLine, room: QRect, tokens: Tokens) -> None:
-    endpoint, full = facts.endpoint, full_text(facts.use)
+def _paint_name(painter: QPainter, contents: RowContents, url: UrlLine, room: QRect, tokens: Tokens) -> None:
+    endpoint, full = contents.endpoint, full_text(contents.use)
     top = QRect(room.left(), 12, room.width(), 20)
     colour = tokens.text if endpoint.active else tokens.text_muted
     used = _text(painter, top, endpoint.name, colour, ui_font(BASE, QFont.Weight.DemiBold))
     rest = top.adjusted(used + 10, 0, 0, 0)
     if full:
-        colour = tokens.danger if facts.use.capturing_stopped else tokens.warning
+        colour = tokens.danger if contents.use.capturing_stopped else tokens.warning
         _text(painter, rest, full, colour, ui_font(SMALL, QFont.Weight.DemiBold))
     elif endpoint.description:
         _text(painter, rest, " ".join(endpoint.description.split()), tokens.text_faint, ui_font(SMALL))
@@ -168,26 +168,26 @@ def _paint_name(painter: QPainter, facts: Facts, url: UrlLine, room: QRect, toke
     _text(painter, url_room, url.shown(url_room.width()), tokens.text_muted, mono_font())
 
 
-def _paint_mirror(painter: QPainter, facts: Facts, room: QRect, theme: Theme) -> None:
-    tokens, target = theme.tokens, facts.endpoint.forward_url
+def _paint_mirror(painter: QPainter, contents: RowContents, room: QRect, theme: Theme) -> None:
+    tokens, target = theme.tokens, contents.endpoint.forward_url
     if not target:
         _text(painter, room, "—", tokens.text_faint, ui_font())
         return
-    icon, colour, _ = OUTCOMES[facts.outcome]
+    icon, colour, _ = OUTCOMES[contents.outcome]
     theme.icon(icon, colour).paint(painter, QRect(room.left(), HEIGHT // 2 - 8, 16, 16))
     parts = urlsplit(target)
     _text(painter, room.adjusted(22, 0, 0, 0), parts.netloc + parts.path, tokens.text_muted, ui_font())
 
 
-def _paint_requests(painter: QPainter, facts: Facts, room: QRect, tokens: Tokens) -> None:
-    counts = facts.counts
+def _paint_requests(painter: QPainter, contents: RowContents, room: QRect, tokens: Tokens) -> None:
+    counts = contents.counts
     top, bottom = QRect(room.left(), 12, room.width(), 20), QRect(room.left(), 33, room.width(), 18)
     used = _text(painter, top, f"{counts.total:,}", tokens.text, ui_font(BASE, QFont.Weight.DemiBold))
     if counts.unread:
         fresh = ui_font(SMALL, QFont.Weight.DemiBold)
         rest = top.adjusted(used + 6, 0, 0, 0)
         _text(painter, rest, unread_text(counts.unread, rest.width(), fresh), tokens.accent_text, fresh)
-    _text(painter, bottom, facts.last, tokens.text_faint, ui_font(SMALL))
+    _text(painter, bottom, contents.last, tokens.text_faint, ui_font(SMALL))
 
 
 def unread_text(unread: int, width: int, font: QFont) -> str:
@@ -207,45 +207,45 @@ def _text(painter: QPainter, room: QRect, text: str, colour: str, font: QFont) -
     return painter.fontMetrics().horizontalAdvance(shown)
 
 
-class EndpointLine(PaintedButton):
+class DashboardRow(PaintedButton):
     """A click or Enter opens the endpoint (`clicked`)."""
 
     menu_requested = Signal(object, object)
     switched = Signal(object, bool)
 
-    def __init__(self, facts: Facts, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, contents: RowContents, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self._facts = facts
+        self._contents = contents
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.switch = Switch("", theme, self)
         self.switch.clicked.connect(self._switch_clicked)
-        self.copy_button = CopyButton(facts.url, "URL", theme, self)
+        self.copy_button = CopyButton(contents.url, "URL", theme, self)
         self.menu_button = IconButton("more", "More", theme, self)
         self.menu_button.clicked.connect(self._menu_clicked)
-        self._show(facts)
-        self.switch.set_now(facts.endpoint.active)
+        self._show(contents)
+        self.switch.set_now(contents.endpoint.active)
 
     @property
-    def facts(self) -> Facts:
-        return self._facts
+    def contents(self) -> RowContents:
+        return self._contents
 
-    def show_facts(self, facts: Facts) -> None:
+    def show_contents(self, contents: RowContents) -> None:
         """Repaint if `facts` changed."""
-        if facts != self._facts:
-            self._show(facts)
+        if contents != self._contents:
+            self._show(contents)
 
-    def _show(self, facts: Facts) -> None:
-        self._facts = facts
-        endpoint = facts.endpoint
+    def _show(self, contents: RowContents) -> None:
+        self._contents = contents
+        endpoint = contents.endpoint
         self.setAccessibleName(endpoint.name)
-        words = (full_text(facts.use), endpoint.description, count_of(facts.counts.total, "request"))
+        words = (full_text(contents.use), endpoint.description, count_of(contents.counts.total, "request"))
         self.setAccessibleDescription(" ".join(filter(None, words)))
         self.switch.setAccessibleName(f"{endpoint.name} active")
         self.menu_button.setAccessibleName(f"More actions for {endpoint.name}")
         self.switch.setChecked(endpoint.active)
-        self.copy_button.text_to_copy = facts.url
-        self._url = UrlLine(facts.url)
+        self.copy_button.text_to_copy = contents.url
+        self._url = UrlLine(contents.url)
         self._place()
         self.update()
 
@@ -262,7 +262,7 @@ class EndpointLine(PaintedButton):
         self._place()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        self.menu_requested.emit(self._facts.endpoint, event.globalPos())
+        self.menu_requested.emit(self._contents.endpoint, event.globalPos())
 
     def event(self, event: QEvent) -> bool:
         """Each column has its own tooltip."""
@@ -273,17 +273,17 @@ class EndpointLine(PaintedButton):
 
     def tooltip_at(self, place: QPoint) -> str:
         """The tooltip of the column at `place`."""
-        facts, columns = self._facts, self._columns()
-        if columns.mirror.contains(place) and facts.endpoint.forward_url:
-            return f"{facts.endpoint.forward_url}\n{OUTCOMES[facts.outcome][2]}"
-        if columns.requests.contains(place) and facts.counts.last_received_at is not None:
-            return f"Last request {exact_time(facts.counts.last_received_at)}"
-        if columns.retention.contains(place) and facts.use.limit is not None:
-            return f"{use_text(facts.use.used, facts.use.limit)} stored"
+        contents, columns = self._contents, self._columns()
+        if columns.mirror.contains(place) and contents.endpoint.forward_url:
+            return f"{contents.endpoint.forward_url}\n{OUTCOMES[contents.outcome][2]}"
+        if columns.requests.contains(place) and contents.counts.last_received_at is not None:
+            return f"Last request {exact_time(contents.counts.last_received_at)}"
+        if columns.retention.contains(place) and contents.use.limit is not None:
+            return f"{use_text(contents.use.used, contents.use.limit)} stored"
         if columns.activity.contains(place):
-            return f"{count_of(sum(facts.activity), 'request')} in the last hour, while this window was open"
+            return f"{count_of(sum(contents.activity), 'request')} in the last hour, while this window was open"
         if columns.name.contains(place):
-            return "\n".join(filter(None, (facts.endpoint.name, facts.endpoint.description, facts.url)))
+            return "\n".join(filter(None, (contents.endpoint.name, contents.endpoint.description, contents.url)))
         return ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -293,7 +293,7 @@ class EndpointLine(PaintedButton):
         if self.underMouse():
             painter.fillRect(self.rect(), QColor(tokens.hover))
         painter.fillRect(QRect(0, 0, self.width(), 1), QColor(tokens.border))
-        paint_facts(painter, self._facts, self._url, columns, self.theme)
+        paint_row(painter, self._contents, self._url, columns, self.theme)
         if self.ringed:
             painter.setPen(QPen(QColor(tokens.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -314,9 +314,9 @@ class EndpointLine(PaintedButton):
 
     @Slot()
     def _switch_clicked(self) -> None:
-        self.switched.emit(self._facts.endpoint, self.switch.isChecked())
+        self.switched.emit(self._contents.endpoint, self.switch.isChecked())
 
     @Slot()
     def _menu_clicked(self) -> None:
         place = self.menu_button.mapToGlobal(self.menu_button.rect().bottomLeft())
-        self.menu_requested.emit(self._facts.endpoint, place)
+        self.menu_requested.emit(self._contents.endpoint, place)

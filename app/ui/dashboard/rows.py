@@ -11,7 +11,7 @@ from PySide6.QtGui import QAccessible, QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from app.core.model import Endpoint
-from app.ui.dashboard.row import HEIGHT, Columns, EndpointLine, Facts
+from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow, RowContents
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card
@@ -23,7 +23,7 @@ FIRST, BATCH = 12, 6
 _HEADING = 36
 
 
-class EndpointRows(Card):
+class DashboardRows(Card):
     """`facts` returns the current contents of an endpoint's row."""
 
     accessible_role = QAccessible.Role.List
@@ -32,22 +32,24 @@ class EndpointRows(Card):
     menu_requested = Signal(object, object)
     switched = Signal(object, bool)
 
-    def __init__(self, facts: Callable[[Endpoint], Facts], theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, contents: Callable[[Endpoint], RowContents], theme: Theme, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent, padding=1)
-        self._facts, self._theme = facts, theme
-        self._rows: dict[int, EndpointLine] = {}
+        self._contents, self._theme = contents, theme
+        self._rows: dict[int, DashboardRow] = {}
         self._endpoints: tuple[Endpoint, ...] = ()
         self._filter = ""
         self._more = QTimer(self)
         self._more.setSingleShot(True)
         self._more.setInterval(10)
         self._more.timeout.connect(self._add_batch)
-        self._holder = QWidget()
-        self._holder.setProperty("ground", True)
-        self._list = QVBoxLayout(self._holder)
+        self._container = QWidget()
+        self._container.setProperty("ground", True)
+        self._list = QVBoxLayout(self._container)
         self._list.setContentsMargins(0, 0, 0, 0)
         self._list.setSpacing(0)
-        self._nothing = label("No endpoints match the filter.", "muted", self._holder)
+        self._nothing = label("No endpoints match the filter.", "muted", self._container)
         self._nothing.setContentsMargins(16, 20, 16, 20)
         self._nothing.hide()
         self._list.addWidget(self._nothing)
@@ -56,12 +58,12 @@ class EndpointRows(Card):
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setWidget(self._holder)
+        self._scroll.setWidget(self._container)
         self.body.setSpacing(0)
-        self.body.addWidget(Heading(self._holder, theme, self))
+        self.body.addWidget(Heading(self._container, theme, self))
         self.body.addWidget(self._scroll, 1)
 
-    def row(self, endpoint_id: int) -> EndpointLine | None:
+    def row(self, endpoint_id: int) -> DashboardRow | None:
         """An endpoint's row; None until it has been created."""
         return self._rows.get(endpoint_id)
 
@@ -87,7 +89,7 @@ class EndpointRows(Card):
         if [self._list.indexOf(row) for row in present] != list(range(len(present))):
             for place, row in enumerate(present):
                 self._list.insertWidget(place, row)
-            order_tabs(self._holder)
+            order_tabs(self._container)
 
     @Slot()
     def refresh(self) -> None:
@@ -95,7 +97,7 @@ class EndpointRows(Card):
         for endpoint in self._endpoints:
             row = self._rows.get(endpoint.id)
             if row is not None:
-                row.show_facts(self._facts(endpoint))
+                row.show_contents(self._contents(endpoint))
 
     @Slot(str)
     def set_filter(self, text: str) -> None:
@@ -112,10 +114,10 @@ class EndpointRows(Card):
         rows = sum(self._fits(row) for row in self._rows.values()) if self._filter else len(self._endpoints)
         self.setMaximumHeight(_HEADING + max(1, rows) * HEIGHT + 4)
 
-    def _fits(self, row: EndpointLine) -> bool:
-        facts = row.facts
-        hay = f"{facts.endpoint.name}\n{facts.endpoint.description}\n{facts.url}\n{facts.endpoint.forward_url or ''}"
-        return self._filter in hay.casefold()
+    def _fits(self, row: DashboardRow) -> bool:
+        endpoint = row.contents.endpoint
+        texts = (endpoint.name, endpoint.description, row.contents.url, endpoint.forward_url or "")
+        return self._filter in "\n".join(texts).casefold()
 
     @Slot()
     def _add_batch(self) -> None:
@@ -132,8 +134,8 @@ class EndpointRows(Card):
             added += 1
             place += 1
 
-    def _new_row(self, endpoint: Endpoint) -> EndpointLine:
-        row = EndpointLine(self._facts(endpoint), self._theme, self._holder)
+    def _new_row(self, endpoint: Endpoint) -> DashboardRow:
+        row = DashboardRow(self._contents(endpoint), self._theme, self._container)
         row.clicked.connect(self._clicked)
         row.menu_requested.connect(self.menu_requested)
         row.switched.connect(self.switched)
@@ -145,8 +147,8 @@ class EndpointRows(Card):
     @Slot()
     def _clicked(self) -> None:
         sender = self.sender()
-        if isinstance(sender, EndpointLine):
-            self.opened.emit(sender.facts.endpoint.id)
+        if isinstance(sender, DashboardRow):
+            self.opened.emit(sender.contents.endpoint.id)
 
 
 class Heading(QWidget):

@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QMainWindow
 
 from app.core.launch_request import LaunchAction
 from app.core.links import EndpointLink, RequestLink
-from app.ui.desktop.notification_settings import NotifyChoices
+from app.ui.desktop.notification_settings import NotificationSettings
 from app.ui.desktop.notifications import ListingPage, Notifications, WindowFocus
 from app.ui.desktop.notifier import NotificationService, Notifier
 from app.ui.desktop.text import Notice, tooltip, window_title
 from app.ui.desktop.tray import IS_MAC, Tray, TrayMenu
-from app.ui.desktop.tray_icon import count_text, tray_icon
-from app.ui.desktop.unread_count import Unread
+from app.ui.desktop.tray_icon import badge_text, tray_icon
+from app.ui.desktop.unread_count import UnreadCount
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
@@ -27,14 +27,14 @@ MISSES = 2
 """The window is shown again after this many checks without a tray in a row: desktops restart their tray within a
 moment.
 """
-BADGE_MOST = 99_999
+BADGE_MAX = 99_999
 NO_TRAY = "There is no system tray, so closing the window quits Hookline."
-STAYS = Notice(
+STILL_RUNNING = Notice(
     key="closed to the tray",
     title="Hookline keeps running",
     text="It keeps capturing in the tray. Use the tray menu to quit.",
 )
-TRYING = Notice(key="trial", title="Hookline", text="This is a test notification.")
+SAMPLE = Notice(key="trial", title="Hookline", text="This is what a notification looks like.")
 
 
 class Desktop(QObject):
@@ -56,18 +56,18 @@ class Desktop(QObject):
         qt_events: QtEvents,
         pause: Pause,
         page: ListingPage,
-        choices: NotifyChoices,
+        choices: NotificationSettings,
         tray: Tray,
         service: NotificationService | None = None,
     ) -> None:
         super().__init__(window)
         self._services, self._window, self._pause, self._tray = services, window, pause, tray
         self._memory = QSettings(_file(services.data_folder), QSettings.Format.IniFormat)
-        self._shown: tuple[int, bool] | None = None
-        self._icon, self._icon_says = QIcon(), ("", False)
-        self._has_tray, self._misses, self._waits = False, 0, False
+        self._shown_state: tuple[int, bool] | None = None
+        self._icon, self._icon_state = QIcon(), ("", False)
+        self._has_tray, self._misses, self._awaiting_tray = False, 0, False
         self.choices = choices
-        self.unread = Unread(services.endpoints, services.captures, qt_events, self)
+        self.unread = UnreadCount(services.endpoints, services.captures, qt_events, self)
         self.menu = TrayMenu(self.unread, pause, window)
         self.window_focus = WindowFocus(window, page, self)
         self.notifier = Notifier(tray, tasks, service, self)
@@ -76,12 +76,12 @@ class Desktop(QObject):
         self._timer.setInterval(WATCH_MS)
         self._connect(qt_events)
         tray.open(self.menu, self._show_window, self.notifier.tray_clicked)
-        self.look_for_tray()
+        self.check_tray()
         self._timer.start()
-        self.notifier.look()
+        self.notifier.check()
         self.refresh()
 
-    def why_no_tray(self) -> str | None:
+    def tray_unavailable(self) -> str | None:
         """Why closing cannot keep Hookline in the tray; None if it can."""
         return None if self._has_tray else NO_TRAY
 
@@ -90,17 +90,17 @@ class Desktop(QObject):
         wants_tray = self._services.settings().on_close == "tray"
         if not (wants_tray and self._has_tray):
             self._window.showMinimized()
-            self._waits = wants_tray
+            self._awaiting_tray = wants_tray
 
-    def take_close(self) -> bool:
+    def close_to_tray(self) -> bool:
         """The window is being closed: hide it if Hookline keeps running in the tray, and say so the first time."""
-        self.look_for_tray()
+        self.check_tray()
         if self._services.settings().on_close != "tray" or not self._has_tray or self._misses:
             return False
         self._window.hide()
         if not self._memory.value("tray/told", False, type=bool):
             self._memory.setValue("tray/told", True)
-            self.notifier.show(STAYS)
+            self.notifier.show(STILL_RUNNING)
         return True
 
     def stop(self) -> None:
@@ -112,19 +112,19 @@ class Desktop(QObject):
         set_badge(0)
 
     @Slot()
-    def try_notification(self) -> None:
+    def show_sample(self) -> None:
         """Show a notification whatever the settings are."""
-        self.notifier.show(TRYING)
+        self.notifier.show(SAMPLE)
 
     @Slot()
-    def look_for_tray(self) -> None:
+    def check_tray(self) -> None:
         """React to a tray that appeared or disappeared. The check is cheap: Qt watches for the tray."""
         there = self._tray.available()
         self._misses = 0 if there else self._misses + 1
         if there and not self._has_tray:
             self._has_tray = True
             self._show_icon()
-            self._hide_late()
+            self._hide_minimized()
             self._tray_changed()
         elif self._has_tray and self._misses >= MISSES:
             self._has_tray = False
@@ -136,34 +136,34 @@ class Desktop(QObject):
     @Slot()
     def refresh(self) -> None:
         """Show the count in badge, title and icon."""
-        look = (self.unread.total, self._pause.on)
-        if look != self._shown:
-            self._shown = look
+        shown_state = (self.unread.total, self._pause.on)
+        if shown_state != self._shown_state:
+            self._shown_state = shown_state
             self._window.setWindowTitle(window_title(self.unread.total))
-            set_badge(min(self.unread.total, BADGE_MOST))
+            set_badge(min(self.unread.total, BADGE_MAX))
             self._show_icon()
 
     @Slot()
     def _show_icon(self) -> None:
         if self._has_tray:
             unread, paused = self.unread.total, self._pause.on
-            says = (count_text(unread), paused)
-            if self._icon.isNull() or says != self._icon_says:
-                self._icon, self._icon_says = tray_icon(unread, paused=paused, mask=IS_MAC), says
+            state = (badge_text(unread), paused)
+            if self._icon.isNull() or state != self._icon_state:
+                self._icon, self._icon_state = tray_icon(unread, paused=paused, mask=IS_MAC), state
             self._tray.show(self._icon, tooltip(unread, self._services.listening(), paused=paused))
 
-    def _hide_late(self) -> None:
-        """At sign-in the tray may start after Hookline: a minimized window that nobody has used is hidden now."""
-        if self._waits and self._window.isMinimized():
+    def _hide_minimized(self) -> None:
+        """At sign-in the tray may start after Hookline: a minimized window that was not used yet is hidden now."""
+        if self._awaiting_tray and self._window.isMinimized():
             self._window.hide()
-        self._waits = False
+        self._awaiting_tray = False
 
     def _tray_changed(self) -> None:
-        self._note_why_not()
+        self._update_unavailable_reason()
         self.tray_changed.emit()
 
     def _connect(self, qt_events: QtEvents) -> None:
-        self._timer.timeout.connect(self.look_for_tray)
+        self._timer.timeout.connect(self.check_tray)
         self.unread.changed.connect(self.refresh)
         self._pause.changed.connect(self.refresh)
         qt_events.settings_changed.connect(self._show_icon)
@@ -176,16 +176,16 @@ class Desktop(QObject):
         self.notices.notice_ready.connect(self.notifier.show)
         self.notifier.clicked.connect(self._open)
         self.notifier.dismissed.connect(self.notices.dismissed)
-        self.notifier.availability_changed.connect(self._note_why_not)
+        self.notifier.availability_changed.connect(self._update_unavailable_reason)
         self.window_focus.activated.connect(self._window_activated)
 
     @Slot()
-    def _note_why_not(self) -> None:
-        self.choices.why_not = self.notifier.why_not()
+    def _update_unavailable_reason(self) -> None:
+        self.choices.unavailable_reason = self.notifier.unavailable_reason()
 
     @Slot()
     def _window_activated(self) -> None:
-        self._waits = False
+        self._awaiting_tray = False
 
     @Slot()
     def _show_window(self) -> None:
@@ -203,7 +203,7 @@ class Desktop(QObject):
     def _open(self, notice: Notice) -> None:
         if notice.capture_id is not None:
             self.launch_requested.emit(RequestLink(id=notice.capture_id))
-        elif notice in (STAYS, TRYING):
+        elif notice in (STILL_RUNNING, SAMPLE):
             self._show_window()
         else:
             self._open_endpoint(notice.key)

@@ -49,7 +49,7 @@ class Freedesktop(QObject):
             # The service refuses bytes, which its type would suggest.
             bus.connect(NAME, PATH, NAME, signal, self, SLOT(slot))  # type: ignore[call-overload]
 
-    async def look(self) -> bool:
+    async def check(self) -> bool:
         """Ask the service for its capabilities; False if none answers."""
         async with self._turn:
             return await self._look()

@@ -16,23 +16,22 @@ from PySide6.QtWidgets import QMenu
 from app.core.model import Endpoint
 
 
-class When(StrEnum):
+class NotifyWhen(StrEnum):
     """When requests to an endpoint are notified."""
 
     OFF = "off"
-    BEHIND = "behind"
+    IN_BACKGROUND = "behind"
     """While no window of Hookline is active."""
     ON = "on"
     """Also while one is active, unless it shows the endpoint's list."""
 
 
-MENU = "Notify"
-TEXTS = {When.OFF: "Off", When.BEHIND: "While Hookline is in the background", When.ON: "Always"}
+TEXTS = {NotifyWhen.OFF: "Off", NotifyWhen.IN_BACKGROUND: "While Hookline is in the background", NotifyWhen.ON: "On"}
 
 
-class NotifyChoices(QObject):
-    """The settings by slug. `why_not` says why the system shows no notifications; None if it does, or if that is
-    unknown.
+class NotificationSettings(QObject):
+    """The settings by slug. `unavailable_reason` says why the system shows no notifications; None if it does, or if
+    that is unknown.
     """
 
     changed = Signal()
@@ -40,27 +39,27 @@ class NotifyChoices(QObject):
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
-        self._kept: dict[str, When] = {}
-        self.why_not: str | None = None
+        self._kept: dict[str, NotifyWhen] = {}
+        self.unavailable_reason: str | None = None
         self._file.beginGroup("notify")
         for slug in self._file.childKeys():
             text = str(self._file.value(slug, "", type=str))
-            if text in set(When):
-                self._kept[slug] = When(text)
+            if text in set(NotifyWhen):
+                self._kept[slug] = NotifyWhen(text)
         self._file.endGroup()
 
     def any(self) -> bool:
-        """Whether the endpoint notifies at all."""
+        """Whether any endpoint notifies."""
         return bool(self._kept)
 
-    def of(self, slug: str) -> When:
-        return self._kept.get(slug, When.OFF)
+    def of(self, slug: str) -> NotifyWhen:
+        return self._kept.get(slug, NotifyWhen.OFF)
 
-    def set(self, slug: str, when: When) -> None:
+    def set(self, slug: str, when: NotifyWhen) -> None:
         """Store the setting; OFF is the default and is not stored."""
         if when is self.of(slug):
             return
-        if when is When.OFF:
+        if when is NotifyWhen.OFF:
             del self._kept[slug]
             self._file.remove(f"notify/{slug}")
         else:
@@ -72,14 +71,14 @@ class NotifyChoices(QObject):
     @Slot(object)
     def forget(self, endpoint: Endpoint) -> None:
         """The endpoint was deleted."""
-        self.set(endpoint.slug, When.OFF)
+        self.set(endpoint.slug, NotifyWhen.OFF)
 
 
 class NotifyMenu(QMenu):
     """The endpoint's notification setting as a menu, which says so if the system shows no notifications."""
 
-    def __init__(self, choices: NotifyChoices, parent: QMenu, slug: str = "") -> None:
-        super().__init__(MENU, parent)
+    def __init__(self, choices: NotificationSettings, parent: QMenu, slug: str = "") -> None:
+        super().__init__("Notify", parent)
         self.slug = slug
         self._choices = choices
         group = QActionGroup(self)
@@ -88,19 +87,19 @@ class NotifyMenu(QMenu):
             action.setData(when)
             action.setCheckable(True)
             group.addAction(action)
-        self._why_not = self.addAction("")
-        self._why_not.setEnabled(False)
+        self._reason_entry = self.addAction("")
+        self._reason_entry.setEnabled(False)
         self.aboutToShow.connect(self._refresh)
-        group.triggered.connect(self._chosen)
+        group.triggered.connect(self._triggered)
         self._refresh()
 
     @Slot()
     def _refresh(self) -> None:
         for action in self.actions():
             action.setChecked(action.data() == self._choices.of(self.slug))
-        self._why_not.setText(self._choices.why_not or "")
-        self._why_not.setVisible(self._choices.why_not is not None)
+        self._reason_entry.setText(self._choices.unavailable_reason or "")
+        self._reason_entry.setVisible(self._choices.unavailable_reason is not None)
 
     @Slot(QAction)
-    def _chosen(self, action: QAction) -> None:
-        self._choices.set(self.slug, When(action.data()))
+    def _triggered(self, action: QAction) -> None:
+        self._choices.set(self.slug, NotifyWhen(action.data()))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.core.clock import now_us
 from app.core.events import Captured
 from app.core.model import Endpoint, Record, Summary
-from app.ui.desktop.notification_settings import NotifyChoices, When
+from app.ui.desktop.notification_settings import NotificationSettings, NotifyWhen
 from app.ui.desktop.text import Notice, notice_for
 from app.ui.pause import Pause
 from app.ui.services import Services
@@ -54,7 +54,7 @@ class WindowFocus(QObject):
             self.activated.emit()
 
 
-class NotificationPace(Record, frozen=True):
+class NotificationTiming(Record, frozen=True):
     """Milliseconds: how long the first request waits for the rest of its burst, then the shortest and longest pause
     between two notifications of an endpoint. The pause doubles as long as requests keep arriving.
     """
@@ -74,13 +74,18 @@ class Notifications(QObject):
     notice_ready = Signal(object)
 
     def __init__(
-        self, services: Services, choices: NotifyChoices, window_focus: WindowFocus, pause: Pause, parent: QObject
+        self,
+        services: Services,
+        choices: NotificationSettings,
+        window_focus: WindowFocus,
+        pause: Pause,
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._services, self._choices, self._window_focus, self._pause = services, choices, window_focus, pause
-        self.pace = NotificationPace()
+        self.timing = NotificationTiming()
         self._began = now_us()
-        self._streams: dict[int, Stream] = {}
+        self._batches: dict[int, NotificationBatch] = {}
         self.stop = services.bus.subscribe(Captured, self._captured).end
         pause.changed.connect(self.forget)
         window_focus.activated.connect(self.forget)
@@ -88,22 +93,22 @@ class Notifications(QObject):
     @Slot()
     def forget(self) -> None:
         """The user has seen, or does not want to see, the requests counted so far."""
-        for stream in self._streams.values():
-            stream.clear()
+        for batch in self._batches.values():
+            batch.clear()
 
     @Slot(object)
     def dismissed(self, notice: Notice) -> None:
         """The user dismissed this notification."""
         endpoint = self._services.endpoints.by_slug(notice.key)
-        if endpoint is not None and endpoint.id in self._streams:
-            self._streams[endpoint.id].clear()
+        if endpoint is not None and endpoint.id in self._batches:
+            self._batches[endpoint.id].clear()
 
     @Slot(object)
     def endpoint_deleted(self, endpoint: Endpoint) -> None:
         """The endpoint was deleted."""
-        stream = self._streams.pop(endpoint.id, None)
-        if stream is not None:
-            stream.deleteLater()
+        batch = self._batches.pop(endpoint.id, None)
+        if batch is not None:
+            batch.deleteLater()
 
     def _captured(self, event: Captured) -> None:
         if self._pause.on or not self._choices.any():
@@ -117,40 +122,40 @@ class Notifications(QObject):
 
     def _add(self, endpoint_id: int, summaries: Iterable[Summary]) -> None:
         for summary in summaries:
-            stream = self._streams.get(endpoint_id)
-            if stream is None:
-                stream = self._streams[endpoint_id] = Stream(endpoint_id, self.pace, self)
-                stream.due.connect(self._notify)
-            stream.add(summary)
+            batch = self._batches.get(endpoint_id)
+            if batch is None:
+                batch = self._batches[endpoint_id] = NotificationBatch(endpoint_id, self.timing, self)
+                batch.due.connect(self._notify)
+            batch.add(summary)
 
     def _should_notify(self, endpoint_id: int) -> bool:
         endpoint = self._services.endpoints.by_id(endpoint_id)
-        when = self._choices.of(endpoint.slug) if endpoint else When.OFF
-        if when is When.BEHIND:
+        when = self._choices.of(endpoint.slug) if endpoint else NotifyWhen.OFF
+        if when is NotifyWhen.IN_BACKGROUND:
             return not self._window_focus.in_front()
-        return when is When.ON and not self._window_focus.shows(endpoint_id)
+        return when is NotifyWhen.ON and not self._window_focus.shows(endpoint_id)
 
     @Slot(object)
-    def _notify(self, stream: Stream) -> None:
-        endpoint = self._services.endpoints.by_id(stream.endpoint_id)
-        if endpoint is None or stream.newest is None or not self._should_notify(endpoint.id):
-            stream.clear()
+    def _notify(self, batch: NotificationBatch) -> None:
+        endpoint = self._services.endpoints.by_id(batch.endpoint_id)
+        if endpoint is None or batch.newest is None or not self._should_notify(endpoint.id):
+            batch.clear()
             return
-        self.notice_ready.emit(notice_for(endpoint, stream.newest, stream.count, self._services.providers))
+        self.notice_ready.emit(notice_for(endpoint, batch.newest, batch.count, self._services.providers))
 
 
-class Stream(QObject):
-    """The requests of one endpoint that have not been notified yet. `due` carries the stream itself."""
+class NotificationBatch(QObject):
+    """The requests of one endpoint that have not been notified yet. `due` carries the batch itself."""
 
     due = Signal(object)
 
-    def __init__(self, endpoint_id: int, pace: NotificationPace, parent: QObject) -> None:
+    def __init__(self, endpoint_id: int, timing: NotificationTiming, parent: QObject) -> None:
         super().__init__(parent)
         self.endpoint_id = endpoint_id
-        self._pace = pace
+        self._timing = timing
         self.newest: Summary | None = None
         self.count = 0
-        self.wait_ms = pace.quiet_ms
+        self.wait_ms = timing.quiet_ms
         self._fresh = self._notified = False
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -160,21 +165,21 @@ class Stream(QObject):
         self.newest, self._fresh = summary, True
         self.count += 1
         if not self._timer.isActive():
-            self._timer.start(self._pace.gather_ms)
+            self._timer.start(self._timing.gather_ms)
 
     def clear(self) -> None:
         """Restart the count. The next request is notified like the first one, after at most the shortest pause."""
         self.newest, self._fresh, self._notified = None, False, False
-        self.count, self.wait_ms = 0, self._pace.quiet_ms
+        self.count, self.wait_ms = 0, self._timing.quiet_ms
         if self._timer.remainingTime() > self.wait_ms:
             self._timer.start(self.wait_ms)
 
     @Slot()
     def _over(self) -> None:
         if not self._fresh:
-            self._notified, self.wait_ms = False, self._pace.quiet_ms
+            self._notified, self.wait_ms = False, self._timing.quiet_ms
             return
-        self.wait_ms = min(self._pace.longest_ms, self.wait_ms * 2) if self._notified else self._pace.quiet_ms
+        self.wait_ms = min(self._timing.longest_ms, self.wait_ms * 2) if self._notified else self._timing.quiet_ms
         self._fresh, self._notified = False, True
         self._timer.start(self.wait_ms)
         self.due.emit(self)

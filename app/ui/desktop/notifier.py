@@ -23,7 +23,7 @@ class NotificationService(Protocol):
     def clicked(self) -> SignalInstance: ...
     @property
     def dismissed(self) -> SignalInstance: ...
-    async def look(self) -> bool: ...
+    async def check(self) -> bool: ...
     async def show(self, notice: Notice) -> bool: ...
 
 
@@ -43,9 +43,9 @@ class Notifier(QObject):
             service.clicked.connect(self.clicked)
             service.dismissed.connect(self.dismissed)
 
-    def why_not(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """Why no notification would be shown; None if it would, or if that is not known yet."""
-        if self._answers is not False or self._tray.can_tell():
+        if self._answers is not False or self._tray.can_show_message():
             return None
         return NONE_ON_LINUX if self._service else NONE_HERE
 
@@ -55,7 +55,7 @@ class Notifier(QObject):
         self._tasks.start(self._show(notice), "show a notification")
 
     @Slot()
-    def look(self) -> None:
+    def check(self) -> None:
         """Check whether notifications can be shown."""
         if self._service is None:
             self.availability_changed.emit()
@@ -69,15 +69,15 @@ class Notifier(QObject):
             self.clicked.emit(self._by_tray)
 
     async def _look(self, service: NotificationService) -> None:
-        self._answers = await service.look()
+        self._answers = await service.check()
         self.availability_changed.emit()
 
     async def _show(self, notice: Notice) -> None:
         if self._service is not None:
             self._answers = await self._service.show(notice)
-        if not self._answers and self._tray.can_tell():
+        if not self._answers and self._tray.can_show_message():
             self._by_tray = notice
-            self._tray.tell(notice.title, notice.text)
+            self._tray.show_message(notice.title, notice.text)
 
 
 def system_service(parent: QObject) -> NotificationService | None:

@@ -8,7 +8,7 @@ from app.core.bodies.escape import escape
 from app.core.model import Endpoint, Record, Summary
 from app.core.raw_request import below_slug
 from app.core.text import count_of, sender_line
-from app.ui.desktop.tray_icon import count_text
+from app.ui.desktop.tray_icon import badge_text
 
 NAME_MAX, METHOD_MAX, PATH_MAX, SENDER_MAX = 60, 20, 80, 60
 """Maximum characters of a notification's parts: servers cut longer texts, each in its own way."""
@@ -54,7 +54,7 @@ def tooltip(unread: int, listening: str | None, *, paused: bool) -> str:
 
 def window_title(unread: int) -> str:
     """`(12) Hookline`: for taskbars and window lists where there is neither a tray nor a badge."""
-    return f"({count_text(unread)}) Hookline" if unread else "Hookline"
+    return f"({badge_text(unread)}) Hookline" if unread else "Hookline"
 
 
 def shortened(text: str, most: int) -> str:

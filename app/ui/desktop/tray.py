@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
 
 from app.core.bodies.escape import escape
 from app.ui.desktop.text import NAME_MAX, menu_text, shortened
-from app.ui.desktop.unread_count import Unread
+from app.ui.desktop.unread_count import UnreadCount
 from app.ui.pause import Pause
 
 IS_MAC = sys.platform == "darwin"
@@ -22,7 +22,7 @@ _CLICKS = (QSystemTrayIcon.ActivationReason.Trigger, QSystemTrayIcon.ActivationR
 
 
 class Tray(Protocol):
-    """A tray icon. `tell` shows a message beside it if `can_tell`.
+    """A tray icon. `show_message` shows a message beside it if `can_show_message`.
 
     `clicked` and `message_clicked` are called for a click on the icon and on the newest message.
     """
@@ -31,8 +31,8 @@ class Tray(Protocol):
     def open(self, menu: QMenu, clicked: Callable[[], None], message_clicked: Callable[[], None]) -> None: ...
     def show(self, icon: QIcon, tooltip: str) -> None: ...
     def hide(self) -> None: ...
-    def can_tell(self) -> bool: ...
-    def tell(self, title: str, text: str) -> None: ...
+    def can_show_message(self) -> bool: ...
+    def show_message(self, title: str, text: str) -> None: ...
 
 
 class SystemTray(QObject):
@@ -75,11 +75,11 @@ class SystemTray(QObject):
             self._icon.deleteLater()
             self._icon = None
 
-    def can_tell(self) -> bool:
+    def can_show_message(self) -> bool:
         """Whether messages can be shown now."""
         return self._icon is not None and QSystemTrayIcon.supportsMessages()
 
-    def tell(self, title: str, text: str) -> None:
+    def show_message(self, title: str, text: str) -> None:
         """Show a message for as long as the system likes, without a sound."""
         if self._icon is not None:
             self._icon.showMessage(title, text, self._icon.icon())
@@ -110,7 +110,7 @@ class TrayMenu(QMenu):
     new_endpoint_requested = Signal()
     quit_requested = Signal()
 
-    def __init__(self, unread: Unread, pause: Pause, parent: QWidget) -> None:
+    def __init__(self, unread: UnreadCount, pause: Pause, parent: QWidget) -> None:
         super().__init__(parent)
         self._unread, self._pause = unread, pause
         shows = self.addAction("Show Hookline")
@@ -124,7 +124,7 @@ class TrayMenu(QMenu):
         self.addAction("New endpoint…").triggered.connect(self.new_endpoint_requested)
         self.addSeparator()
         self.addAction("Quit Hookline").triggered.connect(self.quit_requested)
-        self.triggered.connect(self._chosen)
+        self.triggered.connect(self._triggered)
         unread.changed.connect(self.refresh)
         pause.changed.connect(self.refresh)
         self.refresh()
@@ -147,6 +147,6 @@ class TrayMenu(QMenu):
         self._pause.toggle()
 
     @Slot(QAction)
-    def _chosen(self, action: QAction) -> None:
+    def _triggered(self, action: QAction) -> None:
         if action.data():
             self.endpoint_requested.emit(action.data())

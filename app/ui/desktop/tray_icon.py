@@ -76,27 +76,27 @@ DIGITS: dict[int, tuple[Glyphs, int]] = {
     64: (SMALL_DIGITS, 4),
 }
 """Each size in pixels that trays ask for, on screens of scale 1 and 2: its digits and their magnification."""
-MOST = 99
+COUNT_MAX = 99
 _RING = 1
 """Transparent pixels around badge and bars, which separate them from the mark on any tray."""
 _PAUSED_OPACITY = 0.55
 
 
-def count_text(unread: int) -> str:
+def badge_text(unread: int) -> str:
     """`12`, `99+`; empty for none."""
-    return "" if unread <= 0 else str(unread) if unread <= MOST else f"{MOST}+"
+    return "" if unread <= 0 else str(unread) if unread <= COUNT_MAX else f"{COUNT_MAX}+"
 
 
 def tray_icon(unread: int, *, paused: bool, mask: bool = False) -> QIcon:
     """The icon in all sizes. As a `mask` only its shape counts, and the system colours it, as on macOS."""
     icon = QIcon()
     for size in DIGITS:
-        icon.addPixmap(picture(size, count_text(unread), paused=paused, mask=mask))
+        icon.addPixmap(icon_pixmap(size, badge_text(unread), paused=paused, mask=mask))
     icon.setIsMask(mask)
     return icon
 
 
-def picture(size: int, text: str, *, paused: bool, mask: bool = False) -> QPixmap:
+def icon_pixmap(size: int, text: str, *, paused: bool, mask: bool = False) -> QPixmap:
     """The icon in one size, on a transparent background."""
     result = QPixmap(size, size)
     result.fill(Qt.GlobalColor.transparent)

@@ -9,7 +9,7 @@ from app.core.repositories import CaptureRepository, EndpointRepository
 from app.ui.qt_events import QtEvents
 
 
-class Unread(QObject):
+class UnreadCount(QObject):
     """`changed` follows each batch of events. The store keeps the counts in memory, so reading them is cheap."""
 
     changed = Signal()

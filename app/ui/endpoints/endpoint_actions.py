@@ -17,7 +17,7 @@ from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import create_refusal
 from app.core.text import sent_text
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
-from app.ui.desktop.notification_settings import NotifyChoices
+from app.ui.desktop.notification_settings import NotificationSettings
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -66,19 +66,19 @@ FIRST_NAME = "My first endpoint"
 
 
 class EndpointActions(QObject):
-    """`made` carries a new endpoint, `said` a short notice, `open_wanted` the id of an endpoint to show."""
+    """`created` carries a new endpoint, `announced` a short notice, `open_requested` the ID of an endpoint to show."""
 
-    made = Signal(object)
-    said = Signal(str)
-    open_wanted = Signal(object)
+    created = Signal(object)
+    announced = Signal(str)
+    open_requested = Signal(object)
     switch_refused = Signal(object)
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
         super().__init__(window)
         self._services, self._theme, self._tasks, self._window = services, theme, tasks, window
         self._dialog: EndpointDialog | None = None
-        self._asking: set[int] = set()
-        self.notify = NotifyChoices(services.data_folder, self)
+        self._confirming: set[int] = set()
+        self.notify = NotificationSettings(services.data_folder, self)
         self.order = EndpointOrder(services, tasks, self)
         self.new = Command(
             "New endpoint",
@@ -90,7 +90,7 @@ class EndpointActions(QObject):
             group=CommandGroup.ENDPOINT,
             context=IN_WINDOW,
             unavailable=self.refusal,
-            say=self.said.emit,
+            say=self.announced.emit,
             always_listed=True,
         )
         self.new.refresh()
@@ -111,75 +111,73 @@ class EndpointActions(QObject):
 
     @Slot()
     def create_first(self) -> None:
-        """Make the first endpoint without a form."""
+        """Create the first endpoint without a form."""
         self._tasks.start(self._create_first(), "create the first endpoint")
 
     @Slot(object)
     def edit(self, endpoint: Endpoint) -> None:
-        """Open the form on `endpoint`."""
+        """Open the form for `endpoint`."""
         current = self._services.endpoints.by_id(endpoint.id)
         if current is not None:
             self._open(current)
 
     def edit_limit(self, endpoint: Endpoint) -> None:
-        """Open the form on `endpoint` at its storage limit."""
+        """Open the form for `endpoint` at its storage limit."""
         self.edit(endpoint)
         if self._dialog is not None:
             self._dialog.form.reveal("storage_limit")
 
     @Slot(object)
     def delete(self, endpoint: Endpoint) -> None:
-        """Delete it with its requests, after asking."""
-        if endpoint.id not in self._asking:
-            self._asking.add(endpoint.id)
+        """Ask, then delete it with its requests."""
+        if endpoint.id not in self._confirming:
+            self._confirming.add(endpoint.id)
             self._tasks.start(self._delete(endpoint), f"delete endpoint {endpoint.id}")
 
     @Slot(object, bool)
     def set_active(self, endpoint: Endpoint, active: bool) -> None:
-        """Switch it on or off."""
         self._tasks.start(self._set_active(endpoint.id, active), f"switch endpoint {endpoint.id}")
 
     @Slot(object)
     def copy_url(self, endpoint: Endpoint) -> None:
-        """Put its capture URL on the clipboard."""
+        """Copy its capture URL."""
         QGuiApplication.clipboard().setText(self._services.capture_url(endpoint))
-        self.said.emit(f"Copied the URL of “{endpoint.name}”.")
+        self.announced.emit(f"Copied the URL of “{endpoint.name}”.")
 
     @Slot(object)
     def copy_link(self, endpoint: Endpoint) -> None:
-        """Put the link that opens it in Hookline on the clipboard."""
+        """Copy a link that opens it in Hookline."""
         QGuiApplication.clipboard().setText(link_to_endpoint(endpoint.slug))
-        self.said.emit(f"Copied a link that opens “{endpoint.name}”.")
+        self.announced.emit(f"Copied a link that opens “{endpoint.name}”.")
 
     @Slot(object)
     def send_test(self, endpoint: Endpoint) -> None:
-        """Send it a small request."""
+        """Send it a small test request."""
         self._tasks.start(self._send_test(endpoint), f"send a test request to endpoint {endpoint.id}")
 
     def copy_curl(self, endpoint: Endpoint) -> None:
-        """Put a command that sends it a request on the clipboard."""
+        """Copy a curl command that sends it a request."""
         QGuiApplication.clipboard().setText(ready_curl(self._services.capture_url(endpoint)))
-        self.said.emit("Copied as curl.")
+        self.announced.emit("Copied as curl.")
 
     def open(self, endpoint: Endpoint) -> None:
-        """Show its requests."""
-        self.open_wanted.emit(endpoint.id)
+        """Request that the window shows its requests."""
+        self.open_requested.emit(endpoint.id)
 
     def toggle(self, endpoint: Endpoint) -> None:
         """Switch it off if it is on, and on if it is off."""
         self.set_active(endpoint, not endpoint.active)
 
     def mark_all_read(self, endpoint: Endpoint) -> None:
-        """Mark all its requests as read."""
         self._tasks.start(self._services.captures.mark_all_read(endpoint.id), "mark all read")
 
     def clear(self, endpoint: Endpoint) -> None:
-        """Delete all its requests, after asking."""
+        """Ask, then delete all its requests."""
         self._tasks.start(self._clear(endpoint), "delete all requests")
 
     @Slot()
     def create(self) -> None:
-        """Open the form for a new endpoint; `new` is the command, which says when there can be none."""
+        """Open the form for a new endpoint; the command `new` first checks that one can be created."""
         self._open(None)
 
     def _open(self, endpoint: Endpoint | None) -> None:
@@ -194,16 +192,16 @@ class EndpointActions(QObject):
     @Slot(object, bool)
     def _saved(self, endpoint: Endpoint, created: bool) -> None:
         if created:
-            self.made.emit(endpoint)
+            self.created.emit(endpoint)
         else:
-            self.said.emit(f"Saved “{endpoint.name}”.")
+            self.announced.emit(f"Saved “{endpoint.name}”.")
 
     @Slot()
     def _closed(self) -> None:
         self._dialog = None
 
     async def _create_first(self) -> None:
-        self.made.emit(await self._services.endpoints.create(EndpointDraft(name=FIRST_NAME)))
+        self.created.emit(await self._services.endpoints.create(EndpointDraft(name=FIRST_NAME)))
 
     async def _delete(self, endpoint: Endpoint) -> None:
         try:
@@ -213,7 +211,7 @@ class EndpointActions(QObject):
             if await ask(self._window, self._theme, title, text, "Delete endpoint"):
                 await self._services.endpoints.delete(endpoint.id)
         finally:
-            self._asking.discard(endpoint.id)
+            self._confirming.discard(endpoint.id)
 
     async def _clear(self, endpoint: Endpoint) -> None:
         total = self._services.captures.counts(endpoint.id).total
@@ -234,4 +232,4 @@ class EndpointActions(QObject):
             raise
 
     async def _send_test(self, endpoint: Endpoint) -> None:
-        self.said.emit(sent_text(await self._services.send_test(endpoint), endpoint.name))
+        self.announced.emit(sent_text(await self._services.send_test(endpoint), endpoint.name))

@@ -15,11 +15,11 @@ from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.services import Services
 from app.ui.theme.theme import Theme
 
-NONE_SHOWN = "No endpoint is shown."
+NO_ENDPOINT = "No endpoint is shown."
 
 
 class EndpointCommands(QObject):
-    """`endpoint` returns the one they are about, as it is now; call `refresh` when that changed."""
+    """`endpoint` returns the endpoint they apply to, as it is now; call `refresh` when that has changed."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class EndpointCommands(QObject):
         def reason() -> str | None:
             endpoint = self._endpoint()
             if endpoint is None:
-                return NONE_SHOWN
+                return NO_ENDPOINT
             return unavailable(endpoint) if unavailable is not None else None
 
         return Command(

@@ -22,7 +22,7 @@ from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.fit_screen import bounded, fit
 from app.ui.widgets.labels import label
-from app.ui.widgets.storage_limit import may_limit
+from app.ui.widgets.storage_limit import confirm_storage_limit
 from app.ui.widgets.unsaved import EditDialog
 
 WIDTH = 600
@@ -120,7 +120,7 @@ class EndpointDialog(EditDialog):
                 endpoint = await self._services.endpoints.create(draft)
             else:
                 use = self._services.limits.use_of(self._endpoint.id)
-                if not await may_limit(self, self.theme, use, draft.storage_limit, draft.when_full):
+                if not await confirm_storage_limit(self, self.theme, use, draft.storage_limit, draft.when_full):
                     return
                 endpoint = await self._services.endpoints.update(self._endpoint.id, draft)
         except HooklineError as error:

@@ -18,23 +18,24 @@ from app.ui.theme.theme import Theme
 
 
 class RefusedCommands(QObject):
-    """Commands on what `selected` returns. `open_wanted` carries an endpoint's id, `create_wanted` a slug."""
+    """Commands on what `selected` returns. `open_requested` carries an endpoint's ID, `create_requested`
+    a slug."""
 
-    raw_wanted = Signal()
-    rows_wanted = Signal()
-    open_wanted = Signal(object)
-    create_wanted = Signal(str)
-    said = Signal(str)
+    raw_requested = Signal()
+    copy_requested = Signal()
+    open_requested = Signal(object)
+    create_requested = Signal(str)
+    announced = Signal(str)
 
     def __init__(self, services: Services, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._services, self._theme, self._window = services, theme, parent
         self.selected: Callable[[], Sequence[Refusal]] = tuple
-        self.show_raw = self._command("Show as received\tEnter", self.raw_wanted.emit, "text")
+        self.show_raw = self._command("Show as received\tEnter", self.raw_requested.emit, "text")
         self.copy_target = self._command("Copy target", self._copy_target, "copy", unavailable=_no_target)
         self.copy_source = self._command("Copy source address", self._copy_source, "copy")
         self.copy_curl = self._command("Copy as curl", self._copy_curl, "code", unavailable=self._no_curl)
-        self.copy_row = self._command("Copy row", self.rows_wanted.emit, "copy", "Ctrl+C")
+        self.copy_row = self._command("Copy row", self.copy_requested.emit, "copy", "Ctrl+C")
         self.open = self._command("Open endpoint", self._open, "hook", unavailable=self._no_endpoint)
         self.create = self._command(
             "Create endpoint with this slug…", self._create, "add", unavailable=self._plan_is_full
@@ -79,7 +80,7 @@ class RefusedCommands(QObject):
     def copy(self, text: str, message: str) -> None:
         """Copy it, and show `message`."""
         QGuiApplication.clipboard().setText(text)
-        self.said.emit(message)
+        self.announced.emit(message)
 
     def _command(
         self,
@@ -93,7 +94,9 @@ class RefusedCommands(QObject):
             only = self._only()
             return unavailable(only) if unavailable is not None and only is not None else None
 
-        return Command(text, self._theme, self, run=run, icon=icon, keys=keys, unavailable=reason, say=self.said.emit)
+        return Command(
+            text, self._theme, self, run=run, icon=icon, keys=keys, unavailable=reason, say=self.announced.emit
+        )
 
     def _no_curl(self, refusal: Refusal) -> str | None:
         return None if self._curl_of(refusal) is not None else "This request cannot be sent again as received."
@@ -141,14 +144,14 @@ class RefusedCommands(QObject):
         only = self._only()
         endpoint = self.endpoint_of(only) if only is not None else None
         if endpoint is not None:
-            self.open_wanted.emit(endpoint.id)
+            self.open_requested.emit(endpoint.id)
 
     @Slot()
     def _create(self) -> None:
         only = self._only()
         slug = self._free_slug(only) if only is not None else None
         if slug is not None:
-            self.create_wanted.emit(slug)
+            self.create_requested.emit(slug)
 
 
 def _no_target(refusal: Refusal) -> str | None:

@@ -47,7 +47,7 @@ _HEAD_END = b"\r\n\r\n"
 
 
 class RawPane(Card):
-    """`show_refusal` shows what is kept of one."""
+    """The bytes of a refused request, as text with every character visible, or as hexadecimal."""
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent, padding=1)
@@ -63,7 +63,7 @@ class RawPane(Card):
         self.body.addWidget(self.bytes, 1)
 
     def show_refusal(self, refusal: Refusal, raw: bytes | None, endpoint: str | None = None) -> None:
-        """Show `raw`, what came of `refusal` to this endpoint; None when it is not kept any more."""
+        """Show `raw`, the bytes received, None if they were dropped; `endpoint` is a name."""
         data = raw or b""
         size = size_text(refusal.raw_size)
         if len(data) == REFUSED_RAW_MAX:
@@ -86,7 +86,7 @@ class RawPane(Card):
         self.bytes.show_source(BodySource(len(data), (), "", f"refused-{refusal.id}", read))
 
     def stop(self) -> None:
-        """Give up loading."""
+        """Stop loading."""
         self.bytes.stop()
 
     def sizeHint(self) -> QSize:
@@ -95,8 +95,8 @@ class RawPane(Card):
 
 
 _WIDTHS = {TIME: 114, STATUS: 66, METHOD: 82, ENDPOINT: 116, REASON: 202, SOURCE: 104}
-"""The target takes what they leave."""
-_NEEDED = {SOURCE: 920, ENDPOINT: 800}
+"""The target column takes the rest."""
+_NEEDED = {SOURCE: 860, ENDPOINT: 720}
 """Narrower pages hide a column: the pane below shows it for the selected request."""
 _STATUS_SIZE = QSize(40, 18)
 _TEXT_MARGIN = 3
@@ -104,14 +104,14 @@ _TEXT_MARGIN = 3
 
 
 class RefusedPage(QWidget):
-    """Live, newest on top; the last 1,000, in memory. Below the list is the selected one as it was received.
+    """The last 1,000, newest first, in memory only. Below the list is the selected one as it was received.
 
-    `open_wanted` carries the id of an endpoint, `create_wanted` the slug of one that there is not yet.
+    `open_requested` carries an endpoint's ID, `create_requested` the slug of one to create.
     """
 
-    open_wanted = Signal(object)
-    create_wanted = Signal(str)
-    said = Signal(str)
+    open_requested = Signal(object)
+    create_requested = Signal(str)
+    announced = Signal(str)
 
     def __init__(
         self, services: Services, theme: Theme, tasks: Tasks, qt_events: QtEvents, parent: QWidget | None = None
@@ -144,7 +144,6 @@ class RefusedPage(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what was refused."""
         rows = self._refused.newest()
         self.model.show_newest(rows)
         self._body.setCurrentIndex(1 if rows else 0)
@@ -152,18 +151,17 @@ class RefusedPage(QWidget):
 
     @Slot()
     def clear(self) -> None:
-        """Forget the list."""
+        """Clear the list."""
         self._refused.clear()
         self.refresh()
         self._qt_events.refused_changed.emit()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up."""
         super().showEvent(event)
         self.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The target and the reason need the room most."""
+        """Hide columns that a narrow page has no space for."""
         super().resizeEvent(event)
         for column, width in _NEEDED.items():
             self.table.setColumnHidden(column, self.width() < width)
@@ -209,7 +207,7 @@ class RefusedPage(QWidget):
 
     @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:
-        """At the pointer, or under the current row where a key asked."""
+        """At the pointer, or below the current row if a key opened it."""
         table = self.table
         if not table.viewport().rect().contains(place) or not table.indexAt(place).isValid():
             place = table.visualRect(table.currentIndex()).bottomLeft() + QPoint(metrics.SPACE_5, 0)
@@ -218,11 +216,11 @@ class RefusedPage(QWidget):
     def _connect_commands(self) -> None:
         commands, table = self.commands, self.table
         commands.selected = self.selected
-        commands.raw_wanted.connect(self._enter_raw)
-        commands.rows_wanted.connect(self.copy_rows)
-        commands.open_wanted.connect(self.open_wanted)
-        commands.create_wanted.connect(self.create_wanted)
-        commands.said.connect(self.said)
+        commands.raw_requested.connect(self._enter_raw)
+        commands.copy_requested.connect(self.copy_rows)
+        commands.open_requested.connect(self.open_requested)
+        commands.create_requested.connect(self.create_requested)
+        commands.announced.connect(self.announced)
         commands.copy_row.add_to(table)
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._show_menu)
@@ -255,7 +253,7 @@ class RefusedPage(QWidget):
         words.addWidget(label("Refused", "display", self))
         words.addWidget(
             ElidedLabel(
-                "Reached the capture port but were not captured. The newest 1,000, until Hookline quits.", "muted", self
+                "Requests that were not stored, and why. The newest 1,000, until Hookline quits.", "muted", self
             )
         )
         header_row = QHBoxLayout()

@@ -46,21 +46,18 @@ class RefusedModel(QAbstractTableModel):
             self.endRemoveRows()
 
     def rowCount(self, parent: RowIndex = QModelIndex()) -> int:  # noqa: B008  Qt's own signature
-        """How many are shown."""
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: RowIndex = QModelIndex()) -> int:  # noqa: B008  Qt's own signature
-        """As many as there are titles."""
         return 0 if parent.isValid() else len(TITLES)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The titles."""
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return TITLES[section]
         return None
 
     def data(self, index: RowIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Text of a cell, or its tooltip, shown literally."""
+        """The cell's text, or its tooltip."""
         refusal = self._rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return self.cell(refusal, index.column())
@@ -86,13 +83,13 @@ class RefusedModel(QAbstractTableModel):
 
     @Slot()
     def endpoints_changed(self) -> None:
-        """Endpoints have other names now, or came or went."""
+        """Endpoints were renamed, created or deleted."""
         if self._rows:
             self.dataChanged.emit(self.index(0, ENDPOINT), self.index(len(self._rows) - 1, ENDPOINT))
 
 
 class RefusedDelegate(QStyledItemDelegate):
-    """Paints status and method as badges; all else as the style does."""
+    """Paints status and method as badges; the style paints the other cells."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -105,7 +102,6 @@ class RefusedDelegate(QStyledItemDelegate):
             option.textElideMode = Qt.TextElideMode.ElideMiddle
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: RowIndex) -> None:
-        """One cell."""
         text = str(index.data() or "")
         if index.column() not in (STATUS, METHOD) or text == NONE:
             super().paint(painter, option, index)
@@ -126,7 +122,7 @@ class RefusedDelegate(QStyledItemDelegate):
 
 
 def _fresh(rows: Sequence[Refusal], known: Sequence[Refusal]) -> int:
-    """How many of `rows` stand before the newest known one."""
+    """How many of `rows` come before the newest known one."""
     if not known:
         return len(rows)
     return next((place for place, row in enumerate(rows) if row is known[0]), len(rows))

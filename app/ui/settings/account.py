@@ -1,4 +1,4 @@
-"""The plan. It changes when the dialog is saved; what keeps it from changing is said at once."""
+"""The plan. It changes when the dialog is saved; a reason why it cannot is shown at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLANS = (Plan.FREE, Plan.PRO)
 
 
 class AccountSection(SettingsSection):
-    """Free or Pro; `changed` follows each choice."""
+    """Free or Pro; `changed` follows each selection."""
 
     changed = Signal()
 
@@ -28,33 +28,32 @@ class AccountSection(SettingsSection):
         self.rows["plan"] = SettingsRow("Plan", "", self.choice, self)
         self.column.addWidget(self.rows["plan"])
         self.choice.setCurrentIndex(_PLANS.index(services.account.plan))
-        self.choice.currentIndexChanged.connect(self._chosen)
+        self.choice.currentIndexChanged.connect(self._plan_selected)
         self.refresh()
 
     def value(self) -> Plan:
-        """What is chosen."""
         return _PLANS[self.choice.currentIndex()]
 
     def has_changes(self) -> bool:
-        """Whether another plan is chosen than the one in force."""
+        """Whether the selected plan differs from the current one."""
         return self.value() is not self._services.account.plan
 
     def problems(self) -> dict[str, str | None]:
-        """Why the account cannot change to the chosen plan."""
-        held = len(self._services.endpoints.all())
-        return {"plan": self._refused or (plan_refusal(self.value(), held) if self.has_changes() else None)}
+        """Why the account cannot change to the selected plan."""
+        count = len(self._services.endpoints.all())
+        return {"plan": self._refused or (plan_refusal(self.value(), count) if self.has_changes() else None)}
 
     def refuse(self, message: str) -> None:
-        """Show what saving refused, until the next choice."""
+        """Show why saving was refused, until another plan is selected."""
         self._refused = message
 
     def refresh(self) -> None:
-        """Show how many endpoints there are, and whether the choice is yet to be saved."""
+        """Show how many endpoints there are, and whether the selection is unsaved."""
         text = f"{count_of(len(self._services.endpoints.all()), 'endpoint')} in use."
         self.rows["plan"].text.setText(f"{text} The plan changes when you save." if self.has_changes() else text)
 
     @Slot()
-    def _chosen(self) -> None:
+    def _plan_selected(self) -> None:
         self._refused = None
         self.refresh()
         self.changed.emit()

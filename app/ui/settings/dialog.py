@@ -27,7 +27,7 @@ from app.ui.widgets.card import line
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, restyle
-from app.ui.widgets.storage_limit import may_limit
+from app.ui.widgets.storage_limit import confirm_storage_limit
 from app.ui.widgets.unsaved import EditDialog
 
 _DETAILED_MAX = 2
@@ -58,7 +58,7 @@ def _value(key: str, value: object) -> str:
 
 
 class SettingsDialog(EditDialog):
-    """The window's settings take effect at once; network, account and storage when saved, which says what changed."""
+    """The window's settings take effect at once, the others when saved; then the dialog says what changed."""
 
     unsaved = "Your changes to the settings have not been saved."
 
@@ -69,12 +69,12 @@ class SettingsDialog(EditDialog):
         self._services, self._tasks = services, tasks
         self._busy = False
         self._focused: QWidget | None = None
-        """What had the keyboard when a save began: fields that are disabled meanwhile lose it."""
+        """The widget with the focus when saving began: fields that are disabled meanwhile lose it."""
         self.window_section = WindowSection(services, theme, tasks, self, desktop=desktop)
         self.network = NetworkSection(services.settings(), self)
         self.account = AccountSection(services, self)
         self.storage = StorageSettings(services, theme, tasks, self)
-        self.said = label("", "error", self, wrap=True)
+        self.status = label("", "error", self, wrap=True)
         self.about_button = Button(f"About Hookline {services.version}", theme, self, kind="link")
         self.close_button = Button("Close", theme, self)
         self.save_button = Button("Save", theme, self, kind="primary")
@@ -89,28 +89,27 @@ class SettingsDialog(EditDialog):
         self.resize(self.sizeHint())
 
     def sizeHint(self) -> QSize:
-        """Never larger than the screen."""
         return bounded(self, QSize(640, 720))
 
-    def wanted(self) -> Settings:
-        """The settings in force with what the fields say."""
+    def edited(self) -> Settings:
+        """The current settings with the values of the fields."""
         return self.storage.value(self.network.value(self._services.settings()))
 
     def has_changes(self) -> bool:
-        """Whether something is chosen or typed that is not in force, right or wrong."""
+        """Whether any field differs from the current settings, valid or not."""
         return not self._busy and self._differs()
 
     def is_idle(self) -> bool:
-        """While nothing is to be saved."""
+        """Whether there is nothing to save."""
         return not self._busy and not self._differs()
 
     def discard(self) -> None:
-        """The theme goes back, too."""
+        """Restore what took effect at once."""
         self.window_section.restore()
 
     @Slot()
     def save(self) -> None:
-        """Apply what the fields say; where one is wrong, go there."""
+        """Save the values of the fields, or focus the first invalid one."""
         broken = next((row for row in self._rows().values() if row.error()), None)
         if broken is not None and not self._busy:
             self._area.ensureWidgetVisible(broken)
@@ -119,7 +118,7 @@ class SettingsDialog(EditDialog):
             self._focused = self.focusWidget()
             self._busy = True
             self._refresh()
-            self._tasks.start(self._save(self.wanted(), self.account.value()), "apply settings")
+            self._tasks.start(self._save(self.edited(), self.account.value()), "apply settings")
 
     @Slot()
     def show_about(self) -> None:
@@ -127,30 +126,30 @@ class SettingsDialog(EditDialog):
         AboutDialog(self._services, self.theme, self._tasks, self).open()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter in a field saves, as in the form of an endpoint; Esc closes."""
+        """Enter in a field saves; Esc closes."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.save()
         else:
             super().keyPressEvent(event)
 
-    async def _save(self, wanted: Settings, plan: Plan) -> None:
+    async def _save(self, edited: Settings, plan: Plan) -> None:
         old, old_plan = self._services.settings(), self._services.account.plan
         try:
             use = self._services.limits.use()
-            if not await may_limit(self, self.theme, use, wanted.storage_limit, wanted.when_full):
+            if not await confirm_storage_limit(self, self.theme, use, edited.storage_limit, edited.when_full):
                 return
-            if wanted != old:
-                await self._services.apply_settings(wanted)
+            if edited != old:
+                await self._services.apply_settings(edited)
             if plan is not old_plan:
                 await self._services.account.set_plan(plan)
         except HooklineError as error:
             if not isValid(self):
                 raise
-            self._show_failure(error, wanted)
+            self._show_failure(error, edited)
         else:
             if isValid(self):
                 self.window_section.keep()
-                self._say(changes_text(old, wanted, old_plan, plan), "success")
+                self._say(changes_text(old, edited, old_plan, plan), "success")
                 self.storage.limit.show_use(self._services.limits.use())
         finally:
             if isValid(self):
@@ -159,11 +158,11 @@ class SettingsDialog(EditDialog):
                 if self._focused is not None:
                     self._focused.setFocus()
 
-    def _show_failure(self, error: HooklineError, wanted: Settings) -> None:
+    def _show_failure(self, error: HooklineError, edited: Settings) -> None:
         if isinstance(error, InvalidFieldsError):
             self.network.refuse({broken.field: broken.message for broken in error.errors})
         elif isinstance(error, PortInUseError):
-            field = "api_port" if error.port == wanted.api_port != wanted.port else "port"
+            field = "api_port" if error.port == edited.api_port != edited.port else "port"
             by = f" by {error.holder}" if error.holder else ""
             self.network.refuse({field: f"Port {error.port} is already in use{by}. Choose another port."})
         elif isinstance(error, PlanLimitError):
@@ -172,14 +171,14 @@ class SettingsDialog(EditDialog):
             self._say(str(error), "error")
 
     def _say(self, text: str, kind: str) -> None:
-        self.said.setProperty("kind", kind)
-        restyle(self.said)
-        self.said.setText(text)
+        self.status.setProperty("kind", kind)
+        restyle(self.status)
+        self.status.setText(text)
         self.save_button.setAccessibleDescription(text)
 
     def _differs(self) -> bool:
         return (
-            self.wanted() != self._services.settings()
+            self.edited() != self._services.settings()
             or self.account.has_changes()
             or any(any(section.problems().values()) for section in (self.network, self.storage))
         )
@@ -194,7 +193,7 @@ class SettingsDialog(EditDialog):
 
     @Slot()
     def _refresh(self) -> None:
-        errors: dict[str, str | None] = {error.field: error.message for error in check(self.wanted())}
+        errors: dict[str, str | None] = {error.field: error.message for error in check(self.edited())}
         for section in (self.network, self.account, self.storage):
             errors.update({key: message for key, message in section.problems().items() if message})
         for key, row in self._rows().items():
@@ -226,6 +225,6 @@ class SettingsDialog(EditDialog):
         self.body.setSpacing(0)
         self.body.addWidget(line(self))
         self.body.addWidget(scroll, 1)
-        self.footer.addWidget(self.said, 1)
+        self.footer.addWidget(self.status, 1)
         self.footer.addWidget(self.close_button)
         self.footer.addWidget(self.save_button)

@@ -40,7 +40,7 @@ class NetworkSection(SettingsSection):
             text.textEdited.connect(self._edited)
 
     def value(self, current: Settings) -> Settings:
-        """`current` with what the fields say; a limit that is no whole number of MiB stays until its field changes."""
+        """`current` with the values of the fields; a limit that is not in whole MiB is kept until its field changes."""
         limit = self.body_limit.value()
         return replace(
             current,
@@ -52,11 +52,11 @@ class NetworkSection(SettingsSection):
         )
 
     def problems(self) -> dict[str, str | None]:
-        """Numbers that are none or out of range, and what applying refused."""
+        """Invalid numbers, and why saving was refused."""
         return {**self._refused, **{key: field.problem() for key, field in self._numbers().items() if field.problem()}}
 
     def refuse(self, messages: Mapping[str, str]) -> None:
-        """Show what applying refused, until the next edit."""
+        """Show why saving was refused, until the next edit."""
         self._refused = dict(messages)
 
     def _numbers(self) -> dict[str, NumberField]:

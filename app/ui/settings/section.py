@@ -1,4 +1,4 @@
-"""A titled group of settings: words on the left, the control on the right, an error below; made as declared."""
+"""A titled group of settings: text on the left, the control on the right, an error below."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ AT_ONCE = "Takes effect at once."
 
 
 class SettingsRow(QWidget):
-    """One setting."""
-
     def __init__(self, title: str, text: str, control: QWidget, parent: QWidget, *, width: int = CONTROL_WIDTH) -> None:
         super().__init__(parent)
         self.control = control
@@ -43,11 +41,10 @@ class SettingsRow(QWidget):
         row.addWidget(control, 0, Qt.AlignmentFlag.AlignVCenter)
 
     def error(self) -> str:
-        """The error now shown."""
         return self._error.text()
 
     def set_error(self, message: str | None) -> None:
-        """Show it; None takes it away."""
+        """Show the error; None clears it."""
         if (message or "") == self._error.text():
             return
         self._error.setText(message or "")
@@ -58,7 +55,7 @@ class SettingsRow(QWidget):
 
 
 class SettingsSection(QWidget):
-    """A heading and its rows, those that are saved with the dialog by setting."""
+    """A heading and its rows; `rows` holds those that are saved with the dialog, by setting."""
 
     def __init__(self, title: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -70,7 +67,7 @@ class SettingsSection(QWidget):
         self.column.addWidget(self.heading)
 
     def add_declared(self, key: str, control: QWidget, extra: str = "") -> SettingsRow:
-        """A row worded by the declaration of setting `key`."""
+        """Add a row with the texts declared for the setting `key`."""
         declared = meta(key)
         # The API has these words too, with the apostrophes of plain text.
         text = " ".join(filter(None, (declared.description, extra))).replace("'", "’")
@@ -80,11 +77,10 @@ class SettingsSection(QWidget):
         return row
 
     def row(self, key: str) -> SettingsRow:
-        """The row of a setting."""
         return self.rows[key]
 
     def problems(self) -> dict[str, str | None]:
-        """By setting, what is wrong with what is typed, where no value could carry it."""
+        """Errors by setting that a value cannot represent, such as invalid numbers."""
         return {}
 
 
@@ -103,5 +99,5 @@ def mib_field(key: str, parent: QWidget, *, step: int = 1) -> NumberField:
 
 
 def whole_mib(size: int) -> int:
-    """The number such a field shows for `size` bytes."""
+    """`size` bytes as shown by a `mib_field`."""
     return max(1, round(size / MIB))

@@ -35,7 +35,7 @@ COUNTED = "Counts bodies, headers, targets and responses of deliveries. The sear
 
 
 class StorageLimitRows(QWidget):
-    """Saved with the dialog; `changed` follows each edit."""
+    """How much is stored, the limit, and what happens at the limit. `changed` follows each edit."""
 
     changed = Signal()
 
@@ -65,16 +65,14 @@ class StorageLimitRows(QWidget):
         self.when_full.currentIndexChanged.connect(self._edited)
 
     def value(self, current: Settings) -> Settings:
-        """`current` with what the fields say; a text that is no size leaves the limit as it is."""
+        """`current` with the values of the fields; an invalid size leaves the limit unchanged."""
         limit = current.storage_limit if self.limit.problem() else self.limit.value()
         return replace(current, storage_limit=limit, when_full=WHEN_FULL[self.when_full.currentIndex()][0])
 
     def row(self, key: str) -> SettingsRow:
-        """The row of a setting."""
         return self._rows[key]
 
     def show_use(self, use: StorageUse) -> None:
-        """How much is stored now."""
         self.used.setText(f"{use_text(use.used, use.limit)} stored")
         self.meter.set_use(use.used, use.limit or 0)
         self.meter.setVisible(use.limit is not None)
@@ -122,18 +120,18 @@ class StorageSettings(SettingsSection):
         QTimer.singleShot(0, self._measure)
 
     def value(self, current: Settings) -> Settings:
-        """`current` with what the fields say; a reserve that is no whole number of MiB stays until it is changed."""
-        wanted, reserve = self.limit.value(current), self.reserve.value()
-        return wanted if reserve == whole_mib(current.disk_reserve) else replace(wanted, disk_reserve=reserve * MIB)
+        """`current` with the values of the fields; a reserve that is not in whole MiB is kept until it is changed."""
+        edited, reserve = self.limit.value(current), self.reserve.value()
+        return edited if reserve == whole_mib(current.disk_reserve) else replace(edited, disk_reserve=reserve * MIB)
 
     def problems(self) -> dict[str, str | None]:
-        """A size that is none, or a reserve out of range."""
+        """An invalid size, or a reserve out of range."""
         return {"storage_limit": self.limit.limit.problem(), "disk_reserve": self.reserve.problem()}
 
     @Slot()
     def run_now(self) -> None:
-        """Delete what is past its days; where that waits for the clock, trust it first."""
-        resume = self.run_button.text() == RESUME  # what the user read counts, whatever has come to be true since
+        """Delete requests past retention; if that waits for the clock, trust the clock first."""
+        resume = self.run_button.text() == RESUME  # what the button said when it was clicked counts
         self.run_button.set_refusal("Cleaning up…")
         self._tasks.start(self._run(resume), "run retention")
 
@@ -173,7 +171,7 @@ def storage_text(
     *,
     problem: ClockProblem | None = None,
 ) -> str:
-    """What the next run of retention will do, when that is, and what the last one did; or what it waits for."""
+    """What the next cleanup will do and when, and what the last one did; or what it waits for."""
     if problem is not None:
         problem = replace(problem, expired=size.expired)
         return f"{problem.reason} {problem.advice}"

@@ -31,7 +31,7 @@ _CLOSE_CHOICES: tuple[tuple[Literal["quit", "tray"], str], ...] = (
 
 
 class ClosingRow(SettingsRow):
-    """Takes effect at once; disabled, saying why, while there is no tray."""
+    """What closing the window does. Takes effect at once; disabled with the reason while there is no tray."""
 
     def __init__(self, services: Services, tasks: Tasks, desktop: Desktop, parent: QWidget) -> None:
         self.choice = ChoiceField([text for _, text in _CLOSE_CHOICES], parent)
@@ -40,45 +40,45 @@ class ClosingRow(SettingsRow):
         self._services, self._tasks, self._desktop = services, tasks, desktop
         self._text = f"{declared.description} {AT_ONCE}"
         self.choice.setCurrentIndex([key for key, _ in _CLOSE_CHOICES].index(services.settings().on_close))
-        self.choice.currentIndexChanged.connect(self._chosen)
+        self.choice.currentIndexChanged.connect(self._selection_changed)
         desktop.tray_changed.connect(self._refresh)
         self._refresh()
 
     @Slot()
     def _refresh(self) -> None:
-        reason = self._desktop.why_no_tray()
+        reason = self._desktop.tray_unavailable()
         self.choice.setEnabled(reason is None)
         self.choice.setAccessibleDescription(reason or "")
         self.text.setText(reason or self._text)
 
     @Slot(int)
-    def _chosen(self, place: int) -> None:
+    def _selection_changed(self, place: int) -> None:
         self._tasks.start(self._save(_CLOSE_CHOICES[place][0]), "save what closing does")
 
     async def _save(self, choice: Literal["quit", "tray"]) -> None:
         await self._services.apply_settings(replace(self._services.settings(), on_close=choice))
 
 
-NOTIFICATIONS_TEXT = "“Notify” in an endpoint's menu chooses when its requests are notified."
+NOTIFICATIONS_TEXT = "“Notify” in an endpoint's menu sets when its requests are notified."
 
 
 class NotificationsRow(SettingsRow):
-    """Asks the system anew each time it is made."""
+    """Shows a sample notification, or why this system shows none."""
 
     def __init__(self, theme: Theme, desktop: Desktop, parent: QWidget) -> None:
         self.button = Button("Show one", theme, parent)
         self.button.setAccessibleName("Show a notification")
         super().__init__("Notifications", NOTIFICATIONS_TEXT, self.button, parent, width=0)
         self._desktop = desktop
-        self.button.clicked.connect(desktop.try_notification)
+        self.button.clicked.connect(desktop.show_sample)
         desktop.notifier.availability_changed.connect(self._refresh)
         desktop.tray_changed.connect(self._refresh)
         self._refresh()
-        desktop.notifier.look()
+        desktop.notifier.check()
 
     @Slot()
     def _refresh(self) -> None:
-        reason = self._desktop.notifier.why_not()
+        reason = self._desktop.notifier.unavailable_reason()
         self.button.set_refusal(reason)
         self.text.setText(reason or NOTIFICATIONS_TEXT)
 
@@ -90,7 +90,7 @@ COMMAND_SHOWN = 48
 
 
 class StartRow(SettingsRow):
-    """Disabled until the system has answered, and where it cannot be switched."""
+    """The start at sign-in, as the system has it. Disabled until that is read, and if it cannot be changed."""
 
     def __init__(self, autostart: AutostartService, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         self.switch = Switch(START_TITLE, theme, parent)
@@ -98,24 +98,24 @@ class StartRow(SettingsRow):
         self._autostart, self._tasks = autostart, tasks
         self._busy = False
         self._kept: bool | None = None
-        """The switch when it was first read, or last kept."""
+        """The state first read, or last saved."""
         self.switch.setEnabled(False)
         self.switch.clicked.connect(self._clicked)
         tasks.start(self._read(), "read the start at sign-in")
 
     def keep(self) -> None:
-        """The position now is what `restore` goes back to."""
+        """`restore` returns to the current state."""
         if self._kept is not None:
             self._kept = self.switch.isChecked()
 
     def restore(self) -> None:
-        """Switch back what was switched since."""
+        """Undo changes since `keep`."""
         if self._kept is not None and self.switch.isChecked() != self._kept:
-            self._tasks.start(self._set(self._kept), "take back the start at sign-in")
+            self._tasks.start(self._set(self._kept), "restore the start at sign-in")
 
     @Slot(bool)
     def _clicked(self, on: bool) -> None:
-        # Disabled meanwhile, the switch would lose the keyboard.
+        # A disabled switch would lose the focus.
         if self._busy:
             self.switch.setChecked(not on)
             return
@@ -156,14 +156,14 @@ class StartRow(SettingsRow):
 def _instead(command: str) -> str:
     half = COMMAND_SHOWN // 2
     shown = command if len(command) <= COMMAND_SHOWN else f"{command[:half]}…{command[-half:]}"
-    return f"Now {shown} starts in its place. Switch this on to start this Hookline instead."
+    return f"Another command starts at sign-in: {shown}. Switch this on to start this Hookline instead."
 
 
 _THEME_CHOICES: tuple[tuple[Choice, str], ...] = (("system", "Match system"), ("light", "Light"), ("dark", "Dark"))
 
 
 class WindowSection(SettingsSection):
-    """The theme, the start at sign-in, and, given a `desktop`, what is done there."""
+    """Theme and start at sign-in; with a `desktop` also what closing does, and notifications."""
 
     def __init__(
         self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget, *, desktop: Desktop | None = None
@@ -172,7 +172,7 @@ class WindowSection(SettingsSection):
         self._services, self._theme, self._tasks = services, theme, tasks
         self.choice = ChoiceField([text for _, text in _THEME_CHOICES], self)
         self.choice.setCurrentIndex([key for key, _ in _THEME_CHOICES].index(services.settings().theme))
-        self.choice.currentIndexChanged.connect(self._chosen)
+        self.choice.currentIndexChanged.connect(self._selection_changed)
         self.add_declared("theme", self.choice, AT_ONCE)
         self.start = StartRow(services.autostart, theme, tasks, self)
         self.column.addWidget(self.start)
@@ -184,25 +184,25 @@ class WindowSection(SettingsSection):
         self.keep()
 
     def keep(self) -> None:
-        """What is in force now is what `restore` goes back to."""
+        """`restore` returns to the current settings."""
         self._kept = self._services.settings()
         self.start.keep()
 
     def restore(self) -> None:
-        """Go back to what was in force before the dialog opened, or was last saved."""
+        """Return to the settings from before the dialog opened or was last saved."""
         kept, now = self._kept, self._services.settings()
         self._theme.set_choice(kept.theme)
-        wanted = replace(now, theme=kept.theme, on_close=kept.on_close)
-        if wanted != now:
-            self._tasks.start(self._save(wanted), "take back the theme and what closing does")
+        edited = replace(now, theme=kept.theme, on_close=kept.on_close)
+        if edited != now:
+            self._tasks.start(self._save(edited), "restore the theme and what closing does")
         self.start.restore()
 
     @Slot(int)
-    def _chosen(self, place: int) -> None:
+    def _selection_changed(self, place: int) -> None:
         choice = _THEME_CHOICES[place][0]
         self._theme.set_choice(choice)
-        wanted: Settings = replace(self._services.settings(), theme=choice)
-        self._tasks.start(self._save(wanted), "save the theme")
+        edited: Settings = replace(self._services.settings(), theme=choice)
+        self._tasks.start(self._save(edited), "save the theme")
 
-    async def _save(self, wanted: Settings) -> None:
-        await self._services.apply_settings(wanted)
+    async def _save(self, edited: Settings) -> None:
+        await self._services.apply_settings(edited)

@@ -1,4 +1,4 @@
-"""Does what a start of the program asks of the window: the first start, a later one, or a link that was clicked."""
+"""Handles launch requests, of this start or a later one, and links clicked in other programs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.tasks import Tasks
 from app.ui.widgets.dialog import Dialog
 
-LEADS_NOWHERE = "link"
-"""The message's key: the next link takes it away."""
+LINK_MESSAGE_KEY = "link"
+"""The message's key: the next link that opens removes it."""
 
 
 class DeepLinks(QObject):
-    """The window comes to the front for all but `Wish.STAY`; a link that leads nowhere is told in the bar.
-
-    Dialogs that only show something make room.
+    """The window comes to the front for all but `LaunchAction.STAY`; a link that cannot be opened is reported in the
+    message bar. Dialogs that only show information are closed.
     """
 
     def __init__(self, services: Services, tasks: Tasks, window: MainWindow) -> None:
@@ -31,47 +30,46 @@ class DeepLinks(QObject):
         self._latest = Latest(tasks, "open a link")
 
     @Slot(object)
-    def hear(self, asked: LaunchRequest) -> None:
-        """A later start, perhaps of another version, which ends now."""
-        mine, other = self._services.version, asked.version
-        if other != mine:
-            text = f"Hookline {other} was started while {mine} is running."
+    def handle_launch(self, launch: LaunchRequest) -> None:
+        """Handle the request of a later start, perhaps of another version."""
+        own, other = self._services.version, launch.version
+        if other != own:
+            text = f"Hookline {other} was started while {own} is running."
             advice = f"Close Hookline and start it again to use {other}."
             self._messages.post(Message(text=text, advice=advice, tone="info", key="other version"))
-        self.fulfil(asked.action)
+        self.handle(launch.action)
 
     @Slot(str)
     def open_text(self, text: str) -> None:
-        """Open what the system handed on as a link."""
+        """Open a link passed on by the system."""
         try:
-            self.fulfil(parse_link(text))
+            self.handle(parse_link(text))
         except LinkError as error:
             self._window.bring_to_front()
-            self._make_room()
-            self._messages.post(Message(text=str(error), tone="warning", key=LEADS_NOWHERE, answers=True))
+            self._close_idle_dialogs()
+            self._messages.post(Message(text=str(error), tone="warning", key=LINK_MESSAGE_KEY, answers=True))
 
     @Slot(object)
-    def fulfil(self, wish: LaunchAction | Link | BrokenLink) -> None:
-        """Do it."""
-        if wish is LaunchAction.STAY:
+    def handle(self, request: LaunchAction | Link | BrokenLink) -> None:
+        if request is LaunchAction.STAY:
             return
-        if isinstance(wish, BrokenLink):
-            self.open_text(wish.text)
+        if isinstance(request, BrokenLink):
+            self.open_text(request.text)
             return
         self._window.bring_to_front()
-        if wish is LaunchAction.SHOW:
+        if request is LaunchAction.SHOW:
             return
-        self._make_room()
-        if isinstance(wish, RequestLink):
-            self._latest.run(partial(self._open_request, wish.id))
-        elif isinstance(wish, EndpointLink):
+        self._close_idle_dialogs()
+        if isinstance(request, RequestLink):
+            self._latest.run(partial(self._open_request, request.id))
+        elif isinstance(request, EndpointLink):
             self._latest.stop()
-            self._open_endpoint(wish.slug)
-        elif wish is LaunchAction.NEW_ENDPOINT:
-            self._window.actions_on_endpoints.new.run()
+            self._open_endpoint(request.slug)
+        elif request is LaunchAction.NEW_ENDPOINT:
+            self._window.endpoint_actions.new.run()
 
-    def _make_room(self) -> None:
-        """Close what lies over the window, unless the user is at work in it."""
+    def _close_idle_dialogs(self) -> None:
+        """Close dialogs over the window that only show information."""
         for dialog in reversed(self._window.findChildren(Dialog)):
             if dialog.isVisible() and dialog.is_idle():
                 dialog.reject()
@@ -81,21 +79,21 @@ class DeepLinks(QObject):
         if self._latest.superseded:
             return
         if capture is None:
-            advice = "It was deleted: by retention, by a storage limit, or by hand."
-            self._tell("The request of this link is no longer stored.", advice)
+            advice = "Its retention is over, or it or its endpoint was deleted."
+            self._post_not_found("The linked request no longer exists.", advice)
             return
-        self._messages.withdraw(LEADS_NOWHERE)
+        self._messages.withdraw(LINK_MESSAGE_KEY)
         self._window.enter_endpoint(capture.endpoint_id)
         self._window.requests.go_to(capture)
 
     def _open_endpoint(self, slug: str) -> None:
         endpoint = self._services.endpoints.by_slug(slug)
         if endpoint is None:
-            self._tell(f"The endpoint “{slug}” no longer exists.", "It was deleted with its requests.")
+            self._post_not_found(f"The endpoint “{slug}” no longer exists.", "It was deleted with its requests.")
             return
-        self._messages.withdraw(LEADS_NOWHERE)
+        self._messages.withdraw(LINK_MESSAGE_KEY)
         self._window.enter_endpoint(endpoint.id)
 
-    def _tell(self, text: str, advice: str) -> None:
-        advice = f"{advice} Or the link belongs to another data folder; this one is {self._services.data_folder}."
-        self._messages.post(Message(text=text, advice=advice, tone="warning", key=LEADS_NOWHERE, answers=True))
+    def _post_not_found(self, text: str, advice: str) -> None:
+        advice = f"{advice} Or the link was made in another data folder; this one is {self._services.data_folder}."
+        self._messages.post(Message(text=text, advice=advice, tone="warning", key=LINK_MESSAGE_KEY, answers=True))

@@ -18,7 +18,7 @@ _LINE_HEIGHT, _RING_RADIUS = 8, 2.5
 
 
 class DropLine(QWidget):
-    """Lies over the rows and ignores clicks."""
+    """The line that shows where a dragged endpoint would be dropped. It lies over the rows and ignores clicks."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -27,7 +27,7 @@ class DropLine(QWidget):
         self.hide()
 
     def show_at(self, y: int) -> None:
-        """Show it around this height of the parent."""
+        """Show it centred on `y` in the parent."""
         holder = self.parentWidget()
         assert holder is not None
         self.setGeometry(metrics.SPACE_1, y - _LINE_HEIGHT // 2, holder.width() - 2 * metrics.SPACE_1, _LINE_HEIGHT)
@@ -35,7 +35,6 @@ class DropLine(QWidget):
         self.raise_()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """A ring and a line, in the accent."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(QColor(self._theme.tokens.accent), 2))
@@ -49,10 +48,12 @@ OFFERED_ABOVE = 8
 
 
 class EndpointFilter(QWidget):
-    """Esc clears it, Down moves to the rows, Enter opens the first."""
+    """The field that filters the endpoints by name, description or slug, shown if there are many. Esc clears it, Down
+    moves to the rows, Enter opens the first.
+    """
 
     changed = Signal(str)
-    left_down = Signal()
+    down_pressed = Signal()
     entered = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -90,7 +91,7 @@ class EndpointFilter(QWidget):
         if key == Qt.Key.Key_Escape and self.line.text():
             self.line.clear()
         elif key in (Qt.Key.Key_Down, Qt.Key.Key_Escape):
-            self.left_down.emit()
+            self.down_pressed.emit()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.entered.emit()
         else:
@@ -108,45 +109,43 @@ _SCROLL_EDGE = 28
 _SCROLL_MS, _SCROLL_STEP = 16, 8
 
 
-class EndpointHolder(QWidget):
-    """What holds the rows."""
-
+class EndpointContainer(QWidget):
     accessible_role = QAccessible.Role.List
 
 
 class EndpointList(QScrollArea):
-    """`made` carries each new row, for connecting it. `move_wanted` carries an endpoint's id and its position from 1,
-    `step_wanted` the id and -1 for up or 1 for down.
+    """`row_created` carries each new row, for connecting it. `move_requested` carries an endpoint's ID and its position
+    from 1, `step_requested` the ID and -1 for up or 1 for down.
     """
 
-    made = Signal(object)
-    move_wanted = Signal(object, int)
-    step_wanted = Signal(object, int)
+    row_created = Signal(object)
+    move_requested = Signal(object, int)
+    step_requested = Signal(object, int)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
         self.rows: dict[int, EndpointRow] = {}
-        """By endpoint, in their order."""
+        """By endpoint ID, in their order."""
         self._words: tuple[str, ...] = ()
         self._revealed: SidebarRow | None = None
         self._dragged: EndpointRow | None = None
         self._pointer = QPoint()
-        self._holder = EndpointHolder(self)
-        self._holder.setProperty("ground", True)
-        self._holder.setAccessibleName("Endpoints")
-        self._list = QVBoxLayout(self._holder)
+        self._container = EndpointContainer(self)
+        self._container.setProperty("ground", True)
+        self._container.setAccessibleName("Endpoints")
+        self._list = QVBoxLayout(self._container)
         self._list.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
         self._list.setSpacing(2)
-        self.none = label(NO_ENDPOINTS, "faint", self._holder, wrap=True)
+        self.none = label(NO_ENDPOINTS, "faint", self._container, wrap=True)
         self.none.setContentsMargins(10, 4, 10, 0)
         self._list.addWidget(self.none)
         self._list.addStretch(1)
-        self._line = DropLine(theme, self._holder)
+        self._line = DropLine(theme, self._container)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setWidget(self._holder)
+        self.setWidget(self._container)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.timeout.connect(self._reveal)
@@ -179,7 +178,7 @@ class EndpointList(QScrollArea):
         return [row for row in self.rows.values() if not row.isHidden()]
 
     def filter(self, text: str) -> None:
-        """Show only those with each of these words in their name or description, or at the beginning of their slug.
+        """Show only endpoints with each of these words in their name or description, or at the beginning of their slug.
 
         Most slugs are random: anywhere in them a digit would nearly always be found.
         """
@@ -208,26 +207,26 @@ class EndpointList(QScrollArea):
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def _new_row(self, endpoint: Endpoint) -> EndpointRow:
-        row = EndpointRow(endpoint, self._theme, self._holder)
+        row = EndpointRow(endpoint, self._theme, self._container)
         row.set_tab_stop(False)
         row.focused.connect(self.offer_stop)
         row.dragged.connect(self._drag)
         row.dropped.connect(self._drop)
         row.drag_ended.connect(self._end_drag)
         row.shifted.connect(self._shift)
-        self.made.emit(row)
+        self.row_created.emit(row)
         return row
 
-    def _remove(self, wanted: set[int]) -> None:
+    def _remove(self, kept_ids: set[int]) -> None:
         """Remove rows. The focus moves from one to the row below; Qt would move it to the next switch."""
-        gone = [row for number, row in self.rows.items() if number not in wanted]
+        removed = [row for number, row in self.rows.items() if number not in kept_ids]
         order = list(self.rows.values())
-        for row in gone:
+        for row in removed:
             if row.holds_focus():
-                rest = [one for one in order[order.index(row) :] + order[order.index(row) :: -1] if one not in gone]
-                heir = next((one for one in rest if not one.isHidden()), None)
-                if heir is not None:
-                    heir.setFocus(Qt.FocusReason.TabFocusReason)
+                rest = [one for one in order[order.index(row) :] + order[order.index(row) :: -1] if one not in removed]
+                successor = next((one for one in rest if not one.isHidden()), None)
+                if successor is not None:
+                    successor.setFocus(Qt.FocusReason.TabFocusReason)
             if row is self._dragged:
                 self._end_drag()
             if row is self._revealed:
@@ -272,11 +271,11 @@ class EndpointList(QScrollArea):
     @Slot(object, int)
     def _shift(self, row: EndpointRow, by: int) -> None:
         if not self._words:
-            self.step_wanted.emit(row.endpoint.id, by)
+            self.step_requested.emit(row.endpoint.id, by)
             return
         place = self._place_beside(row, by)
         if place is not None:
-            self.move_wanted.emit(row.endpoint.id, place)
+            self.move_requested.emit(row.endpoint.id, place)
 
     def _place_beside(self, row: EndpointRow, by: int) -> int | None:
         """The position, from 1, of the next row that matches the filter; None at the end."""
@@ -295,7 +294,7 @@ class EndpointList(QScrollArea):
         target, row = self._target(), self._dragged
         self._end_drag()
         if target is not None and row is not None:
-            self.move_wanted.emit(row.endpoint.id, target[0])
+            self.move_requested.emit(row.endpoint.id, target[0])
 
     @Slot()
     def _end_drag(self) -> None:
@@ -323,7 +322,7 @@ class EndpointList(QScrollArea):
         row, shown = self._dragged, self.visible_rows()
         if row is None or row not in shown:
             return None
-        y = self._holder.mapFromGlobal(self._pointer).y()
+        y = self._container.mapFromGlobal(self._pointer).y()
         after = sum(one.geometry().center().y() < y for one in shown)
         at = shown.index(row)
         if after in (at, at + 1):

@@ -1,4 +1,4 @@
-"""The window: puts sidebar, pages and message bar together."""
+"""The main window: sidebar, pages and message bar."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from app.ui.requests.page.requests_page import EndpointPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
-from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, LEAST_WIDTH, REFUSED, Sidebar
+from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, Sidebar
 from app.ui.shell.window_commands import WindowCommands
-from app.ui.shell.window_state import Remembered
+from app.ui.shell.window_state import WindowState
 from app.ui.tasks import Tasks
 from app.ui.theme.icons import app_icon
 from app.ui.theme.metrics import SIDEBAR_WIDTH
@@ -37,15 +37,15 @@ from app.ui.widgets.error_bar import ErrorBar
 from app.ui.widgets.fit_screen import Scrolling, fit
 from app.ui.widgets.focus import focus_first, order_tabs
 from app.ui.widgets.toast import Toast
-from app.ui.widgets.unsaved import may_leave
+from app.ui.widgets.unsaved import confirm_discard
 
 MINIMUM = (860, 400)
-"""Smaller than any screen leaves of itself; pages that need more scroll."""
-LEAST_PAGE = QSize(639, 240)
-WHOLE_PAGE = 730
-"""Pixels in which a list and a detail stand side by side."""
+"""Smaller than the free space of any screen; pages that need more scroll."""
+PAGE_MINIMUM = QSize(639, 240)
+SIDE_BY_SIDE_WIDTH = 730
+"""Width in pixels at which a list and a detail fit side by side."""
 ENDPOINT = "endpoint"
-"""What the page of one endpoint is remembered as."""
+"""The stored name of an endpoint's page."""
 
 
 class MainWindow(QMainWindow):
@@ -59,22 +59,22 @@ class MainWindow(QMainWindow):
         services = self.services = self.pending.services
         self._services, self._theme, self._tasks, self._on_close = services, theme, tasks, on_close
         theme.body_text.load_from(services.data_folder)
-        self._shown_endpoint: int | None = None
-        self._left_endpoint: int | None = None
-        """The endpoint whose page was left because it was deleted; the dashboard is shown since."""
+        self._endpoint_id: int | None = None
+        self._deleted_endpoint_id: int | None = None
+        """The deleted endpoint whose page was shown until then; undo shows it again."""
         self._settings: SettingsDialog | None = None
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
         self.qt_events = QtEvents(services.bus, tasks.messages, self)
         self._retention_notice = RetentionNotice(services, tasks, self)
         for endpoint, use in services.limits.reached():
-            self.qt_events.tell_limit(endpoint, use)
+            self.qt_events.show_limit_message(endpoint, use)
         self.pause = Pause(self)
         endpoints = [endpoint.id for endpoint in services.endpoints.all()]
-        tasks.start(self.qt_events.recall(services.activity, endpoints), "dashboard: the last hour")
-        self.actions_on_endpoints = EndpointActions(services, theme, tasks, self)
+        tasks.start(self.qt_events.load_history(services.activity, endpoints), "dashboard: the last hour")
+        self.endpoint_actions = EndpointActions(services, theme, tasks, self)
         self.about = AboutOpener(services, theme, tasks, self)
-        actions = self.actions_on_endpoints
+        actions = self.endpoint_actions
         self.endpoint_menus = menus = EndpointMenus(services, actions, theme, self)
         self.sidebar = Sidebar(services, theme, self.qt_events, actions=actions, menus=menus, parent=self)
         self.dashboard = DashboardPage(
@@ -92,7 +92,7 @@ class MainWindow(QMainWindow):
             services,
             theme,
             tasks,
-            actions=self.actions_on_endpoints,
+            actions=self.endpoint_actions,
             page=self.requests,
             about=self.about,
             window=self,
@@ -100,14 +100,14 @@ class MainWindow(QMainWindow):
         self.commands.registry.add(self.undo_bar.command)
         self._connect()
         order_tabs(self._frame)
-        self._remembered = Remembered(services.data_folder)
-        self._remembered.restore(self)
+        self._window_state = WindowState(services.data_folder)
+        self._window_state.restore(self)
         self._show_last_page()
 
     @Slot(str)
     def show_page(self, name: str) -> None:
         """Show DASHBOARD, ALL_REQUESTS or REFUSED."""
-        self._shown_endpoint = self._left_endpoint = None
+        self._endpoint_id = self._deleted_endpoint_id = None
         self.commands.show(name)
         pages: dict[str, QWidget] = {DASHBOARD: self.dashboard, ALL_REQUESTS: self.requests, REFUSED: self.refused}
         if name == ALL_REQUESTS:
@@ -117,17 +117,16 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def enter_page(self, name: str) -> None:
-        """Show a page; where it is a list of requests, with the keyboard in it."""
+        """Show a page; a list of requests gets the focus."""
         self.show_page(name)
         if name == ALL_REQUESTS:
             self.requests.take_focus()
 
     @Slot(object)
     def show_endpoint(self, endpoint_id: int) -> None:
-        """Show an endpoint's requests."""
         if self._services.endpoints.by_id(endpoint_id) is None:
             return
-        self._shown_endpoint, self._left_endpoint = endpoint_id, None
+        self._endpoint_id, self._deleted_endpoint_id = endpoint_id, None
         self.commands.show(None, endpoint_id)
         self.requests.show_endpoint(endpoint_id)
         self.pages.setCurrentWidget(self.requests)
@@ -135,7 +134,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def enter_endpoint(self, endpoint_id: int) -> None:
-        """Show an endpoint's requests, with the keyboard in their list."""
+        """Show an endpoint's requests, with the focus in their list."""
         self.show_endpoint(endpoint_id)
         self.requests.take_focus()
 
@@ -149,15 +148,15 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def bring_to_front(self) -> None:
-        """Show the window above all others, wherever it was."""
+        """Show the window in front of all others, even if it was hidden or minimized."""
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.show()
         self.raise_()
         self.activateWindow()
 
     def stop(self) -> None:
-        """Remember the window and hear no more of what happens; before it is deleted."""
-        self._remember()
+        """Save the window's state and unsubscribe from events. Call it before the window is deleted."""
+        self._save_window_state()
         self.desktop.stop()
         self.qt_events.stop()
         self._deletes.end()
@@ -167,14 +166,14 @@ class MainWindow(QMainWindow):
     @Slot()
     def quit(self) -> None:
         """End the program: save the window state and call `on_close`. Asks about unsaved changes."""
-        if may_leave(self, self.quit):
+        if confirm_discard(self, self.quit):
             self.stop()
             self._on_close()
         else:
-            self.bring_to_front()  # it may be asked from the tray
+            self.bring_to_front()  # the tray may have requested it
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Lie on the screen, unless it only comes back from being minimized."""
+        """Move the window onto the screen, unless it is only restored after being minimized."""
         if not event.spontaneous():
             fit(self)
         super().showEvent(event)
@@ -182,16 +181,17 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Quit, or keep running in the tray if the user chose so; never block."""
-        if self.desktop.take_close() or not may_leave(self, self.quit):
+        if self.desktop.close_to_tray() or not confirm_discard(self, self.quit):
             event.ignore()
         else:
             event.accept()
             self.quit()
 
     def _show_last_page(self) -> None:
-        """As the window was left; an endpoint that is gone gives way to the dashboard. The keyboard goes there, and
-        nothing is opened by it."""
-        page, slug = self._remembered.page()
+        """Show the page shown last, or the dashboard if its endpoint was deleted, and give it the focus. No request is
+        opened by that.
+        """
+        page, slug = self._window_state.page()
         endpoint = self._services.endpoints.by_slug(slug) if slug else None
         self.show_page(page if not slug and page in (ALL_REQUESTS, REFUSED) else DASHBOARD)
         if endpoint is not None:
@@ -202,15 +202,15 @@ class MainWindow(QMainWindow):
         elif shown is not None:
             focus_first(shown)
 
-    def _remember(self) -> None:
-        shown = self._services.endpoints.by_id(self._shown_endpoint) if self._shown_endpoint is not None else None
+    def _save_window_state(self) -> None:
+        shown = self._services.endpoints.by_id(self._endpoint_id) if self._endpoint_id is not None else None
         pages: dict[QWidget, str] = {self.dashboard: DASHBOARD, self.requests: ALL_REQUESTS, self.refused: REFUSED}
         page = self.pages.currentWidget()
         name = ENDPOINT if shown else pages[page] if page is not None else DASHBOARD
-        self._remembered.save(self, name, shown.slug if shown else None)
+        self._window_state.save(self, name, shown.slug if shown else None)
 
     def _make_desktop(self, tray: Tray) -> Desktop:
-        choices = self.actions_on_endpoints.notify
+        choices = self.endpoint_actions.notify
         return Desktop(
             self._services,
             self._tasks,
@@ -231,7 +231,7 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.error_bar)
-        column.addWidget(Scrolling(self.pages, LEAST_PAGE, right), 1)
+        column.addWidget(Scrolling(self.pages, PAGE_MINIMUM, right), 1)
         column.addWidget(self.undo_bar)
         frame = QSplitter(Qt.Orientation.Horizontal, self)
         frame.setObjectName("frame")
@@ -245,36 +245,36 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(frame)
 
     def _fit_sidebar(self) -> None:
-        """On a small screen the sidebar is as narrow as it may be before a list and its detail scroll sideways."""
-        beside = self.width() - WHOLE_PAGE
+        """On a small screen narrow the sidebar before a list and its detail have to scroll sideways."""
+        beside = self.width() - SIDE_BY_SIDE_WIDTH
         if self._frame.sizes()[0] > beside:
-            self._frame.setSizes([max(LEAST_WIDTH, beside), max(1, self.width() - beside)])
+            self._frame.setSizes([max(MINIMUM_WIDTH, beside), max(1, self.width() - beside)])
 
     def _connect(self) -> None:
-        actions = self.actions_on_endpoints
-        self.sidebar.page_chosen.connect(self.show_page)
+        actions = self.endpoint_actions
+        self.sidebar.page_selected.connect(self.show_page)
         self.sidebar.page_entered.connect(self.enter_page)
-        self.sidebar.endpoint_chosen.connect(self.show_endpoint)
+        self.sidebar.endpoint_selected.connect(self.show_endpoint)
         self.sidebar.endpoint_entered.connect(self.enter_endpoint)
-        self.sidebar.settings_wanted.connect(self.open_settings)
-        self.sidebar.about_wanted.connect(self.about.open)
-        self.sidebar.keys_wanted.connect(self.commands.shortcuts.open)
-        self.sidebar.palette_wanted.connect(self.commands.palette.open)
-        self.commands.page_wanted.connect(self.enter_page)
-        self.commands.endpoint_wanted.connect(self.enter_endpoint)
-        self.commands.settings_wanted.connect(self.open_settings)
-        self.commands.quit_wanted.connect(self.quit)
+        self.sidebar.settings_requested.connect(self.open_settings)
+        self.sidebar.about_requested.connect(self.about.open)
+        self.sidebar.shortcuts_requested.connect(self.commands.shortcuts.open)
+        self.sidebar.palette_requested.connect(self.commands.palette.open)
+        self.commands.page_requested.connect(self.enter_page)
+        self.commands.endpoint_requested.connect(self.enter_endpoint)
+        self.commands.settings_requested.connect(self.open_settings)
+        self.commands.quit_requested.connect(self.quit)
         if sys.platform == "darwin":
             self.menuBar().addMenu("Hookline").addActions(self.commands.in_menu)
         self.dashboard.opened.connect(self.enter_endpoint)
-        self.refused.open_wanted.connect(self.enter_endpoint)
-        self.refused.create_wanted.connect(actions.create_with_slug)
-        self.refused.said.connect(self._say)
-        actions.made.connect(self._made)
-        actions.open_wanted.connect(self.enter_endpoint)
-        actions.said.connect(self._say)
+        self.refused.open_requested.connect(self.enter_endpoint)
+        self.refused.create_requested.connect(actions.create_with_slug)
+        self.refused.announced.connect(self._say)
+        actions.created.connect(self._endpoint_created)
+        actions.open_requested.connect(self.enter_endpoint)
+        actions.announced.connect(self._say)
         self.desktop.quit_requested.connect(self.quit)
-        self.pending.endpoint_back.connect(self._back)
+        self.pending.endpoint_back.connect(self._endpoint_restored)
         self._deletes = self._services.bus.subscribe(DeleteChanged, self._delete_changed)
         self.qt_events.endpoint_removed.connect(self._removed)
         self.qt_events.settings_changed.connect(self._follow_theme)
@@ -282,7 +282,7 @@ class MainWindow(QMainWindow):
         self.qt_events.endpoints_changed.connect(self.commands.refresh)
 
     @Slot(object)
-    def _made(self, endpoint: Endpoint) -> None:
+    def _endpoint_created(self, endpoint: Endpoint) -> None:
         self.enter_endpoint(endpoint.id)
         self._say(f"“{endpoint.name}” is ready to catch requests.")
 
@@ -291,23 +291,23 @@ class MainWindow(QMainWindow):
         if endpoint is None:
             self.open_settings()
         else:
-            self.actions_on_endpoints.edit_limit(endpoint)
+            self.endpoint_actions.edit_limit(endpoint)
 
     @Slot(object)
     def _removed(self, endpoint: Endpoint) -> None:
-        if endpoint.id == self._shown_endpoint:
+        if endpoint.id == self._endpoint_id:
             self.show_page(DASHBOARD)
-            self._left_endpoint = endpoint.id
+            self._deleted_endpoint_id = endpoint.id
 
     @Slot(object)
-    def _back(self, endpoint: Endpoint) -> None:
-        if endpoint.id == self._left_endpoint:
+    def _endpoint_restored(self, endpoint: Endpoint) -> None:
+        if endpoint.id == self._deleted_endpoint_id:
             self.show_endpoint(endpoint.id)
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.state == "undone":
             self._tasks.start(
-                self.qt_events.recount(self._services.activity, event.endpoint_ids), "dashboard: the last hour"
+                self.qt_events.reload_history(self._services.activity, event.endpoint_ids), "dashboard: the last hour"
             )
 
     @Slot(str)

@@ -16,7 +16,7 @@ from app.core.search.parse import parse
 from app.core.search.query import Filter, QueryError
 from app.core.search.walk import walk
 from app.ui.commands.command import Command, CommandGroup, CommandRegistry
-from app.ui.commands.key_caps import caps_of
+from app.ui.commands.key_caps import key_names_of
 from app.ui.commands.palette_entry import PaletteEntry
 from app.ui.latest_only import Latest
 from app.ui.messages import Message
@@ -28,11 +28,11 @@ from app.ui.shell.sidebar import ALL_REQUESTS
 from app.ui.tasks import Tasks
 
 SHOWN_MAX = 200
-"""Characters of a filter that a row shows: more never fit."""
+"""Maximum characters of a filter in a row; more never fit."""
 PALETTE = "command palette"
-"""The object name of the command that opens it."""
+"""The object name of the command that opens the palette."""
 NUMBERED = 9
-"""The number of endpoints with a key of their own, `number_keys`."""
+"""The number of endpoints with a key of their own, see `number_keys`."""
 _ICONS = {
     CommandGroup.REQUEST: "body",
     CommandGroup.LIST: "all",
@@ -43,11 +43,11 @@ _ICONS = {
 
 
 def number_keys(number: int) -> QKeySequence:
-    """The keys that lead to the endpoint of this number, counted from 1."""
+    """The key that opens the endpoint of this number, from 1."""
     return QKeySequence(f"Ctrl+{number}")
 
 
-def commands(registry: CommandRegistry) -> list[PaletteEntry]:
+def command_entries(registry: CommandRegistry) -> list[PaletteEntry]:
     """Every command that can be run now or gives its reason, except the one that opens the palette."""
     return [
         _entry(command)
@@ -56,8 +56,8 @@ def commands(registry: CommandRegistry) -> list[PaletteEntry]:
     ]
 
 
-def endpoints(all_endpoints: Sequence[Endpoint], go: Callable[[int], object]) -> list[PaletteEntry]:
-    """Opens each endpoint, found by name and slug."""
+def endpoint_entries(all_endpoints: Sequence[Endpoint], go: Callable[[int], object]) -> list[PaletteEntry]:
+    """One for each endpoint, found by name and slug."""
     return [
         PaletteEntry(
             key=f"endpoint {endpoint.id}",
@@ -66,14 +66,14 @@ def endpoints(all_endpoints: Sequence[Endpoint], go: Callable[[int], object]) ->
             run=partial(go, endpoint.id),
             icon="hook",
             detail=endpoint.slug,
-            caps=caps_of(number_keys(number)) if number <= NUMBERED else (),
+            key_names=key_names_of(number_keys(number)) if number <= NUMBERED else (),
         )
         for number, endpoint in enumerate(all_endpoints, 1)
     ]
 
 
-def saved_filters(filters: Sequence[SavedFilter], use: Callable[[str], object]) -> list[PaletteEntry]:
-    """Each saved filter, found by name and by its text."""
+def filter_entries(filters: Sequence[SavedFilter], use: Callable[[str], object]) -> list[PaletteEntry]:
+    """One for each saved filter, found by name and text."""
     return [
         PaletteEntry(
             key=f"filter {one.name}",
@@ -87,8 +87,10 @@ def saved_filters(filters: Sequence[SavedFilter], use: Callable[[str], object]) 
     ]
 
 
-def typed(text: str, open_request: Callable[[str], object], search: Callable[[str], object]) -> list[PaletteEntry]:
-    """What can be done with a text that is a request's id, a link to a request, or a filter."""
+def typed_entries(
+    text: str, open_request: Callable[[str], object], search: Callable[[str], object]
+) -> list[PaletteEntry]:
+    """What the text itself names: a request by ID or link, or a filter."""
     text = text.strip()
     request = _request_id(text)
     if request is not None:
@@ -102,8 +104,8 @@ def typed(text: str, open_request: Callable[[str], object], search: Callable[[st
     return []
 
 
-def words(text: str, search: Callable[[str], object]) -> list[PaletteEntry]:
-    """A search for what is typed, word for word; none for nothing."""
+def search_entries(text: str, search: Callable[[str], object]) -> list[PaletteEntry]:
+    """A search for the text, word for word; none for an empty text."""
     text = text.strip()
     query = literal(text, LENGTH_MAX)
     if not query:
@@ -120,7 +122,7 @@ def _entry(command: Command) -> PaletteEntry:
         run=command.run,
         icon=_ICONS[command.group] if command.icon_name is None else command.icon(),
         detail=command.reason,
-        caps=caps_of(command.shortcut()),
+        key_names=key_names_of(command.shortcut()),
     )
 
 
@@ -136,7 +138,7 @@ def _request_id(text: str) -> str | None:
 
 
 def _is_filter(text: str) -> bool:
-    """Whether the search language understands it and finds a filter in it; bare words are for commands."""
+    """Whether it is a query with at least one filter; plain words are for commands."""
     try:
         return any(isinstance(leaf.term, Filter) for leaf in flatten(parse(text).terms))
     except QueryError:
@@ -148,10 +150,10 @@ NOT_FOUND = "no such request"
 
 
 class PaletteSources(QObject):
-    """Commands first, then endpoints, then saved filters. The signals say what the window is to show."""
+    """Commands first, then endpoints, then saved filters. The signals request what the window should show."""
 
-    page_wanted = Signal(str)
-    endpoint_wanted = Signal(object)
+    page_requested = Signal(str)
+    endpoint_requested = Signal(object)
 
     def __init__(
         self, registry: CommandRegistry, services: Services, tasks: Tasks, *, page: EndpointPage, parent: QObject
@@ -161,30 +163,27 @@ class PaletteSources(QObject):
         self._latest = Latest(tasks, "palette: open a request")
 
     def entries(self) -> list[PaletteEntry]:
-        """All entries there are now."""
         return [
-            *commands(self._registry),
-            *endpoints(self._services.endpoints.all(), self.endpoint_wanted.emit),
-            *saved_filters(self._page.filter.bar.saved.filters.all(), self._filter),
+            *command_entries(self._registry),
+            *endpoint_entries(self._services.endpoints.all(), self.endpoint_requested.emit),
+            *filter_entries(self._page.filter.bar.saved.filters.all(), self._filter),
         ]
 
-    def typed(self, text: str) -> list[PaletteEntry]:
-        """What can be done with the text itself."""
-        return typed(text, self._open, self._search)
+    def typed_entries(self, text: str) -> list[PaletteEntry]:
+        return typed_entries(text, self._open, self._search)
 
-    def words(self, text: str) -> list[PaletteEntry]:
-        """A search for the words of the text."""
-        return words(text, self._search)
+    def search_entries(self, text: str) -> list[PaletteEntry]:
+        return search_entries(text, self._search)
 
     def _filter(self, text: str) -> None:
-        """Filter the list that is shown, or that of all requests."""
+        """Filter the visible list, or all requests."""
         if not self._page.isVisible():
-            self.page_wanted.emit(ALL_REQUESTS)
+            self.page_requested.emit(ALL_REQUESTS)
         self._page.filter.bar.set_text(text)
         self._page.take_focus()
 
     def _search(self, text: str) -> None:
-        self.page_wanted.emit(ALL_REQUESTS)
+        self.page_requested.emit(ALL_REQUESTS)
         self._page.filter.bar.set_text(text)
         self._page.take_focus()
 
@@ -196,10 +195,10 @@ class PaletteSources(QObject):
         if self._latest.superseded:
             return
         if capture is None:
-            advice = "Its retention time is over, or someone deleted it or its endpoint."
-            text = f"The request {capture_id} is not here."
+            advice = "Its retention is over, or it or its endpoint was deleted."
+            text = f"The request {capture_id} does not exist."
             self._messages.post(Message(text=text, advice=advice, tone="warning", key=NOT_FOUND))
             return
         self._messages.withdraw(NOT_FOUND)
-        self.endpoint_wanted.emit(capture.endpoint_id)
+        self.endpoint_requested.emit(capture.endpoint_id)
         self._page.go_to(capture)

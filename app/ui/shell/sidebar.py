@@ -27,7 +27,7 @@ from app.ui.widgets.meter import Meter
 
 
 class StatusDot(QWidget):
-    """Filled and green while on, a hollow red ring while off: shape and colour."""
+    """Whether Hookline listens: filled and green if so, else a hollow red ring; told apart without colours, too."""
 
     accessible_role = QAccessible.Role.Graphic
 
@@ -38,17 +38,14 @@ class StatusDot(QWidget):
         theme.changed.connect(self._repaint)
 
     def set_on(self, on: bool) -> None:
-        """On or off."""
         self._on = on
         self.setAccessibleName("Listening" if on else "Not listening")
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Small."""
         return QSize(8, 8)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the dot."""
         tokens = self._theme.tokens
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -65,22 +62,22 @@ class StatusDot(QWidget):
 
 
 DASHBOARD, ALL_REQUESTS, REFUSED = "dashboard", "all", "refused"
-LEAST_WIDTH = 220
+MINIMUM_WIDTH = 220
 
 
 class Sidebar(QFrame):
-    """`page_chosen` carries DASHBOARD, ALL_REQUESTS or REFUSED, `endpoint_chosen` an endpoint's id. Who clicks goes on
-    in what is shown then: that is reported by `page_entered` and `endpoint_entered` instead.
+    """`page_selected` carries DASHBOARD, ALL_REQUESTS or REFUSED, `endpoint_selected` an endpoint's ID. A click should
+    also move the focus there: it emits `page_entered` or `endpoint_entered` instead.
     """
 
-    page_chosen = Signal(str)
+    page_selected = Signal(str)
     page_entered = Signal(str)
-    endpoint_chosen = Signal(object)
+    endpoint_selected = Signal(object)
     endpoint_entered = Signal(object)
-    settings_wanted = Signal()
-    about_wanted = Signal()
-    keys_wanted = Signal()
-    palette_wanted = Signal()
+    settings_requested = Signal()
+    about_requested = Signal()
+    shortcuts_requested = Signal()
+    palette_requested = Signal()
 
     def __init__(
         self,
@@ -95,7 +92,7 @@ class Sidebar(QFrame):
         super().__init__(parent)
         self._services, self._theme, self._actions, self._menus = services, theme, actions, menus
         self.setProperty("part", "sidebar")
-        self.setMinimumWidth(LEAST_WIDTH)
+        self.setMinimumWidth(MINIMUM_WIDTH)
         self.setMaximumWidth(400)
         self.list = EndpointList(theme, self)
         self.filter = EndpointFilter(theme, self)
@@ -107,14 +104,14 @@ class Sidebar(QFrame):
         self._lay_out()
         for name, row in self._pages.items():
             row.setObjectName(name)
-            self._adopt(row)
-            row.chosen.connect(self._page_chosen)
+            self._connect_row(row)
+            row.selected.connect(self._page_selected)
             row.focused.connect(self._offer_stop)
-        self.list.made.connect(self._adopt_endpoint)
-        self.list.move_wanted.connect(actions.order.move_to)
-        self.list.step_wanted.connect(actions.order.move_by)
+        self.list.row_created.connect(self._connect_endpoint_row)
+        self.list.move_requested.connect(actions.order.move_to)
+        self.list.step_requested.connect(actions.order.move_by)
         self.filter.changed.connect(self._filter)
-        self.filter.left_down.connect(self._enter_list)
+        self.filter.down_pressed.connect(self._enter_list)
         self.filter.entered.connect(self._open_first)
         qt_events.endpoints_changed.connect(self.refresh)
         qt_events.plan_changed.connect(self._refresh_plan)
@@ -125,11 +122,11 @@ class Sidebar(QFrame):
         self.refresh()
 
     def select_page(self, name: str) -> None:
-        """Mark a page as shown."""
+        """Mark a page as current."""
         self._mark(self._pages[name])
 
     def select_endpoint(self, endpoint_id: int) -> None:
-        """Mark an endpoint as shown, and bring its row into view; a filter that hides it goes."""
+        """Mark an endpoint as current and scroll to its row; a filter that hides it is cleared."""
         row = self.list.rows.get(endpoint_id)
         if row is None:
             return
@@ -141,12 +138,11 @@ class Sidebar(QFrame):
         self.list.reveal(row)
 
     def row(self, endpoint_id: int) -> EndpointRow:
-        """The row of an endpoint."""
         return self.list.rows[endpoint_id]
 
     @Slot()
     def refresh(self) -> None:
-        """Show the endpoints, the plan and the state as they are now."""
+        """Update endpoints, plan and status."""
         endpoints = self._services.endpoints.all()
         if self.list.show_endpoints(endpoints):
             order_tabs(self)
@@ -164,39 +160,39 @@ class Sidebar(QFrame):
 
     @Slot(object)
     def _offer_stop(self, row: SidebarRow) -> None:
-        """Let Tab stop at this page, and at no other."""
+        """Make this row the only tab stop of the pages."""
         for page in self._pages.values():
             page.set_tab_stop(page is row)
 
     @Slot(object)
-    def _adopt_endpoint(self, row: EndpointRow) -> None:
-        row.chosen.connect(self._endpoint_chosen)
+    def _connect_endpoint_row(self, row: EndpointRow) -> None:
+        row.selected.connect(self._endpoint_selected)
         row.menu_requested.connect(self._menus.show)
-        row.edit_wanted.connect(self._actions.edit)
+        row.edit_requested.connect(self._actions.edit)
         row.switched.connect(self._actions.set_active)
-        self._adopt(row)
+        self._connect_row(row)
 
-    def _adopt(self, row: SidebarRow) -> None:
+    def _connect_row(self, row: SidebarRow) -> None:
         row.step.connect(self._step)
 
     def _lay_out(self) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(self._head())
+        column.addLayout(self._header())
         pages = QVBoxLayout()
         pages.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
         pages.setSpacing(2)
         for row in self._pages.values():
             pages.addWidget(row)
         column.addLayout(pages)
-        column.addLayout(self._endpoints_head())
+        column.addLayout(self._endpoints_header())
         column.addWidget(self.filter)
         column.addWidget(self.list, 1)
         column.addWidget(line(self))
-        column.addLayout(self._foot())
+        column.addLayout(self._footer())
 
-    def _head(self) -> QHBoxLayout:
+    def _header(self) -> QHBoxLayout:
         badge = QLabel(self)
         badge.setPixmap(mark(32))
         self._dot = StatusDot(self._theme, self)
@@ -215,11 +211,11 @@ class Sidebar(QFrame):
         row.addWidget(badge)
         row.addLayout(words, 1)
         self.palette_button = IconButton("search", "Find anything (Ctrl+K)", self._theme, self)
-        self.palette_button.clicked.connect(self.palette_wanted)
+        self.palette_button.clicked.connect(self.palette_requested)
         row.addWidget(self.palette_button)
         return row
 
-    def _endpoints_head(self) -> QHBoxLayout:
+    def _endpoints_header(self) -> QHBoxLayout:
         self.add_button = ActionButton(self._actions.new, self._theme, self)
         row = QHBoxLayout()
         row.setContentsMargins(metrics.SPACE_4 + 2, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_1)
@@ -227,15 +223,15 @@ class Sidebar(QFrame):
         row.addWidget(self.add_button)
         return row
 
-    def _foot(self) -> QHBoxLayout:
+    def _footer(self) -> QHBoxLayout:
         self._plan = ElidedLabel("", "small", self)
         self._meter = Meter("Endpoints", self._theme, self)
         self.settings_button = IconButton("settings", "Settings (Ctrl+,)", self._theme, self)
-        self.settings_button.clicked.connect(self.settings_wanted)
+        self.settings_button.clicked.connect(self.settings_requested)
         self.about_button = IconButton("info", "About Hookline", self._theme, self)
-        self.about_button.clicked.connect(self.about_wanted)
+        self.about_button.clicked.connect(self.about_requested)
         self.keys_button = IconButton("keyboard", "Keyboard shortcuts (F1)", self._theme, self)
-        self.keys_button.clicked.connect(self.keys_wanted)
+        self.keys_button.clicked.connect(self.shortcuts_requested)
         words = QVBoxLayout()
         words.setSpacing(6)
         words.addWidget(self._plan)
@@ -260,10 +256,10 @@ class Sidebar(QFrame):
 
     @Slot()
     def _refresh_plan(self) -> None:
-        held = len(self._services.endpoints.all())
+        count = len(self._services.endpoints.all())
         free = self._services.account.plan is Plan.FREE
-        self._plan.setText(f"{held} of {FREE_ENDPOINTS} · Free" if free else f"{count_of(held, 'endpoint')} · Pro")
-        self._meter.set_use(held, FREE_ENDPOINTS if free else 0)
+        self._plan.setText(f"{count} of {FREE_ENDPOINTS} · Free" if free else f"{count_of(count, 'endpoint')} · Pro")
+        self._meter.set_use(count, FREE_ENDPOINTS if free else 0)
         self._meter.setVisible(free)
         self._actions.new.refresh()
 
@@ -275,15 +271,15 @@ class Sidebar(QFrame):
         self.listening.set_meaning(f"Listening on {place}" if place else "Requests cannot be received.")
 
     @Slot(object)
-    def _page_chosen(self, row: NavRow) -> None:
+    def _page_selected(self, row: NavRow) -> None:
         self._mark(row)
-        signal = self.page_entered if row.by_mouse else self.page_chosen
+        signal = self.page_entered if row.by_mouse else self.page_selected
         signal.emit(row.objectName())
 
     @Slot(object)
-    def _endpoint_chosen(self, row: EndpointRow) -> None:
+    def _endpoint_selected(self, row: EndpointRow) -> None:
         self._mark(row)
-        signal = self.endpoint_entered if row.by_mouse else self.endpoint_chosen
+        signal = self.endpoint_entered if row.by_mouse else self.endpoint_selected
         signal.emit(row.endpoint.id)
 
     @Slot(str)
@@ -292,13 +288,13 @@ class Sidebar(QFrame):
 
     @Slot()
     def _enter_list(self) -> None:
-        """From the filter to the first row it leaves."""
+        """Move the focus from the filter to the first visible row."""
         for row in self.list.visible_rows()[:1]:
             self._focus(row)
 
     @Slot()
     def _open_first(self) -> None:
-        """Show the first endpoint that the filter leaves."""
+        """Open the first visible endpoint."""
         for row in self.list.visible_rows()[:1]:
             self.endpoint_entered.emit(row.endpoint.id)
 

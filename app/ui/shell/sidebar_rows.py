@@ -38,37 +38,35 @@ _ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
 
 
 class SidebarRow(PaintedButton):
-    """One line that can be chosen: text from `text_left` on, a count at the right. Up and Down ask for a neighbour.
+    """A selectable line: text from `text_left` on, a count at the right. `step` requests another row.
 
-    Who chooses it unchecks the others. `focused` and `chosen` carry the row.
+    `focused` and `selected` carry the row; the receiver of `selected` unchecks the others.
     """
 
     step = Signal(int)
-    """Rows to go down by, negative for up."""
+    """The number of rows to move down, negative for up."""
     focused = Signal(object)
-    chosen = Signal(object)
+    selected = Signal(object)
     accessible_role = QAccessible.Role.ListItem
 
     def __init__(self, text: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self._count = 0
         self.by_mouse = False
-        """Whether the click that is being told of is a pointer's, not a key's."""
+        """Whether the current click was made with the mouse, not with a key."""
         self.setText(text)
         self.setCheckable(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.clicked.connect(self._tell_chosen)
+        self.clicked.connect(self._emit_selected)
 
     def set_tab_stop(self, on: bool) -> None:
-        """Whether Tab stops here."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if on else Qt.FocusPolicy.ClickFocus)
 
     def is_tab_stop(self) -> bool:
-        """Whether Tab stops here."""
         return bool(self.focusPolicy() & Qt.FocusPolicy.TabFocus)
 
     def nextCheckState(self) -> None:
-        """A click chooses, also what is chosen already."""
+        """A click selects the row, even if it is selected already."""
         self.setChecked(True)
 
     @property
@@ -84,17 +82,16 @@ class SidebarRow(PaintedButton):
         self.setAccessibleDescription(f"{count} {what}" if count else "")
 
     def sizeHint(self) -> QSize:
-        """One line."""
         return QSize(metrics.SIDEBAR_WIDTH - 2 * metrics.SPACE_2, metrics.ROW)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Say whose click it is while it is told."""
+        """Set `by_mouse` during the click."""
         self.by_mouse = True
         super().mouseReleaseEvent(event)
         self.by_mouse = False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Up, Down, Home and End move, Enter chooses. Qt would take Left and Right for Up and Down."""
+        """Up, Down, Home and End move, Enter selects. Qt would treat Left and Right as Up and Down."""
         steps = _STEPS.get(Qt.Key(event.key()))
         if steps is not None and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             self.step.emit(steps)
@@ -104,20 +101,18 @@ class SidebarRow(PaintedButton):
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Tell of it."""
         super().focusInEvent(event)
         self.focused.emit(self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Ground, mark, text, count and focus ring."""
         tokens = self.theme.tokens
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         rect = QRectF(self.rect()).adjusted(1, 1, -1, -1)
-        ground = self.ground(tokens)
-        if ground:
+        background = self.background(tokens)
+        if background:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(ground))
+            painter.setBrush(QColor(background))
             painter.drawRoundedRect(rect, metrics.RADIUS, metrics.RADIUS)
         self.paint_mark(painter, tokens)
         right = self.width() - PAD
@@ -135,42 +130,39 @@ class SidebarRow(PaintedButton):
             painter.drawRoundedRect(rect, metrics.RADIUS, metrics.RADIUS)
 
     def _paint_text(self, painter: QPainter, tokens: Tokens, right: int) -> None:
-        heavy = self.isChecked() or self.emphasised()
-        font = ui_font(BASE, QFont.Weight.DemiBold if heavy else QFont.Weight.Medium)
+        bold = self.isChecked() or self.emphasised()
+        font = ui_font(BASE, QFont.Weight.DemiBold if bold else QFont.Weight.Medium)
         painter.setFont(font)
         painter.setPen(QColor(self.text_colour(tokens)))
         room = QRect(self.text_left(), 0, right - self.text_left(), self.height())
         shown = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, shown)
 
-    def ground(self, tokens: Tokens) -> str | None:
-        """The row's ground; none when it rests."""
+    def background(self, tokens: Tokens) -> str | None:
+        """The background colour, if any."""
         if self.isChecked():
             return tokens.selection
         return tokens.pressed if self.underMouse() else None
 
     def text_left(self) -> int:
-        """Where the text begins."""
         return PAD + 26
 
     def text_colour(self, tokens: Tokens) -> str:
-        """The text's colour."""
         return tokens.text if self.isChecked() else tokens.text_muted
 
     def emphasised(self) -> bool:
-        """Whether the text is heavy though not chosen."""
+        """Whether the text is bold even if the row is not selected."""
         return False
 
     def badge_tone(self) -> Tone:
-        """The count's tone."""
         return "neutral"
 
     def paint_mark(self, painter: QPainter, tokens: Tokens) -> None:
-        """What stands before the text."""
+        """Paint what precedes the text."""
 
     @Slot()
-    def _tell_chosen(self) -> None:
-        self.chosen.emit(self)
+    def _emit_selected(self) -> None:
+        self.selected.emit(self)
 
 
 class NavRow(SidebarRow):
@@ -181,7 +173,6 @@ class NavRow(SidebarRow):
         self._icon_name = icon
 
     def paint_mark(self, painter: QPainter, tokens: Tokens) -> None:
-        """The page's icon."""
         icon = self.theme.icon(self._icon_name, "accent_text" if self.isChecked() else "text_muted")
         icon.paint(painter, QRect(PAD, (self.height() - 18) // 2, 18, 18))
 
@@ -190,14 +181,14 @@ _KEYS_OF_ROW = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End,
 
 
 class EndpointRow(SidebarRow):
-    """Left moves the focus to the switch, Right back.
+    """An endpoint: its switch, name and unread requests. Left moves the focus to the switch, Right back.
 
     While dragged, `dragged` carries the row and the global pointer position; `dropped` or `drag_ended` follows.
     `shifted` carries the row and -1 or 1, for up and down.
     """
 
     menu_requested = Signal(object, object)
-    edit_wanted = Signal(object)
+    edit_requested = Signal(object)
     switched = Signal(object, bool)
     dragged = Signal(object, object)
     dropped = Signal()
@@ -245,7 +236,7 @@ class EndpointRow(SidebarRow):
         elif key == Qt.Key.Key_Left and not modifiers:
             self._switch.setFocus(Qt.FocusReason.TabFocusReason)
         elif key == Qt.Key.Key_F2 and not modifiers:
-            self.edit_wanted.emit(self._endpoint)
+            self.edit_requested.emit(self._endpoint)
         else:
             super().keyPressEvent(event)
 
@@ -299,19 +290,17 @@ class EndpointRow(SidebarRow):
             painter.fillRect(self.rect(), veil)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the switch in its place."""
         super().resizeEvent(event)
         self._switch.resize(self._switch.sizeHint())
         self._switch.move(PAD - 5, (self.height() - self._switch.height()) // 2)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Ask for the endpoint's menu."""
+        """Request the endpoint's menu."""
         keyboard = event.reason() == QContextMenuEvent.Reason.Keyboard
         place = self.mapToGlobal(QPoint(self.text_left(), self.height())) if keyboard else event.globalPos()
         self.menu_requested.emit(self._endpoint, place)
 
     def text_left(self) -> int:
-        """After the switch."""
         return PAD + 32
 
     def text_colour(self, tokens: Tokens) -> str:
@@ -321,11 +310,10 @@ class EndpointRow(SidebarRow):
         return tokens.text if self.isChecked() or self.count else tokens.text_muted
 
     def emphasised(self) -> bool:
-        """Unread requests make it heavy."""
+        """With unread requests."""
         return bool(self.count)
 
     def badge_tone(self) -> Tone:
-        """Unread counts take the accent."""
         return "accent"
 
     @Slot()

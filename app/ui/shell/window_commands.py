@@ -14,7 +14,7 @@ from app.core.settings import Settings
 from app.ui.about.dialog import AboutOpener
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, CommandRegistry
 from app.ui.commands.palette import Palette
-from app.ui.commands.palette_entry import Recent
+from app.ui.commands.palette_entry import RecentEntries
 from app.ui.commands.shortcuts_dialog import ShortcutsOpener
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.endpoints.endpoint_actions import EndpointActions
@@ -28,7 +28,7 @@ from app.ui.theme.theme import Choice, Theme
 
 
 class ThemeCommands(QObject):
-    """The choice is saved in the settings."""
+    """Select light, dark, or the system's theme, and save that in the settings."""
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
@@ -36,17 +36,17 @@ class ThemeCommands(QObject):
         self.all = (
             self._command("Theme: light", "light", "light"),
             self._command("Theme: dark", "theme", "dark"),
-            self._command("Theme: as the system", "system", "system"),
+            self._command("Theme: match system", "system", "system"),
         )
 
     def _command(self, text: str, icon: str, choice: Choice) -> Command:
-        run, unavailable = partial(self._choose, choice), partial(self._is_chosen, choice)
+        run, unavailable = partial(self._select, choice), partial(self._is_current, choice)
         return Command(text, self._theme, self, run=run, icon=icon, unavailable=unavailable)
 
-    def _is_chosen(self, choice: Choice) -> str | None:
+    def _is_current(self, choice: Choice) -> str | None:
         return "This theme is in use." if choice == self._theme.choice else None
 
-    def _choose(self, choice: Choice) -> None:
+    def _select(self, choice: Choice) -> None:
         self._theme.set_choice(choice)
         settings: Settings = replace(self._services.settings(), theme=choice)
         self._tasks.start(self._save(settings), "save the theme")
@@ -56,7 +56,7 @@ class ThemeCommands(QObject):
 
 
 class ViewCommands(QObject):
-    """None of them is added to a widget, so none takes a key from the page."""
+    """Commands whose keys the page of requests handles itself: they are listed, but not added to a widget."""
 
     def __init__(self, page: EndpointPage, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
@@ -76,7 +76,6 @@ class ViewCommands(QObject):
         )
 
     def refresh(self) -> None:
-        """Name and enable each."""
         self._chart.setText("Hide activity chart" if self._page.activity.open else "Show activity chart")
         for command in self.all:
             command.refresh()
@@ -116,12 +115,13 @@ class ViewCommands(QObject):
 
 
 class WindowCommands(QObject):
-    """`registry` holds all. `page_wanted` carries the name of a page, `endpoint_wanted` an endpoint's id."""
+    """`registry` holds all. `page_requested` carries the name of a page, `endpoint_requested` an endpoint's
+    ID."""
 
-    page_wanted = Signal(str)
-    endpoint_wanted = Signal(object)
-    settings_wanted = Signal()
-    quit_wanted = Signal()
+    page_requested = Signal(str)
+    endpoint_requested = Signal(object)
+    settings_requested = Signal()
+    quit_requested = Signal()
 
     def __init__(
         self,
@@ -135,17 +135,17 @@ class WindowCommands(QObject):
         window: QMainWindow,
     ) -> None:
         super().__init__(window)
-        self._services, self._theme, self._window, self._say = services, theme, window, actions.said.emit
+        self._services, self._theme, self._window, self._say = services, theme, window, actions.announced.emit
         self._page: str | None = None
         self._endpoint_id: int | None = None
         self.registry = CommandRegistry()
         self.shortcuts = ShortcutsOpener(self.registry, theme, window)
-        self.palette = Palette(Recent(services.data_folder), theme, window)
+        self.palette = Palette(RecentEntries(services.data_folder), theme, window)
         self.sources = PaletteSources(self.registry, services, tasks, page=page, parent=self)
-        self.sources.page_wanted.connect(self.page_wanted)
-        self.sources.endpoint_wanted.connect(self.endpoint_wanted)
-        self.palette.entries, self.palette.typed = self.sources.entries, self.sources.typed
-        self.palette.words = self.sources.words
+        self.sources.page_requested.connect(self.page_requested)
+        self.sources.endpoint_requested.connect(self.endpoint_requested)
+        self.palette.entries, self.palette.typed_entries = self.sources.entries, self.sources.typed_entries
+        self.palette.search_entries = self.sources.search_entries
         self.endpoint = page.endpoint_commands
         self._view = ViewCommands(page, theme, self)
         self._themes = ThemeCommands(services, theme, tasks, self)
@@ -161,13 +161,13 @@ class WindowCommands(QObject):
         self.refresh()
 
     def show(self, page: str | None, endpoint_id: int | None = None) -> None:
-        """The window shows this page now, or (None) the requests of this endpoint."""
+        """The window now shows this page, or (None) the requests of this endpoint."""
         self._page, self._endpoint_id = page, endpoint_id
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """Name and enable each; those of the page refresh themselves."""
+        """Update texts and availability; the commands of the page refresh themselves."""
         self.endpoint.refresh()
         self._view.refresh()
         for command in (*self._themes.all, *self._places):
@@ -189,7 +189,7 @@ class WindowCommands(QObject):
         self.registry.add(*self._places)
 
     def _page_command(self, text: str, icon: str, page: str) -> Command:
-        return self._place(text, icon, partial(self.page_wanted.emit, page), partial(self._is_shown, page))
+        return self._place(text, icon, partial(self.page_requested.emit, page), partial(self._is_shown, page))
 
     def _place(
         self, text: str, icon: str, run: Callable[[], object], unavailable: Callable[[], str | None], *keys: str
@@ -211,8 +211,8 @@ class WindowCommands(QObject):
         palette = self._program("Command palette", "command", self.palette.toggle, "Ctrl+K")
         palette.setObjectName(PALETTE)
         shortcuts = self._program("Keyboard shortcuts", "keyboard", self.shortcuts.open, "F1", "?")
-        settings = self._program("Settings", "settings", self.settings_wanted.emit, "Ctrl+,")
-        leave = self._program("Quit Hookline", "quit", self.quit_wanted.emit, "Ctrl+Q")
+        settings = self._program("Settings", "settings", self.settings_requested.emit, "Ctrl+,")
+        leave = self._program("Quit Hookline", "quit", self.quit_requested.emit, "Ctrl+Q")
         settings.setMenuRole(QAction.MenuRole.PreferencesRole)
         leave.setMenuRole(QAction.MenuRole.QuitRole)
         for command in (palette, shortcuts, settings, leave):
@@ -239,7 +239,7 @@ class WindowCommands(QObject):
         endpoints = self._services.endpoints.all()
         index = int(action.data()) - 1
         if index < len(endpoints):
-            self.endpoint_wanted.emit(endpoints[index].id)
+            self.endpoint_requested.emit(endpoints[index].id)
 
     def _is_shown(self, page: str) -> str | None:
         return "This page is already open." if page == self._page else None
@@ -248,9 +248,9 @@ class WindowCommands(QObject):
         return None if self._services.endpoints.all() else "There are no endpoints."
 
     def _step(self, by: int) -> None:
-        """To the neighbour of the endpoint shown, and round; from elsewhere to the first or the last."""
+        """Go to the next or previous endpoint, wrapping around; from another page to the first or last."""
         ids = [endpoint.id for endpoint in self._services.endpoints.all()]
         if self._endpoint_id is not None and self._endpoint_id in ids:
-            self.endpoint_wanted.emit(ids[(ids.index(self._endpoint_id) + by) % len(ids)])
+            self.endpoint_requested.emit(ids[(ids.index(self._endpoint_id) + by) % len(ids)])
         elif ids:
-            self.endpoint_wanted.emit(ids[0 if by > 0 else -1])
+            self.endpoint_requested.emit(ids[0 if by > 0 else -1])

@@ -1,4 +1,4 @@
-"""Where the window was, how it was divided, which page and chart it showed: `window.ini` in the data folder."""
+"""The window's geometry, splitters, page and chart, stored in `window.ini` in the data folder."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from app.ui.widgets.fit_screen import fit
 FIRST_SIZE = (1280, 800)
 
 
-class Remembered:
-    """Splitters are known by their object names; those without one are not kept."""
+class WindowState:
+    """Splitters are stored by their object names; those without one are not stored."""
 
     def __init__(self, folder: Path) -> None:
         self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
 
     def restore(self, window: QMainWindow) -> None:
-        """Put the window where it was, as far as the screen has room; the first time in a good size."""
+        """Restore the window within the screen; the first time it gets a default size."""
         geometry = self._file.value("window/geometry", QByteArray(), type=QByteArray)
         if not (isinstance(geometry, QByteArray) and not geometry.isEmpty() and window.restoreGeometry(geometry)):
             window.resize(*FIRST_SIZE)
@@ -36,12 +36,12 @@ class Remembered:
             strip.set_span(Span(span) if span in set(Span) else Span.HOUR)
 
     def page(self) -> tuple[str, str | None]:
-        """The page that was shown last, and the slug of the endpoint where it was one's; ("", None) the first time."""
+        """The page shown last, and the slug if it was an endpoint's; ("", None) the first time."""
         name, _, slug = str(self._file.value("window/page", "", type=str)).partition("/")
         return name, slug or None
 
     def save(self, window: QMainWindow, page: str, slug: str | None) -> None:
-        """Remember the window as it is, and the page that it shows."""
+        """Store the window's state and the page it shows."""
         self._file.setValue("window/page", f"{page}/{slug}" if slug else page)
         self._file.setValue("window/geometry", window.saveGeometry())
         for splitter in _named(window):

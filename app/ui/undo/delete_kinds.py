@@ -26,11 +26,11 @@ class WaitingDelete:
 
     def __init__(self) -> None:
         self.number = next(_numbers)
-        self.left_ms: float | None = None
+        self.remaining_ms: float | None = None
         self.finishing = False
         """Whether the store is deleting it or it was undone: too late to undo."""
         self.undone = False
-        self.left_some = False
+        self.some_kept = False
         """Whether requests that it hid are still stored after all."""
 
     @property
@@ -129,7 +129,7 @@ class WaitingClearing(WaitingDelete):
         super().__init__()
         self.span = self.clearing = clearing
         self._kept = kept
-        self._lost = 0
+        self._deleted_elsewhere = 0
 
     @property
     def text(self) -> str:
@@ -148,7 +148,7 @@ class WaitingClearing(WaitingDelete):
         one = self.clearing
         if endpoint_id != one.endpoint_id:
             return 0, 0
-        return max(0, one.total - one.deleted - self._lost), max(0, one.unread - one.deleted_unread)
+        return max(0, one.total - one.deleted - self._deleted_elsewhere), max(0, one.unread - one.deleted_unread)
 
     def request_stored(self, summary: Summary) -> None:
         self.clearing.total += 1
@@ -157,7 +157,7 @@ class WaitingClearing(WaitingDelete):
     def removed(self, event: RequestsRemoved) -> None:
         """Stop counting requests that were deleted elsewhere."""
         if event.endpoint_id == self.clearing.endpoint_id and event.ids is not None:
-            self._lost += sum(self.clearing.has(event.endpoint_id, name) for name in event.ids)
+            self._deleted_elsewhere += sum(self.clearing.has(event.endpoint_id, name) for name in event.ids)
 
     def ends_with(self, event: RequestsRemoved) -> bool:
         """Events do not identify the deletion, so compare its progress."""
@@ -165,7 +165,7 @@ class WaitingClearing(WaitingDelete):
 
     async def finish(self, services: Services) -> None:
         await services.captures.clearings.finish(self.clearing)
-        self.left_some = self.clearing.marked_late
+        self.some_kept = self.clearing.marked_late
 
     async def give_up(self, services: Services) -> None:
         services.captures.clearings.give_up(self.clearing)

@@ -22,7 +22,7 @@ async def ask_keeping(plain: QuestionText, keeping: QuestionText | None, theme: 
     question = Question(plain.title, plain.text, plain.confirm, theme, over)
     if keeping is not None:
         question.offer(KEEP, keeping)
-    return question.taken if await question.answer() else None
+    return question.option_checked if await question.answer() else None
 
 
 def clear_question(endpoint: Endpoint, total: int, marked: MarkedIds, *, keep: bool = False) -> QuestionText:

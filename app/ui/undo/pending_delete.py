@@ -50,8 +50,8 @@ class DeleteChanged(Event, frozen=True):
 
 
 class PendingDelete(QObject):
-    """`doors` are the services for the window: their lists, counts and events leave out what waits to be deleted, and
-    their deletions go through here. Each deletion has its own countdown; `undo` reverts the newest.
+    """`services` are for the window: their lists, counts and events leave out what is pending deletion, and their
+    deletions go through here. Each deletion has its own countdown; `undo` reverts the newest.
     """
 
     changed = Signal()
@@ -73,8 +73,8 @@ class PendingDelete(QObject):
             account=VisibleAccount(services.account, self),
             bus=self._bus,
         )
-        self._held = False
-        self._looked_at = 0.0
+        self._on_hold = False
+        self._last_tick = 0.0
         self._timer = QTimer(self)
         self._timer.setInterval(TICK_MS)
         self._timer.timeout.connect(self._tick)
@@ -87,13 +87,15 @@ class PendingDelete(QObject):
     @property
     def newest(self) -> WaitingDelete | None:
         """The deletion that `undo` reverts."""
-        return next((one for one in reversed(self._waiting) if one.left_ms is not None and not one.finishing), None)
+        return next(
+            (one for one in reversed(self._waiting) if one.remaining_ms is not None and not one.finishing), None
+        )
 
     @property
     def seconds_left(self) -> int:
         """The time left for the newest deletion."""
         newest = self.newest
-        return 0 if newest is None or newest.left_ms is None else max(0, math.ceil(newest.left_ms / 1000))
+        return 0 if newest is None or newest.remaining_ms is None else max(0, math.ceil(newest.remaining_ms / 1000))
 
     @property
     def hidden(self) -> Hidden | None:
@@ -101,14 +103,14 @@ class PendingDelete(QObject):
         if not self._waiting:
             return None
         spans = tuple(one.span for one in self._waiting if one.span is not None)
-        return Hidden(spans=spans, names=self._named if len(spans) < len(self._waiting) else None)
+        return Hidden(spans=spans, names=self._hides_by_id if len(spans) < len(self._waiting) else None)
 
     def hides_endpoint(self, endpoint_id: int) -> bool:
         return any(one.hides_endpoint(endpoint_id) for one in self._waiting)
 
     def hold(self, on: bool) -> None:
-        """The user is about to undo: stop the countdown."""
-        self._held = on
+        """Stop the countdown: the user may be about to undo."""
+        self._on_hold = on
 
     @Slot()
     def undo(self) -> None:
@@ -127,17 +129,17 @@ class PendingDelete(QObject):
             for start in range(0, len(ids), HIDDEN_STEP):
                 one.hide(ids[start : start + HIDDEN_STEP])
                 await asyncio.sleep(0)
-            self._make_way(one)
+            self._announce_hidden(one)
             for start in range(0, len(ids), STEP):
                 found = await self._stored.captures.clearings.stored(ids[start : start + STEP])
                 for endpoint_id, stored in found.items():
                     one.add(endpoint_id, stored.ids, stored.unread)
                     self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=stored.ids, unread=stored.unread))
         except BaseException:
-            self._show_again(one)
+            self._restore(one)
             raise
         if one.endpoint_ids:
-            self._let_wait(one)
+            self._start_countdown(one)
         else:
             self._drop(one)
 
@@ -147,9 +149,9 @@ class PendingDelete(QObject):
         kept = frozenset(clearing.kept)
         one = WaitingClearing(clearing, self._stored.captures.counts(endpoint_id).total - clearing.total)
         self._begin(one)
-        self._make_way(one)
+        self._announce_hidden(one)
         self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=None, upto=clearing.upto, kept=kept))
-        self._let_wait(one)
+        self._start_countdown(one)
 
     async def delete_endpoint(self, endpoint_id: int) -> None:
         """Disable the endpoint and hide it, then delete it."""
@@ -163,24 +165,24 @@ class PendingDelete(QObject):
         except BaseException:
             self._drop(one)
             raise
-        self._make_way(one)
+        self._announce_hidden(one)
         self._publish(EndpointRemoved(endpoint=endpoint))
-        self._let_wait(one)
+        self._start_countdown(one)
 
-    async def finish_endpoints(self, is_in_the_way: Callable[[Endpoint], bool], most: int | None = None) -> bool:
+    async def finish_endpoints(self, blocks: Callable[[Endpoint], bool], most: int | None = None) -> bool:
         """Delete pending endpoints that block a change, at most `most` of them, oldest deletion first; False if there
         are none.
         """
         waiting = (one for one in self._waiting if isinstance(one, WaitingEndpoint))
-        chosen = [one for one in waiting if one.left_ms is not None and not one.undone and is_in_the_way(one.endpoint)]
-        for one in chosen[:most]:
+        blocking = [one for one in waiting if one.remaining_ms is not None and not one.undone and blocks(one.endpoint)]
+        for one in blocking[:most]:
             await self._finish_soon(one)
-        return bool(chosen)
+        return bool(blocking)
 
     async def close(self) -> None:
         """The program is ending: delete everything pending. What cannot be deleted in time stays stored."""
         self._timer.stop()
-        ends = {self._finish_soon(one): one for one in self._waiting if one.left_ms is not None and not one.undone}
+        ends = {self._finish_soon(one): one for one in self._waiting if one.remaining_ms is not None and not one.undone}
         if ends:
             done, late = await asyncio.wait(ends, timeout=CLOSE_S)
             failed = {end for end in done if end.cancelled() or end.exception() is not None}
@@ -194,25 +196,25 @@ class PendingDelete(QObject):
         self._publish(DeleteChanged(number=one.number, state="begins"))
         self._waiting = (*self._waiting, one)
 
-    def _make_way(self, one: WaitingDelete) -> None:
+    def _announce_hidden(self, one: WaitingDelete) -> None:
         self._publish(DeleteChanged(number=one.number, state="hides", hides=one.hides))
 
-    def _let_wait(self, one: WaitingDelete) -> None:
-        one.left_ms = DELAY_MS
+    def _start_countdown(self, one: WaitingDelete) -> None:
+        one.remaining_ms = DELAY_MS
         if not self._timer.isActive():
-            self._looked_at = time.monotonic()
+            self._last_tick = time.monotonic()
             self._timer.start()
         self.changed.emit()
 
     @Slot()
     def _tick(self) -> None:
         now = time.monotonic()
-        passed, self._looked_at = (now - self._looked_at) * 1000, now
-        if not self._held:
+        passed, self._last_tick = (now - self._last_tick) * 1000, now
+        if not self._on_hold:
             for one in self._waiting:
-                if one.left_ms is not None and not one.finishing:
-                    one.left_ms -= passed
-                    if one.left_ms <= 0:
+                if one.remaining_ms is not None and not one.finishing:
+                    one.remaining_ms -= passed
+                    if one.remaining_ms <= 0:
                         self._finish_soon(one)
         if all(one.finishing for one in self._waiting):
             self._timer.stop()
@@ -230,11 +232,11 @@ class PendingDelete(QObject):
         try:
             await one.finish(self._stored)
         except HooklineError:
-            self._show_again(one)
+            self._restore(one)
             raise
         finally:
             self._drop(one)
-        if one.left_some:
+        if one.some_kept:
             self._publish(DeleteChanged(number=one.number, state="undone", endpoint_ids=one.endpoint_ids))
 
     async def _undo(self, one: WaitingDelete) -> None:
@@ -244,9 +246,9 @@ class PendingDelete(QObject):
         try:
             await one.give_up(self._stored)
         finally:
-            self._show_again(one)
+            self._restore(one)
 
-    def _show_again(self, one: WaitingDelete) -> None:
+    def _restore(self, one: WaitingDelete) -> None:
         self._waiting = tuple(other for other in self._waiting if other is not one)
         if isinstance(one, WaitingEndpoint):
             current = self._stored.endpoints.by_id(one.endpoint.id)
@@ -263,7 +265,7 @@ class PendingDelete(QObject):
             self._publish(DeleteChanged(number=one.number, state="done"))
             self.changed.emit()
 
-    def _named(self, capture_id: str) -> bool:
+    def _hides_by_id(self, capture_id: str) -> bool:
         return any(one.span is None and one.hides(0, capture_id) for one in self._waiting)
 
     def _publish(self, event: Event) -> None:

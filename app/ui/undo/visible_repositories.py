@@ -39,9 +39,9 @@ E = TypeVar("E", bound=Event)
 class VisibleCaptures:
     """A CaptureRepository; `delete` and `clear` can be undone for a while."""
 
-    def __init__(self, stored: CaptureRepository, deleting: PendingDelete) -> None:
-        self._stored, self._deleting = stored, deleting
-        self.delete, self.clear = deleting.delete, deleting.clear
+    def __init__(self, stored: CaptureRepository, pending: PendingDelete) -> None:
+        self._stored, self._pending = stored, pending
+        self.delete, self.clear = pending.delete, pending.clear
 
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
         return await self._stored.body(capture_id, offset, length)
@@ -57,7 +57,7 @@ class VisibleCaptures:
 
     async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None:
         """Hidden requests stay unread: undo restores them as they were."""
-        await self._stored.mark_all_read(endpoint_id, hidden=hidden or self._deleting.hidden)
+        await self._stored.mark_all_read(endpoint_id, hidden=hidden or self._pending.hidden)
 
     @property
     def clearings(self) -> BulkDeleteRepository:
@@ -73,7 +73,7 @@ class VisibleCaptures:
         beginning: str | None = None,
         hidden: Hidden | None = None,
     ) -> list[Summary]:
-        hidden = hidden or self._deleting.hidden
+        hidden = hidden or self._pending.hidden
         return await self._stored.page(
             endpoint_id, before=before, after=after, limit=limit, beginning=beginning, hidden=hidden
         )
@@ -88,13 +88,13 @@ class VisibleCaptures:
         searched: Callable[[int], None] | None = None,
         hidden: Hidden | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
-        hidden = hidden or self._deleting.hidden
+        hidden = hidden or self._pending.hidden
         return self._stored.search(query, endpoint_id, before=before, limit=limit, searched=searched, hidden=hidden)
 
     async def get(self, capture_id: str) -> Capture | None:
         """None if the request is hidden."""
         found = await self._stored.get(capture_id)
-        hidden = self._deleting.hidden
+        hidden = self._pending.hidden
         return None if found is not None and hidden is not None and hidden.has(found.endpoint_id, found.id) else found
 
     def counts(self, endpoint_id: int) -> Counts:
@@ -102,7 +102,7 @@ class VisibleCaptures:
         left.
         """
         counts = self._stored.counts(endpoint_id)
-        for one in self._deleting.waiting:
+        for one in self._pending.waiting:
             total, unread = one.hidden(endpoint_id)
             if total:
                 total = max(0, counts.total - total)
@@ -115,21 +115,21 @@ class VisibleCaptures:
 class VisibleEndpoints:
     """An EndpointRepository; `delete` can be undone for a while."""
 
-    def __init__(self, stored: EndpointRepository, deleting: PendingDelete) -> None:
-        self._stored, self._deleting = stored, deleting
+    def __init__(self, stored: EndpointRepository, pending: PendingDelete) -> None:
+        self._stored, self._pending = stored, pending
         self.update = stored.update
 
     def all(self) -> tuple[Endpoint, ...]:
-        return tuple(one for one in self._stored.all() if not self._deleting.hides_endpoint(one.id))
+        return tuple(one for one in self._stored.all() if not self._pending.hides_endpoint(one.id))
 
     def by_id(self, endpoint_id: int) -> Endpoint | None:
         """None if the endpoint is hidden."""
-        return None if self._deleting.hides_endpoint(endpoint_id) else self._stored.by_id(endpoint_id)
+        return None if self._pending.hides_endpoint(endpoint_id) else self._stored.by_id(endpoint_id)
 
     def by_slug(self, slug: str) -> Endpoint | None:
         """None if the endpoint is hidden."""
         found = self._stored.by_slug(slug)
-        return None if found is None or self._deleting.hides_endpoint(found.id) else found
+        return None if found is None or self._pending.hides_endpoint(found.id) else found
 
     async def create(self, draft: EndpointDraft) -> Endpoint:
         """A pending endpoint still counts towards the plan and occupies its slug: if it blocks this one, it is deleted
@@ -139,12 +139,12 @@ class VisibleEndpoints:
             try:
                 return await self._stored.create(draft)
             except PlanLimitError:
-                if not await self._deleting.finish_endpoints(lambda endpoint: True, most=1):
+                if not await self._pending.finish_endpoints(lambda endpoint: True, most=1):
                     raise
             except InvalidFieldsError as error:
                 if not any(wrong.field == "slug" for wrong in error.errors):
                     raise
-                if not await self._deleting.finish_endpoints(lambda endpoint: endpoint.slug == draft.slug):
+                if not await self._pending.finish_endpoints(lambda endpoint: endpoint.slug == draft.slug):
                     raise
 
     async def move(self, endpoint_id: int, position: int) -> None:
@@ -157,17 +157,17 @@ class VisibleEndpoints:
 
     async def delete(self, endpoint_id: int) -> None:
         """Hide it, then delete it."""
-        await self._deleting.delete_endpoint(endpoint_id)
+        await self._pending.delete_endpoint(endpoint_id)
 
 
 class VisibleActivity:
     """An ActivityRepository."""
 
-    def __init__(self, stored: ActivityRepository, deleting: PendingDelete) -> None:
-        self._stored, self._deleting = stored, deleting
+    def __init__(self, stored: ActivityRepository, pending: PendingDelete) -> None:
+        self._stored, self._pending = stored, pending
 
     async def bars(self, endpoint_id: int | None, edges: Sequence[int], *, hidden: Hidden | None = None) -> list[Bar]:
-        return await self._stored.bars(endpoint_id, edges, hidden=hidden or self._deleting.hidden)
+        return await self._stored.bars(endpoint_id, edges, hidden=hidden or self._pending.hidden)
 
     async def oldest(self, endpoint_id: int | None) -> int | None:
         """Includes hidden requests: a chart may begin at one, but does not count it."""
@@ -180,8 +180,8 @@ class VisibleActivity:
 class VisibleAccount:
     """An AccountRepository."""
 
-    def __init__(self, stored: AccountRepository, deleting: PendingDelete) -> None:
-        self._stored, self._deleting = stored, deleting
+    def __init__(self, stored: AccountRepository, pending: PendingDelete) -> None:
+        self._stored, self._pending = stored, pending
 
     @property
     def plan(self) -> Plan:
@@ -192,7 +192,7 @@ class VisibleAccount:
         try:
             await self._stored.set_plan(plan)
         except PlanLimitError:
-            if not await self._deleting.finish_endpoints(lambda endpoint: True):
+            if not await self._pending.finish_endpoints(lambda endpoint: True):
                 raise
             await self._stored.set_plan(plan)
 
@@ -200,9 +200,9 @@ class VisibleAccount:
 class VisibleBus(Bus):
     """Forwards the program's events, except those about hidden items. `publish` reaches the window only."""
 
-    def __init__(self, bus: Bus, deleting: PendingDelete) -> None:
+    def __init__(self, bus: Bus, pending: PendingDelete) -> None:
         super().__init__()
-        self._bus, self._deleting = bus, deleting
+        self._bus, self._pending = bus, pending
         self._sources: dict[type[Event], Subscription] = {}
         for kind in (Captured, RequestsRemoved, EndpointSaved, EndpointRemoved):
             self._forward(kind)
@@ -221,34 +221,34 @@ class VisibleBus(Bus):
             self._sources[kind] = self._bus.subscribe(kind, self._publish_visible)
 
     def _publish_visible(self, event: Event) -> None:
-        seen = self._visible(event) if self._deleting.waiting else event
-        if seen is not None:
-            self.publish(seen)
+        visible = self._visible(event) if self._pending.waiting else event
+        if visible is not None:
+            self.publish(visible)
 
     def _visible(self, event: Event) -> Event | None:
         if isinstance(event, Captured):
             return self._captured(event)
         if isinstance(event, RequestsRemoved):
             return self._removed(event)
-        if isinstance(event, EndpointSaved | EndpointRemoved) and self._deleting.hides_endpoint(event.endpoint.id):
+        if isinstance(event, EndpointSaved | EndpointRemoved) and self._pending.hides_endpoint(event.endpoint.id):
             return None
         return event
 
     def _captured(self, event: Captured) -> Captured | None:
-        seen = []
+        visible = []
         for summary in event.summaries:
-            hiding = [one for one in self._deleting.waiting if one.hides(summary.endpoint_id, summary.id)]
+            hiding = [one for one in self._pending.waiting if one.hides(summary.endpoint_id, summary.id)]
             for one in hiding:
                 one.request_stored(summary)
             if not hiding:
-                seen.append(summary)
-        return replace(event, summaries=tuple(seen)) if seen else None
+                visible.append(summary)
+        return replace(event, summaries=tuple(visible)) if visible else None
 
     def _removed(self, event: RequestsRemoved) -> RequestsRemoved | None:
-        for one in self._deleting.waiting:
+        for one in self._pending.waiting:
             one.removed(event)
         if event.ids is None:
-            return None if any(one.finishing and one.ends_with(event) for one in self._deleting.waiting) else event
-        hidden = self._deleting.hidden
-        left = tuple(name for name in event.ids if hidden is None or not hidden.has(event.endpoint_id, name))
-        return replace(event, ids=left) if left else None
+            return None if any(one.finishing and one.ends_with(event) for one in self._pending.waiting) else event
+        hidden = self._pending.hidden
+        remaining = tuple(name for name in event.ids if hidden is None or not hidden.has(event.endpoint_id, name))
+        return replace(event, ids=remaining) if remaining else None

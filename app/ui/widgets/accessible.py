@@ -7,7 +7,7 @@ from PySide6.QtGui import QAccessible, QAccessibleActionInterface
 from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QLineEdit, QToolButton, QWidget
 
 Role = QAccessible.Role
-_CHOSEN_OF_MANY = (Role.ListItem, Role.PageTab)
+_SELECTABLE_ROLES = (Role.ListItem, Role.PageTab)
 
 
 def install() -> None:
@@ -21,9 +21,9 @@ def name_clear_button(field: QLineEdit) -> None:
         button.setAccessibleName("Clear")
 
 
-def _interface(key: str, thing: QObject | None) -> QAccessibleWidget | None:
-    role = getattr(thing, "accessible_role", None)
-    return _Accessible(thing, role) if isinstance(thing, QWidget) and role is not None else None
+def _interface(key: str, qt_object: QObject | None) -> QAccessibleWidget | None:
+    role = getattr(qt_object, "accessible_role", None)
+    return _Accessible(qt_object, role) if isinstance(qt_object, QWidget) and role is not None else None
 
 
 class _Accessible(QAccessibleWidget):
@@ -43,7 +43,7 @@ class _Accessible(QAccessibleWidget):
         button = self.object()
         if not isinstance(button, QAbstractButton) or not button.isCheckable():
             return state
-        if self.role() in _CHOSEN_OF_MANY:
+        if self.role() in _SELECTABLE_ROLES:
             state.selectable, state.selected = 1, int(button.isChecked())
         elif self.role() == Role.Button:
             state.expandable, state.expanded, state.collapsed = 1, int(button.isChecked()), int(not button.isChecked())

@@ -19,15 +19,15 @@ def room(window: QWidget) -> QSize:
     return _screen(window).availableGeometry().marginsRemoved(_frame(window)).size()
 
 
-def bounded(dialog: QWidget, wanted: QSize) -> QSize:
+def bounded(dialog: QWidget, preferred: QSize) -> QSize:
     """`wanted`, limited by the screen and by the window of the dialog."""
     below = dialog.parentWidget()
     while below is not None and (beyond := below.parentWidget()) is not None:
         below = beyond  # The dialog it was opened from may be smaller than the window.
-    height = wanted.height()
+    height = preferred.height()
     if below is not None:
         height = min(height, max(below.height() - _LEFT_OF_WINDOW, _LOW_WINDOW))
-    return QSize(wanted.width(), height).boundedTo(room(dialog))
+    return QSize(preferred.width(), height).boundedTo(room(dialog))
 
 
 def fit(window: QWidget) -> None:

@@ -12,7 +12,7 @@ from app.ui.theme.metrics import CONTROL, SPACE_2
 from app.ui.widgets.labels import label
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,15}|[0-9]{1,3}(?:,[0-9]{3}){1,4})", re.ASCII)
-_SHOWN = 24
+_QUOTED_MAX = 24
 """Maximum characters of the input repeated in a message."""
 _TEXT_MARGIN, _BUTTONS = 8, 24
 """Pixels left of the text, and right of the unit, where the arrows are."""
@@ -61,30 +61,30 @@ class NumberField(QAbstractSpinBox):
         """`1 to 90 days`."""
         if self._bounds_text:
             return self._bounds_text
-        return f"{self._written(self._low)} to {self._written(self._high)} {self._plural}".rstrip()
+        return f"{self._formatted(self._low)} to {self._formatted(self._high)} {self._plural}".rstrip()
 
     def value(self) -> int:
         """The number as typed, in range or not; the last one that was in range where the text is no number."""
-        typed = self._typed()
-        return self._valid if typed is None else typed
+        number = self._parsed()
+        return self._valid if number is None else number
 
     def set_value(self, value: int) -> None:
         """A number out of range is shown too, and is a problem."""
-        self.lineEdit().setText(self._written(value))
+        self.lineEdit().setText(self._formatted(value))
         self._edited()
 
     def problem(self) -> str | None:
         """Why the text cannot be saved; None if it can."""
-        text, typed = self.text().strip(), self._typed()
+        text, number = self.text().strip(), self._parsed()
         if not text:
             return f"{self._title} is required: {self.range_text()}."
-        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-        if typed is None:
-            return f"{self._title} must be a whole number, {self.range_text()}, not “{shown}”."
-        if not self._low <= typed <= self._high:
+        quoted = text if len(text) <= _QUOTED_MAX else f"{text[:_QUOTED_MAX]}…"
+        if number is None:
+            return f"{self._title} must be a whole number, {self.range_text()}; {quoted} was given."
+        if not self._low <= number <= self._high:
             # If the bounds have other units than the field, the value needs its unit.
-            given = f"{self._written(typed)} {self._plural}" if self._bounds_text else shown
-            return f"{self._title} must be {self.range_text()}, not {given}."
+            given = f"{self._formatted(number)} {self._plural}" if self._bounds_text else quoted
+            return f"{self._title} must be {self.range_text()}; {given} was given."
         return None
 
     def set_unit(self, unit: str) -> None:
@@ -129,12 +129,11 @@ class NumberField(QAbstractSpinBox):
 
     def sizeHint(self) -> QSize:
         """Space for the longest number with its unit."""
-        widest = max(self._written(self._low), self._written(self._high), key=len)
+        widest = max(self._formatted(self._low), self._formatted(self._high), key=len)
         text = self.fontMetrics().horizontalAdvance(f"{widest} {self._plural}")
         return QSize(_TEXT_MARGIN + text + 2 * SPACE_2 + _BUTTONS, CONTROL)
 
     def minimumSizeHint(self) -> QSize:
-        """As wide as the hint."""
         return self.sizeHint()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -155,10 +154,10 @@ class NumberField(QAbstractSpinBox):
         room = size.width() + SPACE_2 if self._unit.text() else 0
         self.lineEdit().setTextMargins(_TEXT_MARGIN, 0, room, 0)
 
-    def _written(self, value: int) -> str:
+    def _formatted(self, value: int) -> str:
         return f"{value:,}" if self._grouped else str(value)
 
-    def _typed(self) -> int | None:
+    def _parsed(self) -> int | None:
         """The number in the field, with or without the unit and the commas of thousands."""
         text = self.text().strip()
         if self._plural and text.lower().endswith(self._plural.lower()):
@@ -175,5 +174,5 @@ class NumberField(QAbstractSpinBox):
     @Slot()
     def _tidy(self) -> None:
         """Write a number as the program does, once it is typed."""
-        if self.problem() is None and self.text() != self._written(self.value()):
+        if self.problem() is None and self.text() != self._formatted(self.value()):
             self.set_value(self.value())

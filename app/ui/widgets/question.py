@@ -46,7 +46,7 @@ class Question(Dialog):
         self.cancel = Button(cancel, theme, self)
         self.confirm = Button(confirm, theme, self, kind=kind)
         self.option: QCheckBox | None = None
-        self.taken = False
+        self.option_checked = False
         """Whether the option is checked. A bool, because the box no longer exists once the question is answered."""
         self._without = self._with = QuestionText(title, text, confirm)
         self.footer.addStretch(1)
@@ -58,9 +58,9 @@ class Question(Dialog):
         self.cancel.setFocus()
         self.setFixedWidth(440)
 
-    def offer(self, option: str, asked: QuestionText) -> None:
+    def offer(self, option: str, texts: QuestionText) -> None:
         """Add an option, checked by default; these are the texts while it is checked."""
-        self._with = asked
+        self._with = texts
         self.option = QCheckBox(option, self)
         self.option.setChecked(True)
         self.body.addWidget(self.option)
@@ -68,14 +68,14 @@ class Question(Dialog):
         self._show_option(True)
 
     @Slot(bool)
-    def _show_option(self, taken: bool) -> None:
-        asked = self._with if taken else self._without
-        self.taken = taken
-        self.setWindowTitle(asked.title)
-        self.title.setText(asked.title)
-        self.text.setText(asked.text)
-        self.confirm.setText(asked.confirm)
-        self.confirm.setEnabled(asked.possible)
+    def _show_option(self, option_checked: bool) -> None:
+        texts = self._with if option_checked else self._without
+        self.option_checked = option_checked
+        self.setWindowTitle(texts.title)
+        self.title.setText(texts.title)
+        self.text.setText(texts.text)
+        self.confirm.setText(texts.confirm)
+        self.confirm.setEnabled(texts.possible)
 
     async def answer(self) -> bool:
         """Open the dialog and return whether the user confirmed."""

@@ -50,7 +50,7 @@ class Segmented(QFrame):
         """Whether `key` can be selected."""
         self._buttons[key].setEnabled(enabled)
 
-    def set_shown(self, key: str, shown: bool) -> None:
+    def set_option_visible(self, key: str, shown: bool) -> None:
         """Whether `key` is shown at all."""
         self._buttons[key].setVisible(shown)
 

@@ -35,7 +35,9 @@ class SizeField(QLineEdit):
         return f"{self._title} must be a size, such as 500 MB or 2 GiB."
 
 
-async def may_limit(parent: QWidget, theme: Theme, use: StorageUse, limit: int | None, when_full: WhenFull) -> bool:
+async def confirm_storage_limit(
+    parent: QWidget, theme: Theme, use: StorageUse, limit: int | None, when_full: WhenFull
+) -> bool:
     """Whether the user agrees to what this limit deletes of what is stored now; True where that is nothing."""
     if limit is None or when_full != "delete_oldest" or use.used <= limit:
         return True

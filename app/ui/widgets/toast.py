@@ -51,9 +51,9 @@ def free_place(size: QSize, parent: QWidget, without: QWidget) -> QPoint:
     lowest = parent.height() - height - edge
     middle, right = (parent.width() - width) // 2, parent.width() - width - edge
     lefts = sorted({middle, edge, right, (middle + edge) // 2, (middle + right) // 2}, key=lambda x: abs(x - middle))
-    for taken in ([*used, *texts], used):
+    for occupied in ([*used, *texts], used):
         for top in range(lowest, 0, -_STEP):
-            row = [box for box in taken if box[1] < top + height + _AROUND and box[3] > top - _AROUND]
+            row = [box for box in occupied if box[1] < top + height + _AROUND and box[3] > top - _AROUND]
             for left in lefts:
                 if not any(box[0] < left + width + _AROUND and box[2] > left - _AROUND for box in row):
                     return QPoint(left, top)
@@ -61,7 +61,7 @@ def free_place(size: QSize, parent: QWidget, without: QWidget) -> QPoint:
 
 
 def _text_places(parent: QWidget) -> Iterator[QRect]:
-    """The rows of text that are seen in the text views in `parent`, in its coordinates."""
+    """The visible lines of the text views in `parent`, in its coordinates."""
     for view in parent.findChildren(QPlainTextEdit):
         if not view.isVisible():
             continue
@@ -120,8 +120,8 @@ def _box(rect: QRect) -> Box:
 
 
 SHOWN_MS = 5000
-_LOOK_MS = 200
-"""What is used may come to lie under it while it is shown: a row is chosen, a bar opens."""
+_CHECK_MS = 200
+"""Something in use may appear below it while it is shown: a row is selected, a bar opens."""
 
 
 class Toast(QFrame):
@@ -149,9 +149,9 @@ class Toast(QFrame):
         self._timer.setSingleShot(True)
         self._timer.setInterval(SHOWN_MS)
         self._timer.timeout.connect(self.hide)
-        self._look = QTimer(self)
-        self._look.setInterval(_LOOK_MS)
-        self._look.timeout.connect(self._move_off)
+        self._check = QTimer(self)
+        self._check.setInterval(_CHECK_MS)
+        self._check.timeout.connect(self._move_off)
         parent.installEventFilter(self)
         self.hide()
 
@@ -167,10 +167,10 @@ class Toast(QFrame):
         self.show()
         self.raise_()
         self._timer.start()
-        self._look.start()
+        self._check.start()
 
     def take_back(self, text: str) -> None:
-        """Hide it if it says this, which is no longer so."""
+        """Hide it if it still shows `text`, which is no longer true."""
         if self._text.text() == text:
             self.hide()
 
@@ -192,7 +192,7 @@ class Toast(QFrame):
     def _move_off(self) -> None:
         parent = self.parentWidget()
         if parent is None or not self.isVisible():
-            self._look.stop()
+            self._check.stop()
         elif any(self.geometry().intersects(rect) for rect in used_places(parent, self)):
             self._place()
 

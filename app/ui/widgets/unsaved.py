@@ -32,7 +32,7 @@ class EditDialog(Dialog):
             super().reject()
 
     def discard(self) -> None:
-        """Take back what took effect before it was saved, as the user discards the changes."""
+        """Undo what took effect before it was saved; called when the user discards the changes."""
 
     def ask_to_discard(self, then: Callable[[], None] | None = None) -> None:
         """Ask, at most once at a time; `then` is called if the user discards the changes."""
@@ -54,7 +54,7 @@ class EditDialog(Dialog):
                 then()
 
 
-def may_leave(window: QWidget, then: Callable[[], None]) -> bool:
+def confirm_discard(window: QWidget, then: Callable[[], None]) -> bool:
     """True if no dialog over `window` has unsaved changes. Otherwise asks, and calls `then` after Discard."""
     for dialog in window.findChildren(EditDialog):
         if not dialog.isHidden() and dialog.has_changes():

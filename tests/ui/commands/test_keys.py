@@ -47,7 +47,7 @@ def muted(window: MainWindow, twice: list[str]) -> set[str]:
         key = shortcut.key().toString(PORTABLE)
         keys.add(key)
         shortcut.disconnect(shortcut, None, None, None)  # type: ignore[call-overload]
-        shortcut.activatedAmbiguously.connect(Telltale(shortcut, key, twice).hear)
+        shortcut.activatedAmbiguously.connect(Telltale(shortcut, key, twice).handle_launch)
     window.requests.list.blockSignals(True)  # some keys it takes itself
     return keys - {""}
 
@@ -59,7 +59,7 @@ class Telltale:
         self._key, self._twice = key, twice
         shortcut.setProperty("telltale", self)
 
-    def hear(self) -> None:
+    def handle_launch(self) -> None:
         self._twice.append(self._key)
 
 
@@ -165,7 +165,7 @@ class TestSteps:
                     QTest.keySequence(window.focusWidget() or window, QKeySequence(key))
                     seen.append(window.requests.endpoint_id)
                 assert seen == [ids[0], ids[1], ids[2], ids[0], ids[2], ids[1]]
-                window.commands.page_wanted.emit("refused")
+                window.commands.page_requested.emit("refused")
                 QTest.keySequence(window, QKeySequence("Ctrl+PgUp"))
                 assert window.requests.endpoint_id == ids[2]
                 for endpoint_id in ids:

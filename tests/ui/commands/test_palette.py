@@ -16,7 +16,7 @@ from app.core.links import link_to_request
 from app.core.model import Plan
 from app.core.search.query import Word
 from app.ui.commands.palette import Palette
-from app.ui.commands.palette_entry import RECENT_KEPT, RECENT_KEY, Recent
+from app.ui.commands.palette_entry import RECENT_KEPT, RECENT_KEY, RecentEntries
 from app.ui.commands.palette_rows import ROW
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.request.body.code.code_view import CodeView
@@ -217,7 +217,7 @@ class TestFinding:
                 assert "New endpoint" in names
                 for name in ("Dashboard", "Filter", "Find in body", "Edit endpoint…", "Next endpoint", "Theme: light"):
                     assert name not in names
-                palette.leave()
+                palette.dismiss()
                 endpoint = await desk.endpoint()
                 window.show_endpoint(endpoint.id)
                 names = texts(press_open(window))
@@ -235,14 +235,14 @@ class TestFinding:
                 palette = press_open(window)
                 QTest.keyClicks(palette.field, "emile")
                 assert texts(palette) == ["<b>Émile</b> & co", "Search all requests for “emile”"]
-                assert palette.model.at(0).entry.caps == ()
+                assert palette.model.at(0).entry.key_names == ()
                 QTest.keyClick(palette.field, Qt.Key.Key_Return)
                 assert window.requests.endpoint_id == first.id
                 assert run_first(window, "uploads") == "Other"
                 assert window.requests.endpoint_id == other.id
                 palette = press_open(window)
                 QTest.keyClicks(palette.field, desk.store.endpoints.all()[0].slug)
-                assert palette.model.at(0).entry.caps == ("Ctrl", "1")
+                assert palette.model.at(0).entry.key_names == ("Ctrl", "1")
 
         run(scene())
 
@@ -329,7 +329,7 @@ class TestRecent:
                 run_first(window, "all requests")
                 run_first(window, second.slug)
                 assert texts(press_open(window))[:2] == [second.name, "All requests"]
-                window.commands.palette.leave()
+                window.commands.palette.dismiss()
                 await desk.store.endpoints.delete(second.id)
                 assert texts(press_open(window))[0] == "All requests"
             async with shown(tmp_path) as (_, again):
@@ -341,7 +341,7 @@ class TestRecent:
         run(scene())
 
     def test_it_holds_a_few_and_survives_a_spoilt_file(self, tmp_path: Path) -> None:
-        recent = Recent(tmp_path)
+        recent = RecentEntries(tmp_path)
         for number in range(RECENT_KEPT + 5):
             recent.use(f"key {number}")
         recent.use("key 10")
@@ -351,7 +351,7 @@ class TestRecent:
             file = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
             file.setValue(RECENT_KEY, spoilt)
             file.sync()
-            assert Recent(tmp_path).keys() == []
+            assert RecentEntries(tmp_path).keys() == []
 
 
 class TestLook:
@@ -401,7 +401,7 @@ class TestLook:
             async with shown(tmp_path, plan=Plan.PRO, endpoints=1) as (desk, window):
                 palette = press_open(window)
                 before, rows = len(palette.findChildren(QWidget)), palette.model.rowCount()
-                palette.leave()
+                palette.dismiss()
                 for _ in range(25):
                     await desk.endpoint()
                 palette.open()

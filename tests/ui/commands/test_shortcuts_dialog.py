@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.ui.commands.command import Command, CommandGroup, CommandRegistry
-from app.ui.commands.key_caps import KeyCaps, caps_of
+from app.ui.commands.key_caps import KeyCaps, key_names_of
 from app.ui.commands.shortcuts_dialog import EXTRA_SHORTCUTS, ShortcutsDialog, shortcut_rows
 from app.ui.shell.main_window import MainWindow
 from app.ui.theme.theme import Theme
@@ -23,7 +23,7 @@ Scene = Callable[..., Any]
 
 
 def sheets(window: MainWindow) -> list[ShortcutsDialog]:
-    return [sheet for sheet in window.findChildren(ShortcutsDialog) if sheet.isVisible()]
+    return [dialog for dialog in window.findChildren(ShortcutsDialog) if dialog.isVisible()]
 
 
 async def with_requests(desk: Desk, window: MainWindow) -> None:
@@ -98,7 +98,7 @@ class TestContent:
                     if action.shortcuts() and action is not gone:
                         name = action.name
                         ways = told.pop(name)
-                        assert set(ways) == {caps_of(keys) for keys in action.shortcuts()}
+                        assert set(ways) == {key_names_of(keys) for keys in action.shortcuts()}
                         assert len(set(ways)) == len(ways), f"{name}: a cap stands there twice"
                 assert set(told) == {other.text for other in EXTRA_SHORTCUTS}
                 rows = [row for block in sheets(window)[0].blocks for row in block.rows]
@@ -118,13 +118,13 @@ class TestContent:
             (CommandGroup.PROGRAM, "Quit", "Ctrl+Q"),
         ):
             registry.add(Command(text, Theme(), parent, run=parent.close, keys=(keys,), group=group))
-        sheet = ShortcutsDialog(registry, Theme(), parent)
+        dialog = ShortcutsDialog(registry, Theme(), parent)
 
         def left(wanted: str) -> list[str]:
-            sheet.search.setText(wanted)
+            dialog.search.setText(wanted)
             return [
                 line.text
-                for block in sheet.blocks
+                for block in dialog.blocks
                 for line, row in zip(block.shortcuts, block.rows, strict=True)
                 if not row.isHidden() and not block.isHidden()
             ]
@@ -135,9 +135,9 @@ class TestContent:
         assert left("ctrl+q") == ["Quit"]
         assert left("program") == ["Settings", "Quit"]
         assert left("/") == ["Filter"]
-        assert sheet.none.isHidden()
+        assert dialog.no_matches.isHidden()
         assert left("zzqq") == []
-        assert not sheet.none.isHidden()
+        assert not dialog.no_matches.isHidden()
         assert left("") == everything
         parent.deleteLater()
 
@@ -195,20 +195,20 @@ class TestScrolling:
             async with shown(tmp_path) as (_, window):
                 window.resize(960, 600)
                 window.commands.shortcuts.open()
-                sheet = sheets(window)[0]
+                dialog = sheets(window)[0]
                 await settle()
-                bar, key = sheet.area.verticalScrollBar(), Qt.Key
+                bar, key = dialog.area.verticalScrollBar(), Qt.Key
                 assert bar.maximum() > 0
-                QTest.keyClick(sheet.search, key.Key_PageDown)
+                QTest.keyClick(dialog.search, key.Key_PageDown)
                 assert bar.value() > 0
-                QTest.keyClick(sheet.search, key.Key_PageUp)
+                QTest.keyClick(dialog.search, key.Key_PageUp)
                 assert bar.value() == 0
-                QTest.keyClick(sheet.search, key.Key_End)
+                QTest.keyClick(dialog.search, key.Key_End)
                 assert bar.value() == bar.maximum()
-                QTest.keyClick(sheet.search, key.Key_Home)
+                QTest.keyClick(dialog.search, key.Key_Home)
                 assert bar.value() == 0
-                sheet.search.setText("e")
-                QTest.keyClick(sheet.search, key.Key_Home)
-                assert sheet.search.cursorPosition() == 0
+                dialog.search.setText("e")
+                QTest.keyClick(dialog.search, key.Key_Home)
+                assert dialog.search.cursorPosition() == 0
 
         run(scene())

@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.ui.desktop.notifications import NotificationPace
+from app.ui.desktop.notifications import NotificationTiming
 from app.ui.shell.deep_links import DeepLinks
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle
@@ -42,10 +42,10 @@ class RecordingTray:
     def hide(self) -> None:
         self.tooltip = None
 
-    def can_tell(self) -> bool:
+    def can_show_message(self) -> bool:
         return self.messages and self.tooltip is not None
 
-    def tell(self, title: str, text: str) -> None:
+    def show_message(self, title: str, text: str) -> None:
         self.told.append((title, text))
 
     def entries(self) -> list[str]:
@@ -63,8 +63,8 @@ class TrayDesk:
         self.desk, self.tray, self.ended = desk, tray, 0
         self.window = desk.window(self._end, tray=tray)
         self.wishes = DeepLinks(desk.services, desk.tasks, self.window)
-        self.window.desktop.launch_requested.connect(self.wishes.fulfil)
-        self.window.desktop.notices.pace = NotificationPace(gather_ms=30, quiet_ms=60, longest_ms=200)
+        self.window.desktop.launch_requested.connect(self.wishes.handle)
+        self.window.desktop.notices.timing = NotificationTiming(gather_ms=30, quiet_ms=60, longest_ms=200)
 
     def _end(self) -> None:
         self.ended += 1

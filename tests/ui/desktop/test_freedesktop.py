@@ -141,11 +141,11 @@ def test_without_a_service_the_tray_tells_and_without_a_tray_the_reason_is_known
             tray, tasks = RecordingTray(), Tasks(Messages())
             service = Freedesktop(bus)
             notifier = Notifier(tray, tasks, service, service)
-            assert notifier.why_not() is None
-            notifier.look()
-            await until(lambda: notifier.why_not() == NONE_ON_LINUX)
+            assert notifier.unavailable_reason() is None
+            notifier.check()
+            await until(lambda: notifier.unavailable_reason() == NONE_ON_LINUX)
             tray.tooltip = "Hookline"
-            assert notifier.why_not() is None
+            assert notifier.unavailable_reason() is None
             notifier.show(ONE)
             await until(lambda: tray.told == [(ONE.title, ONE.text)])
             with serving(address):
@@ -154,8 +154,8 @@ def test_without_a_service_the_tray_tells_and_without_a_tray_the_reason_is_known
                 assert len(await told(bus)) == 1
                 assert len(tray.told) == 1
             tray.tooltip = None
-            notifier.look()
-            await until(lambda: notifier.why_not() == NONE_ON_LINUX)
+            notifier.check()
+            await until(lambda: notifier.unavailable_reason() == NONE_ON_LINUX)
 
     run(scene())
 
@@ -164,7 +164,7 @@ def test_a_bus_that_is_not_there_is_no_trouble(run: Scene, tmp_path: Path) -> No
     async def scene() -> None:
         with connected(f"unix:path={tmp_path / 'none'}") as bus:
             service = Freedesktop(bus)
-            assert not await service.look()
+            assert not await service.check()
             assert not await service.show(ONE)
 
     run(scene())

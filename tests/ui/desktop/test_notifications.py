@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QMenu
 
 from app.core.clock import now_us
 from app.core.model import Endpoint
-from app.ui.desktop.notification_settings import NotifyChoices, NotifyMenu, When
-from app.ui.desktop.notifications import NotificationPace
+from app.ui.desktop.notification_settings import NotificationSettings, NotifyMenu, NotifyWhen
+from app.ui.desktop.notifications import NotificationTiming
 from app.ui.desktop.text import NAME_MAX, PATH_MAX, notice_for
 from tests import factories
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)  #
 HOSTILE = "/catch/x/<b>&amp;</b>\u202e\x1b[31m"
 
 
-def first(shown: TrayDesk, when: When) -> Endpoint:
+def first(shown: TrayDesk, when: NotifyWhen) -> Endpoint:
     """The one endpoint, which notifies now, while the window is away."""
     shown.window.hide()
     endpoint = shown.desk.store.endpoints.all()[0]
@@ -42,7 +42,7 @@ async def in_front(shown: TrayDesk) -> None:
 async def nothing_told(shown: TrayDesk) -> None:
     """Whoever waited would have been told by now: another endpoint's request, captured later, is."""
     marker = await shown.desk.endpoint(name="Marker")
-    shown.window.desktop.choices.set(marker.slug, When.ON)
+    shown.window.desktop.choices.set(marker.slug, NotifyWhen.ON)
     await shown.desk.capture(marker)
     await until(lambda: shown.tray.told)
     assert [title for title, _ in shown.tray.told] == ["Marker"]
@@ -60,7 +60,7 @@ class TestWhich:
     def test_a_request_is_told_by_what_it_is(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, When.BEHIND)
+                endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
                 await shown.desk.capture(
                     endpoint, target="/catch/x/orders?x=1", provider="stripe", event="invoice.paid"
                 )
@@ -73,10 +73,10 @@ class TestWhich:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
                 endpoint = shown.desk.store.endpoints.all()[0]
-                shown.window.desktop.choices.set(endpoint.slug, When.BEHIND)
+                shown.window.desktop.choices.set(endpoint.slug, NotifyWhen.IN_BACKGROUND)
                 await in_front(shown)
                 await shown.desk.capture(endpoint)
-                shown.window.desktop.choices.set(endpoint.slug, When.ON)
+                shown.window.desktop.choices.set(endpoint.slug, NotifyWhen.ON)
                 shown.window.show_endpoint(endpoint.id)
                 await shown.desk.capture(endpoint)
                 await nothing_told(shown)
@@ -91,7 +91,7 @@ class TestWhich:
     def test_nothing_while_paused_nor_of_what_came_meanwhile(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, When.ON)
+                endpoint = first(shown, NotifyWhen.ON)
                 shown.window.pause.set(True)
                 await shown.desk.capture(endpoint)
                 await settle()
@@ -104,7 +104,7 @@ class TestWhich:
         async def scene() -> None:
             before = now_us()
             async with with_tray(tmp_path, endpoints=1) as shown:
-                await shown.desk.capture(first(shown, When.ON), received_at=before)
+                await shown.desk.capture(first(shown, NotifyWhen.ON), received_at=before)
                 await nothing_told(shown)
 
         run(scene())
@@ -112,11 +112,13 @@ class TestWhich:
     def test_nothing_of_an_endpoint_that_is_deleted_meanwhile(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, When.ON)
-                shown.window.desktop.notices.pace = NotificationPace(gather_ms=1_000)  # longer than the delete takes
+                endpoint = first(shown, NotifyWhen.ON)
+                shown.window.desktop.notices.timing = NotificationTiming(
+                    gather_ms=1_000
+                )  # longer than the delete takes
                 await shown.desk.capture(endpoint)
                 await shown.desk.store.endpoints.delete(endpoint.id)
-                assert shown.window.desktop.choices.of(endpoint.slug) is When.OFF
+                assert shown.window.desktop.choices.of(endpoint.slug) is NotifyWhen.OFF
                 await nothing_told(shown)
 
         run(scene())
@@ -128,7 +130,7 @@ class TestBursts:
     ) -> None:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, When.BEHIND)
+                endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
                 await asyncio.gather(*(shown.desk.capture(endpoint) for _ in range(37)))
                 await until(lambda: shown.tray.told)
                 assert shown.tray.told == [(endpoint.name, "37 new requests")]
@@ -145,12 +147,12 @@ class TestBursts:
     def test_a_steady_stream_is_told_of_ever_more_seldom(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, When.BEHIND)
+                endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
                 waits = []
                 for number in range(1, 5):
                     await shown.desk.capture(endpoint)
                     await until(lambda n=number: len(shown.tray.told) == n)
-                    (stream,) = shown.window.desktop.notices._streams.values()
+                    (stream,) = shown.window.desktop.notices._batches.values()
                     waits.append(stream.wait_ms)
                 assert waits == [60, 120, 200, 200]
                 shown.window.desktop.window_focus.activated.emit()
@@ -166,7 +168,7 @@ class TestClicks:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
                 shown.window.hide()
-                capture = await shown.desk.capture(first(shown, When.BEHIND))
+                capture = await shown.desk.capture(first(shown, NotifyWhen.IN_BACKGROUND))
                 await until(lambda: shown.tray.told)
                 shown.tray.message_clicked()
                 page = shown.window.requests
@@ -179,7 +181,7 @@ class TestClicks:
     def test_several_open_the_endpoint(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, When.BEHIND)
+                endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
                 await asyncio.gather(*(shown.desk.capture(endpoint) for _ in range(3)))
                 await until(lambda: shown.tray.told)
                 shown.tray.message_clicked()
@@ -216,16 +218,20 @@ class TestWords:
 
 class TestChoices:
     def test_they_are_kept_by_slug_and_nonsense_counts_as_off(self, tmp_path: Path) -> None:
-        choices = NotifyChoices(tmp_path)
-        choices.set("a-slug", When.ON)
-        choices.set("another", When.BEHIND)
-        choices.set("another", When.OFF)
+        choices = NotificationSettings(tmp_path)
+        choices.set("a-slug", NotifyWhen.ON)
+        choices.set("another", NotifyWhen.IN_BACKGROUND)
+        choices.set("another", NotifyWhen.OFF)
         del choices
         file = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
         file.setValue("notify/odd", "perhaps")
         file.sync()
-        again = NotifyChoices(tmp_path)
-        assert [again.of(slug) for slug in ("a-slug", "another", "odd")] == [When.ON, When.OFF, When.OFF]
+        again = NotificationSettings(tmp_path)
+        assert [again.of(slug) for slug in ("a-slug", "another", "odd")] == [
+            NotifyWhen.ON,
+            NotifyWhen.OFF,
+            NotifyWhen.OFF,
+        ]
         assert again.any()
 
     def test_the_endpoints_menus_choose_and_say_why_none_is_shown(self, run: Scene, tmp_path: Path) -> None:
@@ -237,7 +243,7 @@ class TestChoices:
                 notify = menu.findChildren(NotifyMenu)[0]
                 assert [action.text() for action in notify.actions() if action.isChecked()] == ["Off"]
                 notify.actions()[2].trigger()
-                assert choices.of(endpoint.slug) is When.ON
+                assert choices.of(endpoint.slug) is NotifyWhen.ON
                 menu.deleteLater()
                 shown.window.show_endpoint(endpoint.id)
                 header = shown.window.requests.header.notify

@@ -199,17 +199,17 @@ class TestClosing:
                 await keep_in_tray(shown)
                 shown.window.close()
                 shown.tray.there = False
-                shown.window.desktop.look_for_tray()
+                shown.window.desktop.check_tray()
                 assert not shown.window.isVisible(), "a desktop restarts its tray in a moment"
                 for _ in range(MISSES):
-                    shown.window.desktop.look_for_tray()
+                    shown.window.desktop.check_tray()
                 assert shown.window.isVisible()
                 assert shown.tray.tooltip is None
-                assert shown.window.desktop.why_no_tray()
+                assert shown.window.desktop.tray_unavailable()
                 shown.tray.there = True
-                shown.window.desktop.look_for_tray()
+                shown.window.desktop.check_tray()
                 assert shown.tray.tooltip is not None
-                assert shown.window.desktop.why_no_tray() is None
+                assert shown.window.desktop.tray_unavailable() is None
 
         run(scene())
 
@@ -243,7 +243,7 @@ class TestMinimizedStart:
                 if touched:
                     shown.window.showNormal()
                 shown.tray.there = True
-                shown.window.desktop.look_for_tray()
+                shown.window.desktop.check_tray()
                 assert shown.window.isVisible() is touched
 
         run(scene())
@@ -277,7 +277,7 @@ class TestSettings:
                 assert not section.notifications.button.isEnabled()
                 assert "Notifications are not available" in section.notifications.text.text()
                 shown.tray.there = True
-                shown.window.desktop.look_for_tray()
+                shown.window.desktop.check_tray()
                 assert section.closing.choice.isEnabled()
                 assert section.notifications.button.isEnabled()
 

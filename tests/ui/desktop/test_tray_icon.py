@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtGui import QImage, QPixmap
 from PySide6.QtWidgets import QApplication
 
-from app.ui.desktop.tray_icon import DIGITS, count_text, digits_height, digits_width, picture, tray_icon
+from app.ui.desktop.tray_icon import DIGITS, badge_text, digits_height, digits_width, icon_pixmap, tray_icon
 from app.ui.theme.tokens import LIGHT, contrast
 
 pytestmark = pytest.mark.usefixtures("qapp")
@@ -19,14 +19,14 @@ def pixels(pixmap: QPixmap) -> list[list[str]]:
 
 @pytest.mark.parametrize(("unread", "text"), [(-1, ""), (0, ""), (1, "1"), (99, "99"), (100, "99+"), (2**40, "99+")])
 def test_the_count_is_bounded(unread: int, text: str) -> None:
-    assert count_text(unread) == text
+    assert badge_text(unread) == text
 
 
 @pytest.mark.parametrize("size", sorted(DIGITS))
 @pytest.mark.parametrize("text", ["3", "12", "88", "99+"])
 def test_the_digits_are_whole_pixels_of_white_on_the_badge(qapp: QApplication, size: int, text: str) -> None:
     glyphs, scale = DIGITS[size]
-    image = pixels(picture(size, text, paused=False))
+    image = pixels(icon_pixmap(size, text, paused=False))
     wide, high = digits_width(text, glyphs) * scale, digits_height(glyphs) * scale
     top = size - high - scale
     rows = [row[max(0, size - wide - 4 * scale) :] for row in image[top : top + high]]
@@ -41,7 +41,7 @@ def test_the_digits_are_whole_pixels_of_white_on_the_badge(qapp: QApplication, s
 @pytest.mark.parametrize("size", sorted(DIGITS))
 def test_every_state_looks_different_by_its_shape(qapp: QApplication, size: int) -> None:
     def shape(text: str, paused: bool) -> bytes:
-        image = picture(size, text, paused=paused, mask=True).toImage()
+        image = icon_pixmap(size, text, paused=paused, mask=True).toImage()
         return bytes(image.convertToFormat(QImage.Format.Format_Alpha8).constBits())
 
     states = [shape(text, paused) for text in ("", "3", "12", "99+") for paused in (False, True)]

@@ -22,7 +22,7 @@ from app.core.text import clock_time, day_text, full_time
 from app.ui.request.body.body_export import write_body
 from app.ui.request.body.body_source import of_capture
 from app.ui.request.request_pane import BODY, HEADERS, MIRROR, QUERY
-from app.ui.shell.main_window import WHOLE_PAGE
+from app.ui.shell.main_window import SIDE_BY_SIDE_WIDTH
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import settle, until
 
@@ -324,7 +324,7 @@ def test_themes_and_narrow_windows_are_drawn(run: Run, tmp_path: Path) -> None:
             ):
                 await open_body(shown, body, content_type, target="/catch/x?a=1")
                 # Less: beside the line between it and the sidebar. Qt lays out later.
-                await until(lambda: shown.page.minimumSizeHint().width() < WHOLE_PAGE, 5)
+                await until(lambda: shown.page.minimumSizeHint().width() < SIDE_BY_SIDE_WIDTH, 5)
 
     run(check())
 

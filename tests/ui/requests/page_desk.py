@@ -80,7 +80,7 @@ async def _page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
             page = EndpointPage(pending.services, desk.theme, desk.tasks, Pause(), endpoint_actions=actions)
             actions.setParent(page)
             actions._window = page  # where tests look for its questions
-            actions.said.connect(page._toast.say)
+            actions.announced.connect(page._toast.say)
         page.resize(1000, 700)
         page.show()
         shown = PageDesk(desk, pending.services, page, made)

@@ -87,7 +87,7 @@ async def asked_to_clear(window: MainWindow) -> Question:
 async def let_time_run_out(window: MainWindow) -> None:
     """The newest delete can no longer be undone; return when nothing waits to be deleted."""
     assert window.pending.newest is not None
-    window.pending.newest.left_ms = 0
+    window.pending.newest.remaining_ms = 0
     await until(lambda: not window.pending.waiting)
 
 
@@ -303,7 +303,7 @@ def test_after_its_time_it_is_deleted(run: Run, tmp_path: Path) -> None:
             await delete_row(window, 1)
             waiting = window.pending.newest
             assert waiting is not None
-            waiting.left_ms = 50
+            waiting.remaining_ms = 50
             await until(lambda: stored(desk, endpoint) == 2)
             await until(lambda: not window.undo_bar.isVisible())
             await until(lambda: not window.pending.waiting)
@@ -322,7 +322,7 @@ def test_each_delete_keeps_its_own_time_and_the_newest_is_undone_first(run: Run,
             await delete_row(window, 0)
             first = window.pending.newest
             assert first is not None
-            first.left_ms = 4_000
+            first.remaining_ms = 4_000
             await delete_row(window, 0)
             assert window.undo_bar.left.text() == "10 s"
             await undo(window)
@@ -348,17 +348,17 @@ def test_no_time_passes_while_the_pointer_or_the_keyboard_is_in_the_bar(run: Run
             ):
                 arrive()
                 window.pending._tick()
-                left = waiting.left_ms
+                left = waiting.remaining_ms
                 await asyncio.sleep(0.03)
                 window.pending._tick()
-                assert waiting.left_ms == left
+                assert waiting.remaining_ms == left
                 if leave:
                     QApplication.sendEvent(bar, QEvent(leave))
                 else:
                     window.requests.list.setFocus()
                 await asyncio.sleep(0.03)
                 window.pending._tick()
-                assert waiting.left_ms < left
+                assert waiting.remaining_ms < left
 
     run(check())
 
@@ -369,7 +369,7 @@ def test_time_passes_in_a_window_that_is_hidden_below_the_pointer(run: Run, tmp_
             endpoint, _ = await fill(desk, window, 3)
             bar = await delete_row(window, 0)
             QApplication.sendEvent(bar, QEnterEvent(QPointF(5, 5), QPointF(5, 5), QPointF(5, 5)))
-            window.pending.newest.left_ms = 300
+            window.pending.newest.remaining_ms = 300
             await asyncio.sleep(0.5)
             assert stored(desk, endpoint) == 3
             window.hide()
@@ -443,7 +443,7 @@ def test_all_of_an_endpoint_but_what_comes_later_and_what_is_marked(run: Run, tm
             window.requests.endpoint_commands.clear.trigger()
             await agree(window)
             await until(lambda: window.pending.newest)
-            window.pending.newest.left_ms = 0
+            window.pending.newest.remaining_ms = 0
             last = await desk.capture(endpoint)
             await until(lambda: not window.pending.waiting)
             assert [one.id for one in await desk.store.captures.page(endpoint.id)] == [last.id, *held]
@@ -505,7 +505,7 @@ def test_where_all_are_marked_nothing_is_left_to_confirm(run: Run, tmp_path: Pat
 
 async def delete_endpoint(window: MainWindow, endpoint: Endpoint) -> str:
     before = window.pending.newest
-    window.actions_on_endpoints.delete(endpoint)
+    window.endpoint_actions.delete(endpoint)
     asked = await agree(window)
     await until(lambda: window.pending.newest not in (None, before))
     return asked
@@ -575,7 +575,7 @@ def test_an_eleventh_endpoint_has_room_where_one_waits_to_be_deleted(run: Run, t
         async with shown(tmp_path, endpoints=10) as (desk, window):
             doomed = desk.store.endpoints.all()[4]
             await delete_endpoint(window, doomed)
-            assert window.actions_on_endpoints.refusal() is None
+            assert window.endpoint_actions.refusal() is None
             made = await window.services.endpoints.create(doomed.draft())
             assert made.slug == doomed.slug
             assert doomed.id not in {one.id for one in desk.store.endpoints.all()}
@@ -681,7 +681,7 @@ def test_what_the_store_cannot_delete_is_back_and_said(run: Run, tmp_path: Path)
             await delete_row(window, 0)
             assert rows(window) == before[1:]
             await desk.store._writer.close()
-            window.pending.newest.left_ms = 0
+            window.pending.newest.remaining_ms = 0
             await until(lambda: rows(window) == before)
             assert desk.messages.waiting()
             assert not window.undo_bar.isVisible()

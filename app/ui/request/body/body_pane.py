@@ -62,8 +62,8 @@ class BodyPane(QWidget):
         self.loader = BodyLoader(tasks, self)
         self.views = Segmented(VIEWS, self)
         for rare in RARE:
-            self.views.set_shown(rare, False)
-        self.kind = FittingLabel("small", self)
+            self.views.set_option_visible(rare, False)
+        self.kind = ElidedLabel("", "small", self)
         self.kind.setMinimumWidth(1)  # of all in its row it is missed least
         self.search = IconButton("search", "Find in body (Ctrl+F)", theme, self)
         self.wrap = WrapButton(theme, self)
@@ -212,8 +212,8 @@ class BodyPane(QWidget):
         self.views.set_enabled("pretty", pretty is not None)
         self.parts.setVisible(pretty is not None and pretty.name == "multipart")
         for rare in RARE:
-            self.views.set_shown(rare, best_in(rare, reader.views) is not None)
-        self.views.set_shown("pretty", pretty is not None or best_in("preview", reader.views) is None)
+            self.views.set_option_visible(rare, best_in(rare, reader.views) is not None)
+        self.views.set_option_visible("pretty", pretty is not None or best_in("preview", reader.views) is None)
         chosen = media_type(source.content_type) in self._selected_views
         what = _named(reader, source.content_type)
         charset = reader.text_charset

@@ -11,7 +11,7 @@ from app.core.model import Endpoint
 from app.core.text import count_of
 from app.ui.commands.command import Command
 from app.ui.commands.command_button import CommandButton
-from app.ui.desktop.notification_settings import NotifyChoices, NotifyMenu
+from app.ui.desktop.notification_settings import NotificationSettings, NotifyMenu
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -26,7 +26,7 @@ WORDED = 400
 class EndpointHeader(QFrame):
     """Shows one endpoint, or that all requests are listed. `commands` are on that endpoint."""
 
-    def __init__(self, commands: EndpointCommands, notify: NotifyChoices, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, commands: EndpointCommands, notify: NotificationSettings, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._commands = commands
         self.setProperty("part", "header")

@@ -6,12 +6,12 @@ import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.ui.commands.key_caps import KeyCaps, caps_of, split, spoken
+from app.ui.commands.key_caps import KeyCaps, key_names_of, split_keys, spoken_keys
 from app.ui.theme.theme import Theme
 
 
 @pytest.mark.parametrize(
-    ("text", "caps"),
+    ("text", "key_names"),
     [
         ("", ()),
         ("K", ("K",)),
@@ -26,15 +26,15 @@ from app.ui.theme.theme import Theme
         ("Return", ("Enter",)),
     ],
 )
-def test_a_shortcut_is_split_into_its_caps(text: str, caps: tuple[str, ...]) -> None:
-    assert split(text) == caps
+def test_a_shortcut_is_split_into_its_caps(text: str, key_names: tuple[str, ...]) -> None:
+    assert split_keys(text) == key_names
 
 
 def test_caps_are_named_and_as_wide_as_their_words(qapp: QApplication) -> None:
     parent = QWidget()
-    short, long = (KeyCaps(caps_of(QKeySequence(keys)), Theme(), parent) for keys in ("K", "Ctrl+PgDown"))
+    short, long = (KeyCaps(key_names_of(QKeySequence(keys)), Theme(), parent) for keys in ("K", "Ctrl+PgDown"))
     assert short.sizeHint().width() == short.sizeHint().height()
     assert long.sizeHint().width() > 2 * short.sizeHint().width()
-    assert long.accessibleName() == spoken([("Ctrl", "PgDown")]) == "Ctrl+PgDown"
-    assert spoken([("F1",), ("?",)]) == "F1 or ?"
+    assert long.accessibleName() == spoken_keys([("Ctrl", "PgDown")]) == "Ctrl+PgDown"
+    assert spoken_keys([("F1",), ("?",)]) == "F1 or ?"
     parent.deleteLater()
