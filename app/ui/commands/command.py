@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
@@ -137,18 +138,30 @@ class Command(_Action):
             self.setIcon(self._theme.icon(self.icon_name, self.colour))
 
 
+@dataclass(frozen=True)
+class CommandSeries:
+    """Commands that differ only in a number: the shortcuts dialog has one row for them, the palette none."""
+
+    text: str
+    commands: Sequence[Command]
+
+
 class CommandRegistry:
     """Every command of the window, for the palette and the shortcuts dialog."""
 
     def __init__(self) -> None:
         self._commands: list[Command] = []
+        self.series: list[CommandSeries] = []
 
     def add(self, *commands: Command) -> None:
         """Register these; within a group they stay in this order."""
         self._commands.extend(commands)
 
+    def add_series(self, text: str, commands: Sequence[Command]) -> None:
+        self.series.append(CommandSeries(text, commands))
+
     def all(self) -> Iterable[Command]:
-        """In the order of their groups."""
+        """All but those of series, in the order of their groups."""
         return (command for group in CommandGroup for command in self._commands if command.group is group)
 
     def refresh(self) -> None:

@@ -25,14 +25,11 @@ from app.ui.widgets.labels import ElidedLabel, label
 
 
 class ExtraShortcut(Record, frozen=True):
-    """Keys that a widget handles itself. Each of `keys`, as QKeySequence reads them, does it; with `span` also all
-    keys between them.
-    """
+    """Keys that a widget handles itself. Each of `keys`, as QKeySequence reads them, does it."""
 
     group: CommandGroup
     text: str
     keys: tuple[str, ...]
-    span: bool = False
 
 
 EXTRA_SHORTCUTS = (
@@ -41,14 +38,13 @@ EXTRA_SHORTCUTS = (
     ExtraShortcut(group=CommandGroup.LIST, text="Oldest request", keys=("End",)),
     ExtraShortcut(group=CommandGroup.LIST, text="Back to the list, then show all", keys=("Esc",)),
     ExtraShortcut(group=CommandGroup.REQUEST, text="Decode the value at the cursor", keys=("Ctrl+E",)),
-    ExtraShortcut(group=CommandGroup.GO_TO, text="Endpoint 1 to 9", keys=("Ctrl+1", "Ctrl+9"), span=True),
     ExtraShortcut(group=CommandGroup.ENDPOINT, text="Move the endpoint in the sidebar", keys=("Alt+Up", "Alt+Down")),
     ExtraShortcut(group=CommandGroup.ENDPOINT, text="To the endpoint's switch in the sidebar", keys=("Left",)),
     ExtraShortcut(group=CommandGroup.ENDPOINT, text="Edit the endpoint in the sidebar", keys=("F2",)),
 )
-"""The list's keys are handled in `ui/requests/list/view.py` and `ui/requests/page/requests_page.py`, the numbers in
-`ui/shell/window_commands.py`, the sidebar's in `ui/shell/sidebar_rows.py`, decoding in
-`ui/request/body/value_decoder.py`."""
+"""The list's keys are handled in `ui/requests/list/view.py` and `ui/requests/page/requests_page.py`, the sidebar's in
+`ui/shell/sidebar_rows.py`, decoding in `ui/request/body/value_decoder.py`.
+"""
 
 
 WIDTH, HEIGHT_MAX = 880, 640
@@ -76,9 +72,13 @@ def shortcut_rows(registry: CommandRegistry) -> dict[CommandGroup, list[Shortcut
         keys = tuple(dict.fromkeys(map(key_names_of, command.shortcuts())))  # of Return and Enter one is enough
         if keys and command.isVisible():
             found[command.group].append(ShortcutRow(escape(command.name), keys))
+    for series in registry.series:
+        ends = (series.commands[0], series.commands[-1])
+        row = ShortcutRow(series.text, tuple(key_names_of(command.shortcut()) for command in ends), span=True)
+        found[ends[0].group].append(row)
     for extra in EXTRA_SHORTCUTS:
         keys = tuple(key_names_of(QKeySequence(key)) for key in extra.keys)
-        found[extra.group].append(ShortcutRow(extra.text, keys, extra.span))
+        found[extra.group].append(ShortcutRow(extra.text, keys))
     return {group: rows for group, rows in found.items() if rows}
 
 

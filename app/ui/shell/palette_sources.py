@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain, repeat
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QKeySequence
 
 from app.core.bodies.escape import escape
 from app.core.links import LinkError, RequestLink, link_to_request, parse_link
@@ -16,7 +16,7 @@ from app.core.search.parse import parse
 from app.core.search.query import Filter, QueryError
 from app.core.search.walk import walk
 from app.ui.commands.command import Command, CommandGroup, CommandRegistry
-from app.ui.commands.key_caps import key_names_of
+from app.ui.commands.key_caps import KeyNames, key_names_of
 from app.ui.commands.palette_entry import PaletteEntry
 from app.ui.latest_only import Latest
 from app.ui.messages import Message
@@ -31,8 +31,6 @@ SHOWN_MAX = 200
 """Maximum characters of a filter in a row; more never fit."""
 PALETTE = "command palette"
 """The object name of the command that opens the palette."""
-NUMBERED = 9
-"""The number of endpoints with a key of their own, see `number_keys`."""
 _ICONS = {
     CommandGroup.REQUEST: "body",
     CommandGroup.LIST: "all",
@@ -40,11 +38,6 @@ _ICONS = {
     CommandGroup.GO_TO: "expand",
     CommandGroup.PROGRAM: "command",
 }
-
-
-def number_keys(number: int) -> QKeySequence:
-    """The key that opens the endpoint of this number, from 1."""
-    return QKeySequence(f"Ctrl+{number}")
 
 
 def command_entries(registry: CommandRegistry) -> list[PaletteEntry]:
@@ -56,8 +49,10 @@ def command_entries(registry: CommandRegistry) -> list[PaletteEntry]:
     ]
 
 
-def endpoint_entries(all_endpoints: Sequence[Endpoint], go: Callable[[int], object]) -> list[PaletteEntry]:
-    """One for each endpoint, found by name and slug."""
+def endpoint_entries(
+    all_endpoints: Sequence[Endpoint], go: Callable[[int], object], keys: Iterable[KeyNames] = ()
+) -> list[PaletteEntry]:
+    """One for each endpoint, found by name and slug; `keys` are those of the first endpoints."""
     return [
         PaletteEntry(
             key=f"endpoint {endpoint.id}",
@@ -66,9 +61,9 @@ def endpoint_entries(all_endpoints: Sequence[Endpoint], go: Callable[[int], obje
             run=partial(go, endpoint.id),
             icon="hook",
             detail=endpoint.slug,
-            key_names=key_names_of(number_keys(number)) if number <= NUMBERED else (),
+            key_names=key_names,
         )
-        for number, endpoint in enumerate(all_endpoints, 1)
+        for endpoint, key_names in zip(all_endpoints, chain(keys, repeat(())), strict=False)
     ]
 
 
@@ -150,22 +145,32 @@ NOT_FOUND = "no such request"
 
 
 class PaletteSources(QObject):
-    """Commands first, then endpoints, then saved filters. The signals request what the window should show."""
+    """Commands first, then endpoints, then saved filters; `numbers` open the first endpoints. The signals request what
+    the window should show.
+    """
 
     page_requested = Signal(str)
     endpoint_requested = Signal(object)
 
     def __init__(
-        self, registry: CommandRegistry, services: Services, tasks: Tasks, *, page: EndpointPage, parent: QObject
+        self,
+        registry: CommandRegistry,
+        services: Services,
+        tasks: Tasks,
+        *,
+        page: EndpointPage,
+        numbers: Sequence[Command],
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._registry, self._services, self._page, self._messages = registry, services, page, tasks.messages
+        self._endpoint_keys = [key_names_of(command.shortcut()) for command in numbers]
         self._latest = Latest(tasks, "palette: open a request")
 
     def entries(self) -> list[PaletteEntry]:
         return [
             *command_entries(self._registry),
-            *endpoint_entries(self._services.endpoints.all(), self.endpoint_requested.emit),
+            *endpoint_entries(self._services.endpoints.all(), self.endpoint_requested.emit, self._endpoint_keys),
             *filter_entries(self._page.filter.bar.saved.filters.all(), self._filter),
         ]
 
@@ -179,11 +184,13 @@ class PaletteSources(QObject):
         """Filter the visible list, or all requests."""
         if not self._page.isVisible():
             self.page_requested.emit(ALL_REQUESTS)
-        self._page.filter.bar.set_text(text)
-        self._page.take_focus()
+        self._set_filter(text)
 
     def _search(self, text: str) -> None:
         self.page_requested.emit(ALL_REQUESTS)
+        self._set_filter(text)
+
+    def _set_filter(self, text: str) -> None:
         self._page.filter.bar.set_text(text)
         self._page.take_focus()
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow
 
 from app.core.settings import Settings
@@ -21,10 +21,13 @@ from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.request.body.code.code_actions import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
 from app.ui.requests.page.requests_page import EndpointPage
 from app.ui.services import Services
-from app.ui.shell.palette_sources import NUMBERED, PALETTE, PaletteSources, number_keys
+from app.ui.shell.palette_sources import PALETTE, PaletteSources
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Choice, Theme
+
+NUMBERED = 9
+"""The number of endpoints with a key of their own."""
 
 
 class ThemeCommands(QObject):
@@ -33,15 +36,22 @@ class ThemeCommands(QObject):
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
         self._services, self._theme, self._tasks = services, theme, tasks
-        self.all = (
-            self._command("Theme: light", "light", "light"),
-            self._command("Theme: dark", "theme", "dark"),
-            self._command("Theme: match system", "system", "system"),
+        choices: tuple[tuple[str, str, Choice], ...] = (
+            ("Theme: light", "light", "light"),
+            ("Theme: dark", "theme", "dark"),
+            ("Theme: match system", "system", "system"),
         )
-
-    def _command(self, text: str, icon: str, choice: Choice) -> Command:
-        run, unavailable = partial(self._select, choice), partial(self._is_current, choice)
-        return Command(text, self._theme, self, run=run, icon=icon, unavailable=unavailable)
+        self.all = tuple(
+            Command(
+                text,
+                theme,
+                self,
+                run=partial(self._select, choice),
+                icon=icon,
+                unavailable=partial(self._is_current, choice),
+            )
+            for text, icon, choice in choices
+        )
 
     def _is_current(self, choice: Choice) -> str | None:
         return "This theme is in use." if choice == self._theme.choice else None
@@ -60,18 +70,25 @@ class ViewCommands(QObject):
 
     def __init__(self, page: EndpointPage, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
-        self._page, self._theme = page, theme
-        folds, of_list = page.detail.body.code.folds, CommandGroup.LIST
-        self._chart = self._command("Hide activity chart", "chart", self._toggle_chart, self._hidden, group=of_list)
+        self._page = page
+        folds = page.detail.body.code.folds
+        of_list = partial(Command, theme=theme, parent=self, group=CommandGroup.LIST)
+        of_body = partial(Command, theme=theme, parent=self, group=CommandGroup.REQUEST)
+        of_folds, of_matches = (
+            partial(of_body, unavailable=self._no_folds),
+            partial(of_body, unavailable=self._no_matches),
+        )
+        find, previous = page.detail.open_find, page.filter.previous_mark
+        self._chart = of_list("Hide activity chart", icon="chart", run=self._toggle_chart, unavailable=self._hidden)
         self.all = (
-            self._command("Find in body", "search", page.detail.open_find, self._none_open, "Ctrl+F"),
-            self._command("Next match in body", "down", page.filter.next_mark, self._no_matches, "F3"),
-            self._command("Previous match in body", "up", page.filter.previous_mark, self._no_matches, "Shift+F3"),
-            self._command("Fold in body", "fold", folds.fold_here, self._no_folds, FOLD),
-            self._command("Unfold in body", "unfold", folds.unfold_here, self._no_folds, UNFOLD),
-            self._command("Fold all in body", "fold", folds.fold_all, self._no_folds, FOLD_ALL),
-            self._command("Unfold all in body", "unfold", folds.unfold_all, self._no_folds, UNFOLD_ALL),
-            self._command("Filter", "filter", page.filter.start, self._no_filter, "/", group=of_list),
+            of_body("Find in body", icon="search", run=find, keys=("Ctrl+F",), unavailable=self._none_open),
+            of_matches("Next match in body", icon="down", run=page.filter.next_mark, keys=("F3",)),
+            of_matches("Previous match in body", icon="up", run=previous, keys=("Shift+F3",)),
+            of_folds("Fold in body", icon="fold", run=folds.fold_here, keys=(FOLD,)),
+            of_folds("Unfold in body", icon="unfold", run=folds.unfold_here, keys=(UNFOLD,)),
+            of_folds("Fold all in body", icon="fold", run=folds.fold_all, keys=(FOLD_ALL,)),
+            of_folds("Unfold all in body", icon="unfold", run=folds.unfold_all, keys=(UNFOLD_ALL,)),
+            of_list("Filter", icon="filter", run=page.filter.start, keys=("/",), unavailable=self._no_filter),
             self._chart,
         )
 
@@ -79,17 +96,6 @@ class ViewCommands(QObject):
         self._chart.setText("Hide activity chart" if self._page.activity.open else "Show activity chart")
         for command in self.all:
             command.refresh()
-
-    def _command(
-        self,
-        text: str,
-        icon: str,
-        run: Callable[[], object],
-        unavailable: Callable[[], str | None],
-        *keys: str,
-        group: CommandGroup = CommandGroup.REQUEST,
-    ) -> Command:
-        return Command(text, self._theme, self, run=run, icon=icon, keys=keys, group=group, unavailable=unavailable)
 
     def _hidden(self) -> str | None:
         return None if self._page.isVisible() else "No list of requests is shown."
@@ -116,7 +122,8 @@ class ViewCommands(QObject):
 
 class WindowCommands(QObject):
     """`registry` holds all. `page_requested` carries the name of a page, `endpoint_requested` an endpoint's
-    ID."""
+    ID.
+    """
 
     page_requested = Signal(str)
     endpoint_requested = Signal(object)
@@ -141,7 +148,8 @@ class WindowCommands(QObject):
         self.registry = CommandRegistry()
         self.shortcuts = ShortcutsOpener(self.registry, theme, window)
         self.palette = Palette(RecentEntries(services.data_folder), theme, window)
-        self.sources = PaletteSources(self.registry, services, tasks, page=page, parent=self)
+        self._numbers = tuple(self._number(number) for number in range(1, NUMBERED + 1))
+        self.sources = PaletteSources(self.registry, services, tasks, page=page, numbers=self._numbers, parent=self)
         self.sources.page_requested.connect(self.page_requested)
         self.sources.endpoint_requested.connect(self.endpoint_requested)
         self.palette.entries, self.palette.typed_entries = self.sources.entries, self.sources.typed_entries
@@ -156,7 +164,7 @@ class WindowCommands(QObject):
         self.registry.add(actions.new, *self.endpoint.for_palette())
         self._add_places()
         self._add_program(about)
-        self._add_numbers()
+        self.registry.add_series(f"Endpoint 1 to {NUMBERED}", self._numbers)
         self.palette.opening.connect(self.refresh)
         self.refresh()
 
@@ -174,9 +182,10 @@ class WindowCommands(QObject):
             command.refresh()
 
     def _add_places(self) -> None:
+        place = partial(self._command, group=CommandGroup.GO_TO, unavailable=self._no_endpoints)
         steps = (
-            self._place("Next endpoint", "down", partial(self._step, 1), self._no_endpoints, "Ctrl+PgDown"),
-            self._place("Previous endpoint", "up", partial(self._step, -1), self._no_endpoints, "Ctrl+PgUp"),
+            place("Next endpoint", partial(self._step, 1), "Ctrl+PgDown", icon="down"),
+            place("Previous endpoint", partial(self._step, -1), "Ctrl+PgUp", icon="up"),
         )
         for command in steps:
             command.add_to(self._window)
@@ -189,10 +198,24 @@ class WindowCommands(QObject):
         self.registry.add(*self._places)
 
     def _page_command(self, text: str, icon: str, page: str) -> Command:
-        return self._place(text, icon, partial(self.page_requested.emit, page), partial(self._is_shown, page))
+        run, unavailable = partial(self.page_requested.emit, page), partial(self._is_shown, page)
+        return self._command(text, run, icon=icon, group=CommandGroup.GO_TO, unavailable=unavailable)
 
-    def _place(
-        self, text: str, icon: str, run: Callable[[], object], unavailable: Callable[[], str | None], *keys: str
+    def _number(self, number: int) -> Command:
+        command = self._command(
+            f"Endpoint {number}", partial(self._open_number, number), f"Ctrl+{number}", group=CommandGroup.GO_TO
+        )
+        command.add_to(self._window)
+        return command
+
+    def _command(
+        self,
+        text: str,
+        run: Callable[[], object],
+        *keys: str,
+        icon: str | None = None,
+        group: CommandGroup = CommandGroup.PROGRAM,
+        unavailable: Callable[[], str | None] | None = None,
     ) -> Command:
         return Command(
             text,
@@ -201,18 +224,18 @@ class WindowCommands(QObject):
             run=run,
             icon=icon,
             keys=keys,
-            group=CommandGroup.GO_TO,
+            group=group,
             context=IN_WINDOW,
             unavailable=unavailable,
             say=self._say,
         )
 
     def _add_program(self, about: AboutOpener) -> None:
-        palette = self._program("Command palette", "command", self.palette.toggle, "Ctrl+K")
+        palette = self._command("Command palette", self.palette.toggle, "Ctrl+K", icon="command")
         palette.setObjectName(PALETTE)
-        shortcuts = self._program("Keyboard shortcuts", "keyboard", self.shortcuts.open, "F1", "?")
-        settings = self._program("Settings", "settings", self.settings_requested.emit, "Ctrl+,")
-        leave = self._program("Quit Hookline", "quit", self.quit_requested.emit, "Ctrl+Q")
+        shortcuts = self._command("Keyboard shortcuts", self.shortcuts.open, "F1", "?", icon="keyboard")
+        settings = self._command("Settings", self.settings_requested.emit, "Ctrl+,", icon="settings")
+        leave = self._command("Quit Hookline", self.quit_requested.emit, "Ctrl+Q", icon="quit")
         settings.setMenuRole(QAction.MenuRole.PreferencesRole)
         leave.setMenuRole(QAction.MenuRole.QuitRole)
         for command in (palette, shortcuts, settings, leave):
@@ -222,24 +245,9 @@ class WindowCommands(QObject):
         for command in self.in_menu:
             command.setIconVisibleInMenu(False)
 
-    def _program(self, text: str, icon: str, run: Callable[[], object], *keys: str) -> Command:
-        return Command(text, self._theme, self, run=run, icon=icon, keys=keys, context=IN_WINDOW)
-
-    def _add_numbers(self) -> None:
-        numbers = QActionGroup(self)
-        for number in range(1, NUMBERED + 1):
-            action = numbers.addAction(f"Endpoint {number}")
-            action.setShortcut(number_keys(number))
-            action.setData(number)
-            self._window.addAction(action)
-        numbers.triggered.connect(self._go_to_number)
-
-    @Slot(object)
-    def _go_to_number(self, action: QAction) -> None:
-        endpoints = self._services.endpoints.all()
-        index = int(action.data()) - 1
-        if index < len(endpoints):
-            self.endpoint_requested.emit(endpoints[index].id)
+    def _open_number(self, number: int) -> None:
+        for endpoint in self._services.endpoints.all()[number - 1 : number]:
+            self.endpoint_requested.emit(endpoint.id)
 
     def _is_shown(self, page: str) -> str | None:
         return "This page is already open." if page == self._page else None

@@ -47,7 +47,7 @@ def muted(window: MainWindow, twice: list[str]) -> set[str]:
         key = shortcut.key().toString(PORTABLE)
         keys.add(key)
         shortcut.disconnect(shortcut, None, None, None)  # type: ignore[call-overload]
-        shortcut.activatedAmbiguously.connect(Telltale(shortcut, key, twice).handle_launch)
+        shortcut.activatedAmbiguously.connect(Telltale(shortcut, key, twice).hear)
     window.requests.list.blockSignals(True)  # some keys it takes itself
     return keys - {""}
 
@@ -59,7 +59,7 @@ class Telltale:
         self._key, self._twice = key, twice
         shortcut.setProperty("telltale", self)
 
-    def handle_launch(self) -> None:
+    def hear(self) -> None:
         self._twice.append(self._key)
 
 
@@ -109,7 +109,8 @@ class TestNoneTwice:
 
         async def scene() -> None:
             async with shown(tmp_path) as (_, window):
-                commands = list(window.commands.registry.all())
+                registry = window.commands.registry
+                commands = [*registry.all(), *(one for series in registry.series for one in series.commands)]
                 keys = [key.toString(PORTABLE) for command in commands for key in command.shortcuts()]
                 keys += [QKeySequence(key).toString(PORTABLE) for other in EXTRA_SHORTCUTS for key in other.keys]
                 names = [command.name for command in commands] + [other.text for other in EXTRA_SHORTCUTS]
@@ -126,9 +127,9 @@ class TestAllThere:
     def test_every_key_that_is_promised(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path) as (_, window):
-                there = {
-                    key.toString(PORTABLE) for command in window.commands.registry.all() for key in command.shortcuts()
-                }
+                registry = window.commands.registry
+                commands = [*registry.all(), *(one for series in registry.series for one in series.commands)]
+                there = {key.toString(PORTABLE) for command in commands for key in command.shortcuts()}
                 there |= {QKeySequence(key).toString(PORTABLE) for other in EXTRA_SHORTCUTS for key in other.keys}
                 assert [key for key in self.NAMED if key not in there] == []
 

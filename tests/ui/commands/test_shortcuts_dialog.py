@@ -100,6 +100,7 @@ class TestContent:
                         ways = told.pop(name)
                         assert set(ways) == {key_names_of(keys) for keys in action.shortcuts()}
                         assert len(set(ways)) == len(ways), f"{name}: a cap stands there twice"
+                assert told.pop("Endpoint 1 to 9") == (("Ctrl", "1"), ("Ctrl", "9"))
                 assert set(told) == {other.text for other in EXTRA_SHORTCUTS}
                 rows = [row for block in sheets(window)[0].blocks for row in block.rows]
                 named = {row.accessibleName() for row in rows}
@@ -180,10 +181,10 @@ class TestUnnamed:
             async with shown(tmp_path, endpoints=10) as (desk, window):
                 window.activateWindow()
                 await until(window.isActiveWindow)
-                (numbers,) = (other for other in EXTRA_SHORTCUTS if other.group is CommandGroup.GO_TO)
-                assert numbers.span
-                for key, place in zip(numbers.keys, (0, 8), strict=True):
-                    QTest.keySequence(window, QKeySequence(key))
+                (numbers,) = window.commands.registry.series
+                assert len(numbers.commands) == 9
+                for place, command in enumerate(numbers.commands):
+                    QTest.keySequence(window, command.shortcut())
                     assert window.requests.endpoint_id == desk.store.endpoints.all()[place].id
 
         run(scene())
