@@ -84,8 +84,8 @@ class SessionStats:
 
     def removed(self, endpoint_id: int, ids: Iterable[str]) -> None:
         """These requests of the endpoint were deleted; their IDs contain the time of arrival."""
-        gone = Counter(uuid7_ms(one) * 1_000 // BUCKET_US for one in ids)
-        kept = ((bucket, number - gone[bucket]) for bucket, number in self._activity.get(endpoint_id, ()))
+        removed_counts = Counter(uuid7_ms(one) * 1_000 // BUCKET_US for one in ids)
+        kept = ((bucket, number - removed_counts[bucket]) for bucket, number in self._activity.get(endpoint_id, ()))
         self._activity[endpoint_id] = deque(
             ((bucket, remaining) for bucket, remaining in kept if remaining > 0), maxlen=BUCKETS
         )

@@ -38,8 +38,8 @@ def ask(folder: Path, request: LaunchRequest) -> LaunchReply | None:
     socket.flush()
     end = monotonic() + ANSWER_MS / 1_000
     while not socket.canReadLine():
-        left = int((end - monotonic()) * 1_000)
-        if left <= 0 or socket.bytesAvailable() >= LINE_MAX or not socket.waitForReadyRead(left):
+        left_ms = int((end - monotonic()) * 1_000)
+        if left_ms <= 0 or socket.bytesAvailable() >= LINE_MAX or not socket.waitForReadyRead(left_ms):
             return None
     return decode_reply(bytes(socket.readLine(LINE_MAX).data()))
 

@@ -173,7 +173,7 @@ class AboutDialog(Dialog):
         grid.setHorizontalSpacing(metrics.SPACE_4)
         grid.setVerticalSpacing(metrics.SPACE_3)
         grid.setColumnStretch(1, 1)
-        for row, (name, shown) in enumerate(
+        for row, (name, widget) in enumerate(
             (
                 ("Data folder", self.folder),
                 ("Capture URLs", self.base_url),
@@ -184,7 +184,7 @@ class AboutDialog(Dialog):
             title = label(name, "muted", self)
             title.setMinimumHeight(metrics.CONTROL if row < 2 else 0)
             grid.addWidget(title, row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(shown, row, 1)
+            grid.addWidget(widget, row, 1)
         return grid
 
 

@@ -119,12 +119,12 @@ class ShortcutsDialog(Dialog):
 
     @Slot(str)
     def _filter(self, text: str) -> None:
-        shown = [block.show_only(text) for block in self.blocks]
-        self.no_matches.setVisible(not any(shown))
+        visible = [block.show_only(text) for block in self.blocks]
+        self.no_matches.setVisible(not any(visible))
 
     def _lay_out(self) -> None:
         self._content = QWidget(self)
-        self._content.setProperty("ground", True)
+        self._content.setProperty("transparent", True)
         columns = QHBoxLayout(self._content)
         columns.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4)
         columns.setSpacing(metrics.SPACE_6 + metrics.SPACE_2)

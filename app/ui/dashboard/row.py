@@ -126,7 +126,7 @@ class UrlLine:
         """The rectangle of the URL in the name column."""
         return QRect(name.left(), 33, name.width() - 30, 18)
 
-    def shown(self, width: int) -> str:
+    def fitting_text(self, width: int) -> str:
         """The text drawn in `width` pixels."""
         return self._url if self._url_width <= width else self._path
 
@@ -165,7 +165,7 @@ def _paint_name(painter: QPainter, contents: RowContents, url: UrlLine, room: QR
     elif endpoint.description:
         _text(painter, rest, " ".join(endpoint.description.split()), tokens.text_faint, ui_font(SMALL))
     url_room = UrlLine.room(room)
-    _text(painter, url_room, url.shown(url_room.width()), tokens.text_muted, mono_font())
+    _text(painter, url_room, url.fitting_text(url_room.width()), tokens.text_muted, mono_font())
 
 
 def _paint_mirror(painter: QPainter, contents: RowContents, room: QRect, theme: Theme) -> None:
@@ -202,9 +202,9 @@ def _text(painter: QPainter, room: QRect, text: str, colour: str, font: QFont) -
         return 0
     painter.setFont(font)
     painter.setPen(QColor(colour))
-    shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-    painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, shown)
-    return painter.fontMetrics().horizontalAdvance(shown)
+    elided = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+    painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, elided)
+    return painter.fontMetrics().horizontalAdvance(elided)
 
 
 class DashboardRow(PaintedButton):

@@ -45,7 +45,7 @@ class DashboardRows(Card):
         self._more.setInterval(10)
         self._more.timeout.connect(self._add_batch)
         self._container = QWidget()
-        self._container.setProperty("ground", True)
+        self._container.setProperty("transparent", True)
         self._list = QVBoxLayout(self._container)
         self._list.setContentsMargins(0, 0, 0, 0)
         self._list.setSpacing(0)
@@ -67,15 +67,15 @@ class DashboardRows(Card):
         """An endpoint's row; None until it has been created."""
         return self._rows.get(endpoint_id)
 
-    def shown(self) -> int:
+    def row_count(self) -> int:
         return len(self._rows)
 
     def show_endpoints(self, endpoints: tuple[Endpoint, ...]) -> None:
         """Show these endpoints in this order."""
         self._endpoints = endpoints
         ids = {endpoint.id for endpoint in endpoints}
-        for gone in [row_id for row_id in self._rows if row_id not in ids]:
-            row = self._rows.pop(gone)
+        for removed_id in [row_id for row_id in self._rows if row_id not in ids]:
+            row = self._rows.pop(removed_id)
             row.hide()
             row.deleteLater()
         self._put_in_order()

@@ -45,8 +45,8 @@ class WindowFocus(QObject):
 
     def shows(self, endpoint_id: int) -> bool:
         """Whether the window is active and lists this endpoint's requests."""
-        listed = self._page.isVisible() and not self._window.isMinimized()
-        return self.in_front() and listed and self._page.endpoint_id in (None, endpoint_id)
+        visible = self._page.isVisible() and not self._window.isMinimized()
+        return self.in_front() and visible and self._page.endpoint_id in (None, endpoint_id)
 
     @Slot(Qt.ApplicationState)
     def _changed(self, state: Qt.ApplicationState) -> None:

@@ -165,9 +165,9 @@ class EndpointDialog(EditDialog):
 
     def _refresh(self) -> None:
         errors = self.errors()
-        shown = {error.field: error.message for error in reversed(errors)}
+        messages = {error.field: error.message for error in reversed(errors)}
         for path, field in self.form.fields.items():
-            field.set_error(shown.get(path) if path in self._touched else None)
+            field.set_error(messages.get(path) if path in self._touched else None)
         refusal = None
         if self._endpoint is None:
             refusal = create_refusal(self._services.account.plan, len(self._services.endpoints.all()))
@@ -198,7 +198,7 @@ class EndpointDialog(EditDialog):
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self.form.setProperty("ground", True)
+        self.form.setProperty("transparent", True)
         scroll.setWidget(self.form)
         self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
         self.body.setSpacing(0)

@@ -177,11 +177,11 @@ class EndpointForm(QWidget):
         return [FieldError(field=field, message=problem) for field, problem in problems.items() if problem]
 
     @Slot(bool)
-    def show_more(self, shown: bool) -> None:
+    def show_more(self, expanded: bool) -> None:
         """Expand or collapse the other settings."""
-        self.more_button.setChecked(shown)
-        self.more_button.set_icon_name("collapse" if shown else "expand")
-        self._more.setVisible(shown)
+        self.more_button.setChecked(expanded)
+        self.more_button.set_icon_name("collapse" if expanded else "expand")
+        self._more.setVisible(expanded)
 
     def reveal(self, path: str) -> None:
         """Scroll to a field and focus it."""

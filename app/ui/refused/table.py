@@ -106,10 +106,12 @@ class RefusedDelegate(QStyledItemDelegate):
         if index.column() not in (STATUS, METHOD) or text == NONE:
             super().paint(painter, option, index)
             return
-        ground = QStyleOptionViewItem(option)
-        self.initStyleOption(ground, index)
-        ground.text = ""
-        QApplication.style().drawControl(QStyle.ControlElement.CE_ItemViewItem, ground, painter, ground.widget)
+        cell_option = QStyleOptionViewItem(option)
+        self.initStyleOption(cell_option, index)
+        cell_option.text = ""
+        QApplication.style().drawControl(
+            QStyle.ControlElement.CE_ItemViewItem, cell_option, painter, cell_option.widget
+        )
         rect = QRectF(option.rect)
         tokens = self._theme.tokens
         middle = rect.center().y()

@@ -205,7 +205,7 @@ class SettingsDialog(EditDialog):
 
     def _lay_out(self) -> None:
         inside = QWidget(self)
-        inside.setProperty("ground", True)
+        inside.setProperty("transparent", True)
         column = QVBoxLayout(inside)
         column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5)
         column.setSpacing(metrics.SPACE_5)

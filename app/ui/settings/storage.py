@@ -185,8 +185,8 @@ def storage_text(
         words.append("Nothing to clean up.")
     if next_run_at is not None:
         words.append(f"Next cleanup {until(next_run_at, at_us)}.")
-    gone = sum(last.deleted.values(), 0) if last is not None else 0
-    if last is not None and gone:
-        deleted = count_of(gone, "request")
+    deleted_count = sum(last.deleted.values(), 0) if last is not None else 0
+    if last is not None and deleted_count:
+        deleted = count_of(deleted_count, "request")
         words.append(f"The last one deleted {deleted} and freed {size_text(last.freed_bytes)}.")
     return " ".join(words)

@@ -155,8 +155,8 @@ class StartRow(SettingsRow):
 
 def _instead(command: str) -> str:
     half = COMMAND_SHOWN // 2
-    shown = command if len(command) <= COMMAND_SHOWN else f"{command[:half]}…{command[-half:]}"
-    return f"Another command starts at sign-in: {shown}. Switch this on to start this Hookline instead."
+    shortened = command if len(command) <= COMMAND_SHOWN else f"{command[:half]}…{command[-half:]}"
+    return f"Another command starts at sign-in: {shortened}. Switch this on to start this Hookline instead."
 
 
 _THEME_CHOICES: tuple[tuple[Choice, str], ...] = (("system", "Match system"), ("light", "Light"), ("dark", "Dark"))

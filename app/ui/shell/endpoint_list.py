@@ -76,10 +76,10 @@ class EndpointFilter(QWidget):
 
     def offer(self, endpoints: int) -> None:
         """Shown with many endpoints, or while it holds text; filters nothing while hidden."""
-        shown = endpoints > OFFERED_ABOVE or (bool(self.line.text()) and endpoints > 0)
-        if not shown:
+        visible = endpoints > OFFERED_ABOVE or (bool(self.line.text()) and endpoints > 0)
+        if not visible:
             self.line.clear()
-        self.setVisible(shown)
+        self.setVisible(visible)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Handles Esc, Down and Enter."""
@@ -132,7 +132,7 @@ class EndpointList(QScrollArea):
         self._dragged: EndpointRow | None = None
         self._pointer = QPoint()
         self._container = EndpointContainer(self)
-        self._container.setProperty("ground", True)
+        self._container.setProperty("transparent", True)
         self._container.setAccessibleName("Endpoints")
         self._list = QVBoxLayout(self._container)
         self._list.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
@@ -245,7 +245,7 @@ class EndpointList(QScrollArea):
 
     def _offer_stop(self, focused: EndpointRow | None) -> None:
         """The tab stop is the previous one, else the selected row, else the first."""
-        shown = self.visible_rows()
+        visible = self.visible_rows()
         tests: tuple[Callable[[EndpointRow], bool], ...] = (
             lambda row: row is focused,
             EndpointRow.is_tab_stop,
@@ -253,7 +253,7 @@ class EndpointList(QScrollArea):
             lambda row: True,
         )
         for test in tests:
-            stop = next(filter(test, shown), None)
+            stop = next(filter(test, visible), None)
             if stop is not None:
                 self.offer_stop(stop)
                 return
@@ -279,9 +279,9 @@ class EndpointList(QScrollArea):
 
     def _place_beside(self, row: EndpointRow, by: int) -> int | None:
         """The position, from 1, of the next row that matches the filter; None at the end."""
-        shown, ids = self.visible_rows(), list(self.rows)
-        place = shown.index(row) + by if row in shown else -1
-        return ids.index(shown[place].endpoint.id) + 1 if 0 <= place < len(shown) else None
+        visible, ids = self.visible_rows(), list(self.rows)
+        place = visible.index(row) + by if row in visible else -1
+        return ids.index(visible[place].endpoint.id) + 1 if 0 <= place < len(visible) else None
 
     @Slot(object, object)
     def _drag(self, row: EndpointRow, pointer: QPoint) -> None:
@@ -319,17 +319,17 @@ class EndpointList(QScrollArea):
 
     def _target(self) -> tuple[int, int] | None:
         """Where the row would be dropped: its position from 1, and the y of the line; None if it would not move."""
-        row, shown = self._dragged, self.visible_rows()
-        if row is None or row not in shown:
+        row, visible = self._dragged, self.visible_rows()
+        if row is None or row not in visible:
             return None
         y = self._container.mapFromGlobal(self._pointer).y()
-        after = sum(one.geometry().center().y() < y for one in shown)
-        at = shown.index(row)
+        after = sum(one.geometry().center().y() < y for one in visible)
+        at = visible.index(row)
         if after in (at, at + 1):
             return None
         others = [number for number in self.rows if number != row.endpoint.id]
-        if after < len(shown):
-            place, height = others.index(shown[after].endpoint.id) + 1, shown[after].geometry().top() - 1
+        if after < len(visible):
+            place, height = others.index(visible[after].endpoint.id) + 1, visible[after].geometry().top() - 1
         else:
-            place, height = others.index(shown[-1].endpoint.id) + 2, shown[-1].geometry().bottom() + 2
+            place, height = others.index(visible[-1].endpoint.id) + 2, visible[-1].geometry().bottom() + 2
         return place, height

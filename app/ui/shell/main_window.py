@@ -196,18 +196,18 @@ class MainWindow(QMainWindow):
         self.show_page(page if not slug and page in (ALL_REQUESTS, REFUSED) else DASHBOARD)
         if endpoint is not None:
             self.show_endpoint(endpoint.id)
-        shown = self.pages.currentWidget()
-        if shown is self.requests:
+        current = self.pages.currentWidget()
+        if current is self.requests:
             self.requests.take_focus()
-        elif shown is not None:
-            focus_first(shown)
+        elif current is not None:
+            focus_first(current)
 
     def _save_window_state(self) -> None:
-        shown = self._services.endpoints.by_id(self._endpoint_id) if self._endpoint_id is not None else None
+        current = self._services.endpoints.by_id(self._endpoint_id) if self._endpoint_id is not None else None
         pages: dict[QWidget, str] = {self.dashboard: DASHBOARD, self.requests: ALL_REQUESTS, self.refused: REFUSED}
         page = self.pages.currentWidget()
-        name = ENDPOINT if shown else pages[page] if page is not None else DASHBOARD
-        self._window_state.save(self, name, shown.slug if shown else None)
+        name = ENDPOINT if current else pages[page] if page is not None else DASHBOARD
+        self._window_state.save(self, name, current.slug if current else None)
 
     def _make_desktop(self, tray: Tray) -> Desktop:
         choices = self.endpoint_actions.notify

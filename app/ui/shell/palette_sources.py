@@ -105,8 +105,8 @@ def search_entries(text: str, search: Callable[[str], object]) -> list[PaletteEn
     query = literal(text, LENGTH_MAX)
     if not query:
         return []
-    shown = f"Search all requests for “{escape(text[:SHOWN_MAX])}”"
-    return [PaletteEntry("", shown, "Search", partial(search, query), "search")]
+    title = f"Search all requests for “{escape(text[:SHOWN_MAX])}”"
+    return [PaletteEntry("", title, "Search", partial(search, query), "search")]
 
 
 def _entry(command: Command) -> PaletteEntry:

@@ -135,8 +135,8 @@ class SidebarRow(PaintedButton):
         painter.setFont(font)
         painter.setPen(QColor(self.text_colour(tokens)))
         room = QRect(self.text_left(), 0, right - self.text_left(), self.height())
-        shown = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, shown)
+        elided = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, elided)
 
     def background(self, tokens: Tokens) -> str | None:
         """The background colour, if any."""

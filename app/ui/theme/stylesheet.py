@@ -231,7 +231,7 @@ QListView[part="sidebar"] { background: transparent; border: none; }
 
 VIEWS = """
 QAbstractScrollArea { background: transparent; border: none; }
-QScrollArea > QWidget > QWidget[ground="true"] { background: transparent; }
+QScrollArea > QWidget > QWidget[transparent="true"] { background: transparent; }
 QAbstractItemView {
     background: $surface; border: none; outline: none; color: $text; gridline-color: $border;
     selection-background-color: $selection; selection-color: $text; alternate-background-color: $bg;

@@ -114,9 +114,9 @@ class WaitingRequests(WaitingDelete):
         total, unread = self._counts.get(event.endpoint_id, (0, 0))
         if event.ids is None:
             self._counts.update({event.endpoint_id: (0, 0)} if total else {})
-        elif total and (gone := sum(name in self._ids for name in event.ids)):
-            less = event.unread if gone == len(event.ids) else min(gone, event.unread)
-            self._counts[event.endpoint_id] = (max(0, total - gone), max(0, unread - less))
+        elif total and (removed_count := sum(name in self._ids for name in event.ids)):
+            less = event.unread if removed_count == len(event.ids) else min(removed_count, event.unread)
+            self._counts[event.endpoint_id] = (max(0, total - removed_count), max(0, unread - less))
 
     async def finish(self, services: Services) -> None:
         await services.captures.delete(self._ordered)

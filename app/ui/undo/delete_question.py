@@ -65,5 +65,5 @@ def sentences(parts: list[str]) -> str:
 
 
 def shortened(text: str) -> str:
-    shown = escape(text)
-    return shown if len(shown) <= NAME_MAX else f"{shown[: NAME_MAX - 1]}…"
+    escaped = escape(text)
+    return escaped if len(escaped) <= NAME_MAX else f"{escaped[: NAME_MAX - 1]}…"

@@ -31,11 +31,11 @@ class _Accessible(QAccessibleWidget):
 
     def text(self, which: QAccessible.Text) -> str:
         """A button without an accessible name is named by its text."""
-        found = super().text(which)
+        text = super().text(which)
         button = self.object()
-        if not found and which == QAccessible.Text.Name and isinstance(button, QAbstractButton):
+        if not text and which == QAccessible.Text.Name and isinstance(button, QAbstractButton):
             return button.text().replace("&", "")
-        return found
+        return text
 
     def state(self) -> QAccessible.State:
         """Adds the states that belong to a checked button in this role."""

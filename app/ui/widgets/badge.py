@@ -25,7 +25,7 @@ def method_font() -> QFont:
     return mono_font(11, QFont.Weight.DemiBold)
 
 
-def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, ground: str | None = None) -> None:
+def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, background: str | None = None) -> None:
     """Paint a method's badge filling `rect`: its name in its colour, on a soft shade over `ground` (default: surface).
 
     Nearly all webhooks are POST, so POST is muted and the other methods stand out.
@@ -35,7 +35,7 @@ def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, g
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(mix(colour, ground or tokens.surface, 0.05 if usual else 0.12)))
+    painter.setBrush(QColor(mix(colour, background or tokens.surface, 0.05 if usual else 0.12)))
     painter.drawRoundedRect(rect, 4, 4)
     painter.setPen(QColor(colour))
     font = method_font()
@@ -52,11 +52,11 @@ def pill_width(text: str) -> int:
 
 def paint_pill(painter: QPainter, rect: QRectF, text: str, tokens: Tokens, tone: Tone = "neutral") -> None:
     """Paint a state pill filling `rect`."""
-    ground, colour = pill_colours(tokens, tone)
+    background, colour = pill_colours(tokens, tone)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(ground))
+    painter.setBrush(QColor(background))
     painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
     painter.setPen(QColor(colour))
     painter.setFont(ui_font(11, QFont.Weight.DemiBold))

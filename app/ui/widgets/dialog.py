@@ -41,7 +41,7 @@ class Dialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.title = label(title, "title", self)
         content = QWidget(self)
-        content.setProperty("ground", True)
+        content.setProperty("transparent", True)
         self.body = QVBoxLayout(content)
         self.body.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_5)
         self.body.setSpacing(metrics.SPACE_4)

@@ -39,7 +39,7 @@ class EmptyState(QWidget):
         self._icon = QLabel()
         self._icon.setAlignment(Qt.AlignmentFlag.AlignCenter)
         content = QWidget(self)
-        content.setProperty("ground", True)
+        content.setProperty("transparent", True)
         tile = QFrame(content)
         tile.setFixedSize(64, 64)
         if icon:

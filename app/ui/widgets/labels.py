@@ -95,13 +95,13 @@ class ElidedLabel(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw what fits; the tooltip is set only if something was cut."""
-        shown = self.shown_text()
-        tooltip = plain_tooltip(self._meaning or (self.text() if shown != self.text() else ""))
+        elided = self.shown_text()
+        tooltip = plain_tooltip(self._meaning or (self.text() if elided != self.text() else ""))
         if tooltip != self.toolTip():
             self.setToolTip(tooltip)
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
-        painter.drawText(self.contentsRect(), int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), shown)
+        painter.drawText(self.contentsRect(), int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), elided)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer to copy the full text."""

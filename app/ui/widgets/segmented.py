@@ -50,9 +50,9 @@ class Segmented(QFrame):
         """Whether `key` can be selected."""
         self._buttons[key].setEnabled(enabled)
 
-    def set_option_visible(self, key: str, shown: bool) -> None:
+    def set_option_visible(self, key: str, visible: bool) -> None:
         """Whether `key` is shown at all."""
-        self._buttons[key].setVisible(shown)
+        self._buttons[key].setVisible(visible)
 
     def set_title(self, key: str, title: str) -> None:
         """Replace the label of `key`."""

@@ -90,10 +90,10 @@ class Switch(QCheckBox):
         track = QRectF(0, 0, self._track.width(), self._track.height())
         track.moveCenter(QRectF(self.rect()).center())
         radius = track.height() / 2
-        lit = tokens.accent_hover if self.underMouse() else tokens.accent
-        off = tokens.text_faint if self.underMouse() else tokens.track
+        on_colour = tokens.accent_hover if self.underMouse() else tokens.accent
+        off_colour = tokens.text_faint if self.underMouse() else tokens.track
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(mix(lit, off, self._place)))
+        painter.setBrush(QColor(mix(on_colour, off_colour, self._place)))
         painter.drawRoundedRect(track, radius, radius)
         knob = track.height() - 4
         left = track.left() + 2 + self._place * (track.width() - knob - 4)
