@@ -1,22 +1,14 @@
-"""Counting from events, merging bursts, and wording what is shown."""
+"""Counts from events, and how times, sizes and counts are written."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from PySide6.QtWidgets import QApplication
-from pytestqt.qtbot import QtBot
 
 from app.core.clock import DAY_US, now_us
 from app.core.ids import uuid7
 from app.core.model import Delivery, MirrorState
 from app.core.text import ago, count_of, exact_time, size_text, until
-from app.ui.dashboard.row import unread_text
-from app.ui.endpoints.more_sections import parse_lines, to_lines
 from app.ui.session_stats import BUCKET_US, BUCKETS, SessionStats
-from app.ui.theme.fonts import ui_font
-from app.ui.throttle import Throttle
 from tests import factories
 
 NOW = 1_800_000_000_000_000
@@ -26,76 +18,57 @@ def delivery(state: MirrorState, endpoint_id: int = 1) -> Delivery:
     return Delivery(id="d", capture_id="c", endpoint_id=endpoint_id, url="http://x", state=state, queued_at=NOW)
 
 
-def test_an_unread_count_is_shortened_where_room_is_short(qapp: QApplication) -> None:
-    font = ui_font()
-    assert unread_text(1_234_567, 400, font) == "1,234,567 new"
-    assert unread_text(1_234_567, 20, font) == "1M new"
-
-
-class TestLedger:
+class TestSessionStats:
     def test_received_is_stored_and_refused(self) -> None:
-        ledger = SessionStats()
-        ledger.captured([factories.capture().summary() for _ in range(3)])
-        ledger.refused += 2
-        assert (ledger.received, ledger.stored, ledger.refused) == (5, 3, 2)
+        stats = SessionStats()
+        stats.captured([factories.capture().summary() for _ in range(3)])
+        stats.refused += 2
+        assert (stats.received, stats.stored, stats.refused) == (5, 3, 2)
 
     def test_deliveries_count_by_outcome(self) -> None:
-        ledger = SessionStats()
+        stats = SessionStats()
         for state in (MirrorState.DELIVERED, MirrorState.DELIVERED, MirrorState.FAILED, MirrorState.QUEUED):
-            ledger.mirrored_one(state, delivery(state))
-        assert (ledger.mirrored, ledger.failed) == (2, 1)
-        assert ledger.last_outcome(1) is MirrorState.QUEUED
-        assert ledger.last_outcome(2) is MirrorState.NONE
+            stats.mirrored_one(state, delivery(state))
+        assert (stats.mirrored, stats.failed) == (2, 1)
+        assert stats.last_outcome(1) is MirrorState.QUEUED
+        assert stats.last_outcome(2) is MirrorState.NONE
 
     def test_activity_is_the_last_hour_oldest_first(self) -> None:
-        ledger = SessionStats()
+        stats = SessionStats()
         first = NOW // BUCKET_US * BUCKET_US
         for back in (BUCKETS + 5, 3, 3, 0):
-            ledger.captured([factories.capture(received_at=first - back * BUCKET_US).summary()])
-        counts = ledger.activity(1, first)
+            stats.captured([factories.capture(received_at=first - back * BUCKET_US).summary()])
+        counts = stats.activity(1, first)
         assert len(counts) == BUCKETS
         assert counts[-1] == 1
         assert counts[-4] == 2
         assert sum(counts) == 3
-        assert ledger.activity(99, first) == [0] * BUCKETS
+        assert stats.activity(99, first) == [0] * BUCKETS
 
     def test_activity_moves_on_without_traffic(self) -> None:
-        ledger = SessionStats()
-        ledger.captured([factories.capture(received_at=NOW).summary()])
-        assert sum(ledger.activity(1, NOW + (BUCKETS - 1) * BUCKET_US)) == 1
-        assert sum(ledger.activity(1, NOW + BUCKETS * BUCKET_US)) == 0
+        stats = SessionStats()
+        stats.captured([factories.capture(received_at=NOW).summary()])
+        assert sum(stats.activity(1, NOW + (BUCKETS - 1) * BUCKET_US)) == 1
+        assert sum(stats.activity(1, NOW + BUCKETS * BUCKET_US)) == 0
 
     def test_deleted_requests_are_taken_out_of_their_time(self) -> None:
-        ledger = SessionStats()
+        stats = SessionStats()
         times = (NOW - 3 * BUCKET_US, NOW, NOW)
         captures = [factories.capture(id=uuid7(at), received_at=at) for at in times]
-        ledger.captured([capture.summary() for capture in captures])
-        ledger.removed(1, [captures[0].id, captures[2].id])
-        counts = ledger.activity(1, NOW)
+        stats.captured([capture.summary() for capture in captures])
+        stats.removed(1, [captures[0].id, captures[2].id])
+        counts = stats.activity(1, NOW)
         assert (counts[-4], counts[-1]) == (0, 1)
-        ledger.removed(99, [captures[1].id])
-        assert sum(ledger.activity(1, NOW)) == 1
+        stats.removed(99, [captures[1].id])
+        assert sum(stats.activity(1, NOW)) == 1
 
     def test_a_removed_endpoint_is_forgotten(self) -> None:
-        ledger = SessionStats()
-        ledger.captured([factories.capture(received_at=NOW).summary()])
-        ledger.mirrored_one(MirrorState.FAILED, delivery(MirrorState.FAILED))
-        ledger.forget(1)
-        assert sum(ledger.activity(1, NOW)) == 0
-        assert ledger.last_outcome(1) is MirrorState.NONE
-
-
-class TestThrottle:
-    def test_first_at_once_later_merged(self, qtbot: QtBot) -> None:
-        throttle = Throttle(50)
-        fired: list[int] = []
-        throttle.fired.connect(lambda: fired.append(1))
-        for _ in range(100):
-            throttle.call()
-        assert len(fired) == 1
-        qtbot.waitUntil(lambda: len(fired) == 2, timeout=2000)
-        qtbot.wait(120)
-        assert len(fired) == 2
+        stats = SessionStats()
+        stats.captured([factories.capture(received_at=NOW).summary()])
+        stats.mirrored_one(MirrorState.FAILED, delivery(MirrorState.FAILED))
+        stats.forget(1)
+        assert sum(stats.activity(1, NOW)) == 0
+        assert stats.last_outcome(1) is MirrorState.NONE
 
 
 class TestWording:
@@ -129,25 +102,3 @@ class TestWording:
         assert until(NOW + 12 * 60_000_000, NOW) == "in 12 min"
         assert until(NOW, NOW) == "in less than a minute"
         assert exact_time(now_us())[:2] == "20"
-
-
-class TestHeaderLines:
-    @given(
-        st.lists(
-            st.tuples(
-                st.from_regex(r"[A-Za-z][A-Za-z0-9-]{0,12}", fullmatch=True),
-                st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=20),
-            )
-        )
-    )
-    def test_what_is_written_is_read_back(self, pairs: list[tuple[str, str]]) -> None:
-        assert parse_lines(to_lines(tuple(pairs))) == (tuple(pairs), None)
-
-    def test_the_first_bad_line_is_named(self) -> None:
-        headers, problem = parse_lines("A: 1\n\nbroken\n: x")
-        assert headers == (("A", "1"),)
-        assert problem is not None
-        assert "line 3" in problem
-
-    def test_order_case_and_repeats_stay(self) -> None:
-        assert parse_lines("x-a: 1\nX-A:2\nx-a: 3")[0] == (("x-a", "1"), ("X-A", "2"), ("x-a", "3"))

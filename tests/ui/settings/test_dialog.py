@@ -1,4 +1,4 @@
-"""The settings dialog applies or says why not, and the refused list keeps its place while it grows."""
+"""The settings dialog applies what was changed, or says why it does not."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPersistentModelIndex, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.clock import DAY_US, now_us
 from app.core.errors import PortInUseError
-from app.core.model import Plan, PurgeReport, Refusal, StorageSize
+from app.core.model import Plan, PurgeReport, StorageSize
 from app.core.rules import plan_refusal
 from app.core.settings import Settings
 from app.core.sizes import MIB
-from app.ui.refused.table import METHOD, REASON, TARGET, TITLES, RefusedModel
 from app.ui.settings.dialog import SettingsDialog, changes_text
 from app.ui.settings.storage import storage_text
 from tests.ui.desk import Desk, open_desk
@@ -297,46 +296,3 @@ class TestSettings:
         report = PurgeReport(at=now, deleted={1: 2, 2: 3}, freed_bytes=4096)
         text = storage_text(StorageSize(file_bytes=1, free_bytes=0, expired=0), report, None, now)
         assert text == "Nothing to clean up. The last one deleted 5 requests and freed 4.0 KiB."
-
-
-def refusal(number: int) -> Refusal:
-    return Refusal(at=number, source_address="127.0.0.1", source_port=1, status=404, reason=f"reason {number}")
-
-
-class TestRefusedModel:
-    def test_new_rows_come_on_top_and_a_selection_stays_with_its_row(self, qapp: QApplication) -> None:
-        model = RefusedModel(lambda refusal: None)
-        rows = [refusal(3), refusal(2), refusal(1)]
-        model.show_newest(rows)
-        kept = QPersistentModelIndex(model.index(1, REASON))
-        rows = [refusal(5), refusal(4), *rows]
-        model.show_newest(rows)
-        assert [model.refusal(row).at for row in range(model.rowCount())] == [5, 4, 3, 2, 1]
-        assert kept.data() == "reason 2"
-        assert kept.row() == 3
-
-    def test_old_rows_fall_off_and_a_cleared_list_empties(self, qapp: QApplication) -> None:
-        model = RefusedModel(lambda refusal: None)
-        rows = [refusal(number) for number in range(1000, 0, -1)]
-        model.show_newest(rows)
-        rows = [refusal(1001), *rows[:-1]]
-        model.show_newest(rows)
-        assert model.rowCount() == 1000
-        assert model.refusal(0).at == 1001
-        assert model.refusal(999).at == 2
-        model.show_newest([])
-        assert model.rowCount() == 0
-
-    def test_all_new_rows_replace_all_old_ones(self, qapp: QApplication) -> None:
-        model = RefusedModel(lambda refusal: None)
-        model.show_newest([refusal(2), refusal(1)])
-        model.show_newest([refusal(9)])
-        assert [model.refusal(row).at for row in range(model.rowCount())] == [9]
-
-    def test_cells_are_one_plain_line(self, qapp: QApplication) -> None:
-        model = RefusedModel(lambda refusal: None)
-        broken = Refusal(at=1, source_address="::1", source_port=5, status=400, reason="<b>bad</b>\nline")
-        model.show_newest([broken])
-        assert model.columnCount() == len(TITLES)
-        assert model.index(0, REASON).data() == "<b>bad</b> line"
-        assert model.index(0, METHOD).data() == model.index(0, TARGET).data() == "—"
