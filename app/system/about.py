@@ -57,8 +57,8 @@ class About:
         self._storage_trouble, self._uptime_s = storage_trouble, uptime_s
 
     @property
-    def runs(self) -> str:
-        """How the program was started, and from where."""
+    def installation(self) -> str:
+        """How the program is run, and from where."""
         return how_it_runs()
 
     @property
@@ -80,7 +80,7 @@ class About:
         """
         sections = [
             ("System", await asyncio.to_thread(system_facts)),
-            ("Program", [("Installation", self.runs), *self.versions()]),
+            ("Program", [("Runs", self.installation), *self.versions()]),
             ("Window", window),
             ("Data", await self._data()),
             ("Settings", self._settings()),

@@ -68,7 +68,7 @@ class QtEvents(QObject):
         self._subscriptions = Subscriptions(bus)
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(RequestsChanged, self._recount)
-        self._subscriptions.add(RequestsRemoved, self._gone)
+        self._subscriptions.add(RequestsRemoved, self._requests_removed)
         self._subscriptions.add(Mirrored, self._mirrored)
         self._subscriptions.add(EndpointSaved, self._saved)
         self._subscriptions.add(EndpointsReordered, self._reordered)
@@ -131,7 +131,7 @@ class QtEvents(QObject):
     def _recount(self, event: RequestsChanged) -> None:
         self._counts.call()
 
-    def _gone(self, event: RequestsRemoved) -> None:
+    def _requests_removed(self, event: RequestsRemoved) -> None:
         if event.ids is None:
             self.session_stats.clear(event.endpoint_id)
         else:

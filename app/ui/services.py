@@ -26,13 +26,13 @@ from app.core.settings import Settings
 
 
 class AboutService(Protocol):
-    """Facts about the program. `runs` says how it is run; capture URLs start with `base_url`.
+    """Facts about the program. `installation` says how it is run, and from where; capture URLs start with `base_url`.
 
     `diagnostics` is the text for a bug report, without any secret; `window` are the window's own facts.
     """
 
     @property
-    def runs(self) -> str: ...
+    def installation(self) -> str: ...
     @property
     def base_url(self) -> str: ...
     def versions(self) -> Sequence[Fact]: ...

@@ -34,7 +34,7 @@ BASE = "http://127.0.0.1:8787"
 class DeskAbout:
     """What the program tells of itself, made up."""
 
-    runs = "from source, /home/ann/hookline"
+    installation = "from source, /home/ann/hookline"
     base_url = BASE
     parts = (
         Component(name="Hookline", version="1.2.3", licence="MIT", text="<b>Permission</b> is granted\n"),

@@ -64,7 +64,7 @@ class AboutDialog(Dialog):
         self.title.hide()  # The name beside the mark already says it.
         self.folder = FolderField(services.data_folder, theme, self)
         self.base_url = CopyField(services.about.base_url, theme, self, what="URL")
-        self.runs = ElidedLabel(services.about.runs, "", self, Qt.TextElideMode.ElideMiddle)
+        self.installation = ElidedLabel(services.about.installation, "", self, Qt.TextElideMode.ElideMiddle)
         self.built_on = label(" · ".join(f"{name} {version}" for name, version in self._versions()), "", self)
         self.licences_button = Button("Licences", theme, self)
         self.copy_button = Button("Copy diagnostics", theme, self, icon="copy")
@@ -177,7 +177,7 @@ class AboutDialog(Dialog):
             (
                 ("Data folder", self.folder),
                 ("Capture URLs", self.base_url),
-                ("Installation", self.runs),
+                ("Runs", self.installation),
                 ("Built on", self.built_on),
             )
         ):

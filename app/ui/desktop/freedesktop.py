@@ -38,9 +38,9 @@ class Freedesktop(QObject):
     def __init__(self, bus: QDBusConnection, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._bus = bus
-        self._can: frozenset[str] | None = None
-        self._shown: dict[str, tuple[int, Notice]] = {}
-        self._turn = asyncio.Lock()
+        self._capabilities: frozenset[str] | None = None
+        self._notices: dict[str, tuple[int, Notice]] = {}
+        self._lock = asyncio.Lock()
         for signal, slot in (
             ("ActionInvoked", "_invoked(uint,QString)"),
             ("NotificationClosed", "_closed(uint,uint)"),
@@ -51,36 +51,36 @@ class Freedesktop(QObject):
 
     async def check(self) -> bool:
         """Ask the service for its capabilities; False if none answers."""
-        async with self._turn:
-            return await self._look()
+        async with self._lock:
+            return await self._check()
 
     async def show(self, notice: Notice) -> bool:
         """Show the notice, replacing the last one with its key; False if no service answers."""
-        async with self._turn:
-            if self._can is None and not await self._look():
+        async with self._lock:
+            if self._capabilities is None and not await self._check():
                 return False
-            number = self._shown[notice.key][0] if notice.key in self._shown else 0
-            given = await asyncio.to_thread(notify, self._bus, number, *self._worded(notice))
-            if given is None:
-                self._can = None
+            number = self._notices[notice.key][0] if notice.key in self._notices else 0
+            notification_id = await asyncio.to_thread(notify, self._bus, number, *self._arguments(notice))
+            if notification_id is None:
+                self._capabilities = None
             else:
-                self._shown[notice.key] = (given, notice)
+                self._notices[notice.key] = (notification_id, notice)
             return True
 
-    async def _look(self) -> bool:
-        self._can = await asyncio.to_thread(capabilities, self._bus)
-        return self._can is not None
+    async def _check(self) -> bool:
+        self._capabilities = await asyncio.to_thread(capabilities, self._bus)
+        return self._capabilities is not None
 
-    def _worded(self, notice: Notice) -> tuple[str, str, list[str]]:
+    def _arguments(self, notice: Notice) -> tuple[str, str, list[str]]:
         """Title, text and actions for this service. If it renders markup, the text is escaped."""
-        can = self._can or frozenset()
+        can = self._capabilities or frozenset()
         actions = [DEFAULT, "Open"] if "actions" in can else []
         if "body" not in can:
             return f"{notice.title}: {notice.text}", "", actions
         return notice.title, html_escape(notice.text, quote=False) if "body-markup" in can else notice.text, actions
 
     def _notice(self, number: int) -> Notice | None:
-        return next((notice for own, notice in self._shown.values() if own == number), None)
+        return next((notice for own, notice in self._notices.values() if own == number), None)
 
     @Slot("uint", str)
     def _invoked(self, number: int, action: str) -> None:
@@ -125,7 +125,7 @@ def notify(bus: QDBusConnection, replaces: int, title: str, text: str, actions: 
     service = QDBusInterface(NAME, PATH, NAME, bus)
     service.setTimeout(TIMEOUT_MS)
     hints: dict[str, Any] = {"desktop-entry": "hookline"}
-    given: Any = QMetaObject.invokeMethod(
+    notification_id: Any = QMetaObject.invokeMethod(
         service,
         "Notify",
         Q_RETURN_ARG("uint"),
@@ -141,4 +141,4 @@ def notify(bus: QDBusConnection, replaces: int, title: str, text: str, actions: 
     if service.lastError().isValid():
         log.warning("hookline: A notification was refused: %s", service.lastError().message())
         return None
-    return int(given)
+    return int(notification_id)

@@ -60,7 +60,7 @@ class Notifier(QObject):
         if self._service is None:
             self.availability_changed.emit()
         else:
-            self._tasks.start(self._look(self._service), "look for a notification service")
+            self._tasks.start(self._check(self._service), "look for a notification service")
 
     @Slot()
     def tray_clicked(self) -> None:
@@ -68,7 +68,7 @@ class Notifier(QObject):
         if self._by_tray is not None:
             self.clicked.emit(self._by_tray)
 
-    async def _look(self, service: NotificationService) -> None:
+    async def _check(self, service: NotificationService) -> None:
         self._answers = await service.check()
         self.availability_changed.emit()
 

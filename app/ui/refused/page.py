@@ -118,7 +118,7 @@ class RefusedPage(QWidget):
     ) -> None:
         super().__init__(parent)
         self._refused, self._qt_events = services.refused, qt_events
-        self._shown: Refusal | None = None
+        self._current: Refusal | None = None
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.commands = RefusedCommands(services, theme, self)
@@ -178,10 +178,10 @@ class RefusedPage(QWidget):
         refusal = self.model.refusal(rows[0].row()) if len(rows) == 1 else None
         if refusal is None:
             self.raw.stop()
-        elif refusal is not self._shown:
+        elif refusal is not self._current:
             endpoint = self.commands.endpoint_of(refusal)
             self.raw.show_refusal(refusal, self._refused.raw(refusal.id), endpoint.name if endpoint else None)
-        self._shown = refusal
+        self._current = refusal
         self.raw.setVisible(refusal is not None)
 
     @Slot()

@@ -67,16 +67,16 @@ class UndoBar(QFrame):
         """The pointer entered or left, or the window was hidden, for example by closing it to the tray."""
         if event.type() in (QEvent.Type.Enter, QEvent.Type.Leave, QEvent.Type.Hide):
             self._under_mouse = event.type() == QEvent.Type.Enter
-            self._look()
+            self._hold_countdown()
         return super().event(event)
 
     @Slot(object, object)
     def _focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
         if new is self.button:
             self._previous_focus = old
-        self._look()
+        self._hold_countdown()
 
-    def _look(self) -> None:
+    def _hold_countdown(self) -> None:
         self._pending.hold(self.isVisible() and (self._under_mouse or self.button.hasFocus()))
 
     @Slot()

@@ -20,7 +20,7 @@ class ErrorBar(QFrame):
     def __init__(self, messages: Messages, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._messages, self._theme = messages, theme
-        self._shown: Message | None = None
+        self._current: Message | None = None
         self.setProperty("part", "bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._icon = QLabel(self)
@@ -40,13 +40,13 @@ class ErrorBar(QFrame):
 
     def message(self) -> Message | None:
         """The message now shown."""
-        return self._shown
+        return self._current
 
     @Slot()
     def dismiss(self) -> None:
         """Remove the message shown; the next one follows."""
-        if self._shown is not None:
-            self._messages.withdraw(self._shown.key)
+        if self._current is not None:
+            self._messages.withdraw(self._current.key)
 
     def _lay_out(self) -> None:
         words = QVBoxLayout()
@@ -68,12 +68,12 @@ class ErrorBar(QFrame):
         message = waiting[0] if waiting else None
         self._more.setText(f"{len(waiting) - 1} more" if len(waiting) > 1 else "")
         self._more.setVisible(len(waiting) > 1)
-        if message is not self._shown:
+        if message is not self._current:
             self._show(message)
         self.setVisible(message is not None)
 
     def _show(self, message: Message | None) -> None:
-        self._shown = message
+        self._current = message
         while item := self._buttons.takeAt(0):
             if widget := item.widget():
                 widget.hide()
@@ -93,8 +93,8 @@ class ErrorBar(QFrame):
 
     @Slot()
     def _recolour(self) -> None:
-        if self._shown is not None:
-            icon, colour = _ICONS[self._shown.tone]
+        if self._current is not None:
+            icon, colour = _ICONS[self._current.tone]
             self._icon.setPixmap(self._theme.icon(icon, colour).pixmap(18, 18))
 
     def act(self, action: MessageAction) -> None:

@@ -50,7 +50,7 @@ class TestAbout:
                 assert dialog.version.text() == "Version 1.2.3"
                 assert dialog.folder.path.text() == str(tmp_path)
                 assert dialog.base_url.text() == BASE
-                assert dialog.runs.text() == "from source, /home/ann/hookline"
+                assert dialog.installation.text() == "from source, /home/ann/hookline"
                 assert dialog.built_on.text().startswith("Python 3.11.7 · Qt 6.")
                 assert dialog.built_on.text().endswith(" · SQLite 3.40.1")
                 plain = Qt.TextFormat.PlainText
@@ -127,7 +127,7 @@ class TestAbout:
                 dialog = open_about(desk, window)
                 await settle()
                 assert dialog.width() < 600
-                for shown in (dialog.folder, dialog.runs, dialog.built_on):
+                for shown in (dialog.folder, dialog.installation, dialog.built_on):
                     assert shown.height() >= shown.sizeHint().height()
                 dialog.reject()
 
