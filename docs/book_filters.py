@@ -148,7 +148,7 @@ async def _palette(book: Book, stripe: Endpoint) -> None:
         await book.save(f"palette{name}", SIZES if not name else SMALL)
     palette.field.setText("card declined")
     await book.save("palette-words")
-    palette.leave()
+    palette.dismiss()
     book.window.commands.shortcuts.open()
     await book.save("shortcuts", SIZES)
     book.dialog(ShortcutsDialog).reject()
