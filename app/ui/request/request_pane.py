@@ -11,9 +11,9 @@ from app.core.bodies.media_types import media_type
 from app.core.events import Mirrored, RequestsIdentified, Subscriptions
 from app.core.model import Capture, MirrorState
 from app.ui.latest_only import Latest
+from app.ui.request.body.body_bars import NotesBar
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import of_capture
-from app.ui.request.body.notices_bar import NotesBar
 from app.ui.request.deleted_notice import Deletion
 from app.ui.request.header import DetailHead
 from app.ui.request.placeholder import LOST, NOT_STORED, Placeholder

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 
 from app.core.bodies.formats.jwt import NOT_VERIFIED
 from app.ui.request.body.code.code_view import CodeView
-from app.ui.request.body.value_panel import ValuePanel
+from app.ui.request.body.value_decoder import ValuePanel
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
 

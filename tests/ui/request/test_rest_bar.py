@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from app.core.text import size_text
+from app.ui.request.body.body_bars import MORE
 from app.ui.request.body.body_pane import BodyPane
-from app.ui.request.body.more_bar import MORE
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import until
 
@@ -27,7 +27,7 @@ def test_load_more_adds_what_it_names_and_keeps_the_place(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert size_text(MORE) == "1.0 MiB"
-    monkeypatch.setattr("app.ui.request.body.more_bar.MORE", 300_000)
+    monkeypatch.setattr("app.ui.request.body.body_bars.MORE", 300_000)
 
     async def check() -> None:
         async with open_page(tmp_path) as shown:
@@ -79,7 +79,7 @@ def test_the_end_of_a_large_body_is_named(run: Run, tmp_path: Path, monkeypatch:
 def test_parts_before_and_after_are_reached_and_the_top_line_stays(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.ui.request.body.more_bar.SHOWN_MAX", 600_000)
+    monkeypatch.setattr("app.ui.request.body.body_bars.SHOWN_MAX", 600_000)
 
     async def check() -> None:
         async with open_page(tmp_path) as shown:

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QTableView, QTreeView
 
 from app.ui.request.body.csv_table import CsvTable
 from app.ui.request.body.form_table import FormTable
-from app.ui.request.body.value_panel import ValuePanel
+from app.ui.request.body.value_decoder import ValuePanel
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
 

@@ -1,26 +1,33 @@
-"""Exports a body: to a file, as it was sent, or to the clipboard, as text or picture."""
+"""Saves a body to a file as it was sent, or copies it to the clipboard as text, picture, Base64 or hex."""
 
 from __future__ import annotations
 
 import asyncio
 import mimetypes
 import os
+from base64 import b64encode
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from PySide6.QtCore import QByteArray, QMimeData
+from PySide6.QtCore import QByteArray, QMimeData, QObject, QPoint, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QMenu, QWidget
+from shiboken6 import isValid
 
 from app.core.bodies.body_reader import body_text
 from app.core.bodies.formats.text import is_binary
 from app.core.bodies.media_types import media_type
 from app.core.errors import HooklineError
 from app.core.model import PART_SIZE
-from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.body_loader import BodyLoader
+from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.request.body.image_decoder import BYTES_MAX, decoded
-from app.ui.request.body.read_decoded import read_plain
+from app.ui.tasks import Tasks
+from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.question import result_of
+from app.ui.widgets.toast import Toast
 
 COPY_MAX = 8 * 1024 * 1024
 
@@ -111,4 +118,103 @@ async def copy_picture(source: BodySource) -> str:
     QGuiApplication.clipboard().setImage(picture.image)
     smaller = picture.image.width() * picture.image.height() < picture.size.width() * picture.size.height()
     size = f"{picture.image.width():,} \u00d7 {picture.image.height():,} pixels"
-    return f"Copied the image, scaled down to {size}." if smaller else "Copied the image."
+    return f"Picture copied, made smaller: {size}." if smaller else "Picture copied."
+
+
+class BodySave(QObject):
+    """`source` returns the body, None while there is none; `what` names it in messages."""
+
+    def __init__(
+        self,
+        over: QWidget,
+        tasks: Tasks,
+        toast: Toast,
+        *,
+        source: Callable[[], BodySource | None],
+        what: str = "body",
+    ) -> None:
+        super().__init__(over)
+        self._over, self._tasks, self._toast = over, tasks, toast
+        self._source, self._what = source, what
+
+    @Slot()
+    def start(self) -> None:
+        source = self._source()
+        if source is not None:
+            self._tasks.start(self._save(source), f"{self._what}: save")
+
+    async def _save(self, source: BodySource) -> None:
+        path = await save_as(source, self._over, self._what)
+        if path is not None:
+            self._toast.say(f"Saved as {path}.")
+
+
+class BodyCopy(QObject):
+    """Copies the body that `source` returns and `loader` reads. `saves` saves what is too large for the clipboard.
+
+    Without a loader it copies something else, named by `what`, and no picture; its bytes are copied as `mime_type`,
+    too.
+    """
+
+    def __init__(
+        self,
+        button: IconButton,
+        loader: BodyLoader | None,
+        tasks: Tasks,
+        toast: Toast,
+        *,
+        source: Callable[[], BodySource | None],
+        saves: Callable[[], None],
+        what: str = "body",
+        mime_type: str | None = None,
+    ) -> None:
+        super().__init__(button)
+        self._what, self._mime_type = what, mime_type
+        self._button, self._loader, self._source, self._saves = button, loader, source, saves
+        self._tasks, self._toast = tasks, toast
+        button.clicked.connect(self._copy)
+
+    @Slot()
+    def _copy(self) -> None:
+        source = self._source()
+        if source is not None:
+            self._tasks.start(self._copy_and_tell(source), "body: copy")
+
+    async def _copy_and_tell(self, source: BodySource) -> None:
+        reader = self._loader.reader if self._loader is not None else None
+        if reader is not None and reader.picture is not None:
+            message: str | None = await copy_picture(source)
+        else:
+            message = await copy_text(source, self._what, self._mime_type)
+        if message is not None:
+            self._toast.say(message)
+        elif source is self._source() and isValid(self._button):
+            self._offer(source)
+
+    def _offer(self, source: BodySource) -> None:
+        """The body is binary and cannot be copied as text."""
+        menu = QMenu(self._button)
+        menu.setAccessibleName(f"This {self._what} is binary")
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.addAction(f"This {self._what} is binary").setEnabled(False)
+        menu.addSeparator()
+        for text, form in (("Copy as Base64", _base64), ("Copy as hex", bytes.hex)):
+            menu.addAction(text).triggered.connect(partial(self._copy_bytes, source, text, form))
+        menu.addSeparator()
+        menu.addAction(f"Save {self._what} as…").triggered.connect(self._saves)
+        menu.popup(self._button.mapToGlobal(QPoint(0, self._button.height())))
+
+    def _copy_bytes(self, source: BodySource, text: str, form: Callable[[bytes], str], checked: bool = False) -> None:
+        self._tasks.start(self._copy_as(source, text, form), "body: copy bytes")
+
+    async def _copy_as(self, source: BodySource, text: str, form: Callable[[bytes], str]) -> None:
+        if source.size > COPY_MAX:
+            self._toast.say(too_large(self._what))
+            return
+        data = await source.read(0, COPY_MAX)
+        QGuiApplication.clipboard().setText(await asyncio.get_running_loop().run_in_executor(None, form, data))
+        self._toast.say(f"{self._what.capitalize()} copied{text.removeprefix('Copy')}.")
+
+
+def _base64(data: bytes) -> str:
+    return b64encode(data).decode("ascii")

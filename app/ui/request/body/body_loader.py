@@ -12,8 +12,7 @@ from app.core.bodies.formatter import Group
 from app.core.bodies.lines import Line
 from app.core.bodies.resume import BEFORE, Resume, Skipper
 from app.ui.latest_only import Latest
-from app.ui.request.body.body_source import BodySource
-from app.ui.request.body.read_decoded import plain_pieces
+from app.ui.request.body.body_source import BodySource, plain_pieces
 from app.ui.tasks import Tasks
 
 LINES = 5_000

@@ -15,19 +15,15 @@ from app.core.bodies.formatter import Group
 from app.core.bodies.lines import Line
 from app.core.bodies.media_types import media_type, type_hint
 from app.core.text import size_text
+from app.ui.request.body.body_bars import ErrorLocation, NotesBar, RestBar, RestOfBody, body_toolbar
+from app.ui.request.body.body_export import BodyCopy, BodySave
 from app.ui.request.body.body_loader import BodyLoader
-from app.ui.request.body.body_save import BodySave
 from app.ui.request.body.body_source import BodySource
-from app.ui.request.body.body_toolbar import body_toolbar
 from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
 from app.ui.request.body.code.wrap_button import WrapButton
-from app.ui.request.body.copy_button import BodyCopy
-from app.ui.request.body.error_location import ErrorLocation
 from app.ui.request.body.find.body_find import BodyFind
 from app.ui.request.body.hex_widget import HexWidget
 from app.ui.request.body.image_view import ImageView
-from app.ui.request.body.more_bar import RestBar, RestOfBody
-from app.ui.request.body.notices_bar import NotesBar
 from app.ui.request.body.parts_dialog import PartsDialog
 from app.ui.request.body.tree_view import TreeView
 from app.ui.request.body.value_decoder import ValueDecoder

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.core.bodies.formats.csv import DELIMITERS, PIECE, Block, CsvReader, Rows, has_header
 from app.core.text import count_of
 from app.ui.latest_only import Latest
+from app.ui.request.body.body_bars import view_footer
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.csv_view import CsvView
-from app.ui.request.body.view_footer import view_footer
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import ElidedLabel

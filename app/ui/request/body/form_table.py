@@ -15,9 +15,8 @@ from app.core.bodies.formats.form import FIELDS_MAX, FormField, FormTree, fields
 from app.core.bodies.value_at_cursor import Value
 from app.core.text import size_text
 from app.ui.latest_only import Latest
-from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.request.body.form_model import NAME, SENT, VALUE, FormModel
-from app.ui.request.body.read_decoded import read_plain
 from app.ui.request.body.view_actions import add_view_action
 from app.ui.request.body.view_or_reason import ViewOrReason
 from app.ui.request.tables.cell_delegate import CellDelegate

@@ -12,9 +12,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.core.bodies.format_registry import HEAD
 from app.core.bodies.formats import svg_sanitizer
 from app.ui.latest_only import Latest
-from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.request.body.image_decoder import BYTES_MAX, DecodedImage, decoded, too_long
-from app.ui.request.body.read_decoded import read_plain
 from app.ui.request.body.render_process import DrawRequest, draw_apart
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

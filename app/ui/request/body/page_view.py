@@ -11,11 +11,10 @@ from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 from app.core.bodies.formats.html_sanitizer import TEXT_MAX
 from app.core.text import size_text
 from app.ui.latest_only import Latest
-from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.body_bars import view_footer
+from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.request.body.image_decoder import DecodedImage
-from app.ui.request.body.read_decoded import read_plain
 from app.ui.request.body.render_process import DrawRequest, draw_apart
-from app.ui.request.body.view_footer import view_footer
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label

@@ -15,9 +15,8 @@ from app.core.bodies.escape import escape
 from app.core.bodies.formats.multipart_parts import PARTS_MAX, PartContent, read_parts
 from app.core.file_names import safe_name
 from app.core.text import size_text
-from app.ui.request.body.body_source import BodySource
-from app.ui.request.body.notices_bar import NotesBar
-from app.ui.request.body.read_decoded import read_plain
+from app.ui.request.body.body_bars import NotesBar
+from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

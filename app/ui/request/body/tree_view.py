@@ -14,9 +14,8 @@ from app.core.bodies.embedded_values import Embedded, decode
 from app.core.bodies.formats.json_tree import TEXT_MAX, JsonTree, TreeError
 from app.core.text import size_text
 from app.ui.latest_only import Latest
-from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.request.body.code.text_size import TextSize
-from app.ui.request.body.read_decoded import read_plain
 from app.ui.request.body.tree_model import NAME, Index, TreeModel, TreePlace, decoded_tree
 from app.ui.request.body.view_actions import add_view_action
 from app.ui.request.body.view_or_reason import ViewOrReason

@@ -12,17 +12,15 @@ from app.core.model import Capture
 from app.core.raw_request import is_chunked
 from app.core.repositories import CaptureRepository
 from app.core.text import size_text
+from app.ui.request.body.body_bars import RestBar, body_toolbar
+from app.ui.request.body.body_export import BodyCopy, BodySave
 from app.ui.request.body.body_pane import EMPTY_WIDTH
-from app.ui.request.body.body_save import BodySave
 from app.ui.request.body.body_source import BodySource
-from app.ui.request.body.body_toolbar import body_toolbar
 from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
-from app.ui.request.body.copy_button import BodyCopy
 from app.ui.request.body.find.filter_marks import WordMarks
 from app.ui.request.body.find.find_bar import FindBar
 from app.ui.request.body.find.find_raw import RawFinder
 from app.ui.request.body.hex_widget import HexWidget
-from app.ui.request.body.more_bar import RestBar
 from app.ui.request.tabs.raw_loader import RawLoader, raw_of_capture
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

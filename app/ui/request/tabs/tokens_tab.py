@@ -13,9 +13,9 @@ from app.core.bodies.formats.jwt import NOT_VERIFIED, JwtToken, token_lines, tok
 from app.core.bodies.lines import Line, LineBuilder
 from app.core.model import Capture
 from app.ui.latest_only import Latest
+from app.ui.request.body.body_bars import NotesBar
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import CodeView
-from app.ui.request.body.notices_bar import NotesBar
 from app.ui.request.tabs.facts import query_rows
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

@@ -12,8 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from app.core.search.body_search import BodySearch
 from app.core.text import size_text
 from app.ui.latest_only import Latest
-from app.ui.request.body.body_source import BodySource
-from app.ui.request.body.read_decoded import plain_pieces
+from app.ui.request.body.body_source import BodySource, plain_pieces
 from app.ui.tasks import Tasks
 
 PLACES_MAX = 10_000

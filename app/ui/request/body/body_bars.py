@@ -1,8 +1,10 @@
-"""The bar below a large body: which part of it is shown, and buttons to load more."""
+"""The bars above and below a body: toolbar, notices, footer of a view, and the part of a large body that is shown."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Slot
+from collections.abc import Iterable
+
+from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from app.core.bodies.body_reader import BodyReader
@@ -12,11 +14,122 @@ from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.labels import ElidedLabel, label
 
 MORE = 1 << 20
 """Bytes of the body that one press adds."""
 EARLIER = 4 * STEP
+
+
+def body_toolbar(views: QWidget, facts: QWidget, buttons: Iterable[QWidget]) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setContentsMargins(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
+    row.setSpacing(2)  # all of it fits a third of 960 pixels
+    row.addWidget(views)
+    row.addSpacing(2)
+    row.addWidget(facts, 1)
+    for button in buttons:
+        row.addWidget(button)
+    return row
+
+
+def view_footer(content: QWidget, parent: QWidget) -> QFrame:
+    footer = QFrame(parent)
+    footer.setProperty("part", "footer")
+    row = QHBoxLayout(footer)
+    row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
+    row.addWidget(content)
+    return footer
+
+
+class NotesBar(QFrame):
+    """Hidden while there are no notices."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "bar")
+        self.setProperty("tone", "warning")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.text = label("", "small", self, wrap=True)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_4, 6, metrics.SPACE_3, 6)
+        self.place = Button("Show", theme, self, kind="link")
+        self.place.setToolTip("Go to the error in the text as it was sent")
+        self.place.setAccessibleName("Show the error")
+        row.addWidget(self.text, 1)
+        row.addWidget(self.place)
+        self.hide()
+
+    def say(self, notes: list[str], *, place: bool = False) -> None:
+        """Show these notices, with a button if there is a place to go to; an empty list hides the bar."""
+        self.place.setVisible(place)
+        self.text.setText(" ".join(notes))
+        self.setVisible(bool(notes))
+
+
+class ErrorLocation(QObject):
+    """Create it after the object that shows what `loader` loads in `code`; the button in `notes` goes to the place."""
+
+    def __init__(self, code: CodeView, loader: BodyLoader, notes: NotesBar) -> None:
+        super().__init__(notes)
+        self._code, self._loader = code, loader
+        self._note, self._place = "", (0, 0)
+        self._going = False
+        loader.begun.connect(self._begun)
+        loader.continued.connect(self._continued)
+        notes.place.clicked.connect(self._go)
+
+    def forget(self) -> None:
+        """Another body is shown."""
+        self._note, self._going = "", False
+
+    def notices(self, reader: BodyReader) -> tuple[list[str], bool]:
+        """The notices about the body, and whether there is a place to go to. The text view does not know what is wrong
+        with the body as JSON or XML; it learns that from the other view.
+        """
+        notes = reader.notes
+        if reader.fault is not None:
+            self._note, self._place = reader.fault
+        elif self._note and _is_text(reader):
+            notes = [self._note, *notes]
+        return notes, bool(self._note) and self._note in notes
+
+    @Slot()
+    def _go(self) -> None:
+        reader, source = self._loader.reader, self._loader.source
+        self._going = True
+        if reader is not None and _is_text(reader):
+            self._look()
+        elif source is not None:
+            self._loader.start(source, "text")  # Only once: the view selected for bodies of this type stays.
+
+    @Slot(object, object)
+    def _begun(self, reader: BodyReader, lines: object) -> None:
+        if self._note and _is_text(reader):
+            self._look()
+        else:
+            self._going = False
+
+    @Slot(object)
+    def _continued(self, lines: object) -> None:
+        reader = self._loader.reader
+        if self._note and reader is not None and _is_text(reader):
+            self._look()
+
+    def _look(self) -> None:
+        """Mark the place if it is shown; until then more is loaded, as far as the view allows."""
+        reader = self._loader.reader
+        line, column = self._place
+        more = reader is not None and not reader.done and self._code.length() < SHOWN_MAX
+        if self._going and more and self._code.line_count() <= line:
+            self._loader.more()
+            return
+        self._code.mark_place(line, column, move=self._going)
+        self._going = False
+
+
+def _is_text(reader: BodyReader) -> bool:
+    return reader.view is not None and reader.view.group == "text"
 
 
 class RestBar(QFrame):
