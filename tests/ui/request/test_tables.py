@@ -34,7 +34,7 @@ async def open_form(shown: PageDesk, body: bytes, content_type: str = FORM) -> F
     table = shown.detail.body.whole.page("form-table")
     assert isinstance(table, FormTable)
     await until(lambda: shown.detail.body.stack.currentWidget() is table)
-    await until(lambda: table.view.fields.tree is not None or table.why.text())
+    await until(lambda: table.view.fields.tree is not None or table.reason.text())
     return table
 
 
@@ -140,7 +140,7 @@ def test_a_form_of_many_fields_and_one_with_too_many(run: Run, tmp_path: Path, m
             assert not table.grab().isNull()
             monkeypatch.setattr("app.ui.request.body.form_table.FIELDS_MAX", 100)
             table = await open_form(shown, b"a=&" * 101)
-            assert "too many for a table" in table.why.text()
+            assert "too many for a table" in table.reason.text()
             # Find is for lines; what was chosen for this type stays.
             shown.detail.open_find()
             await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.code)

@@ -26,7 +26,7 @@ async def show_tree(shown: PageDesk, body: bytes, **fields: Any) -> None:
     if pane.views.current() != "tree":
         pane.views.activated.emit("tree")
     await until(lambda: pane.stack.currentWidget() is pane.tree)
-    await until(lambda: bool(pane.tree.view.nodes.tree or pane.tree.why.text()))
+    await until(lambda: bool(pane.tree.view.nodes.tree or pane.tree.reason.text()))
 
 
 def test_a_tree_is_walked_and_copied_from_by_keyboard(run: Run, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_what_is_no_tree_says_why(run: Run, tmp_path: Path) -> None:
                 (b'["' + b"x" * 9_000_000 + b'"]', "too large"),
             ):
                 await show_tree(shown, body)
-                await until(lambda why=why: why in pane.tree.why.text())  # type: ignore[misc]
+                await until(lambda why=why: why in pane.tree.reason.text())  # type: ignore[misc]
             await open_body(shown, b"hello", "text/plain")
             assert pane.views.current() == "text"
 

@@ -1,100 +1,146 @@
-"""Shows a form as a table of names and values with groups; it is read and decoded off the GUI thread."""
+"""Shows a form as a table of names and values; names with brackets form groups. Read and decoded off the GUI thread."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-from functools import partial
+from typing import Any
 
-from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
-from app.core.bodies.charset import detect
-from app.core.bodies.formats.form import FIELDS_MAX, FormField, FormTree, fields
+from app.core.bodies.decoding.charset import detect
+from app.core.bodies.escape import escape
+from app.core.bodies.formats.form_fields import FIELDS_MAX, ROOT, FormField, FormTree, fields
+from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value
-from app.core.text import size_text
-from app.ui.latest_only import Latest
-from app.ui.request.body.body_source import BodySource, read_plain
-from app.ui.request.body.form_model import NAME, SENT, VALUE, FormModel
+from app.core.text import count_of, size_text
+from app.ui.request.body.body_tree import BodyTree, BodyTreePane
 from app.ui.request.body.view_actions import add_view_action
-from app.ui.request.body.view_or_reason import ViewOrReason
 from app.ui.request.tables.cell_delegate import CellDelegate
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import plain_tooltip
 
+Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+NAME, VALUE, SENT = range(3)
+TITLES = ("Name", "Value", "As sent")
+SHOWN_MAX = 1_000
+"""Maximum characters shown of a cell."""
 BYTES_MAX = 16 * 1024 * 1024
 """Maximum bytes of an unpacked form shown as a table."""
 OPEN_MAX = 1_000
 """Groups are expanded up to this number of rows."""
 
 
-class FormTable(QWidget):
-    """`show_source` shows a body. Enter shows a value in full, Ctrl+E what it decodes to, Ctrl+C copies rows."""
+class FormModel(QAbstractItemModel):
+    """The ID of an index is its node."""
+
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.tree: FormTree | None = None
+
+    def set_tree(self, tree: FormTree | None) -> None:
+        self.beginResetModel()
+        self.tree = tree
+        self.endResetModel()
+
+    def field(self, index: Index) -> FormField | None:
+        """None for a group."""
+        return self.tree.field(int(index.internalId())) if self.tree is not None and index.isValid() else None
+
+    def index(self, row: int, column: int, parent: Index = _NO_INDEX) -> QModelIndex:
+        if self.tree is None or not self.hasIndex(row, column, parent):
+            return QModelIndex()
+        above = int(parent.internalId()) if parent.isValid() else ROOT
+        return self.createIndex(row, column, self.tree.children(above)[row])
+
+    def parent(self, index: Index = _NO_INDEX) -> QModelIndex:  # type: ignore[override]
+        if self.tree is None or not index.isValid():
+            return QModelIndex()
+        above = self.tree.parent(int(index.internalId()))
+        return QModelIndex() if above == ROOT else self.createIndex(self.tree.row(above), NAME, above)
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        if self.tree is None or (parent.isValid() and parent.column() != NAME):
+            return 0
+        return len(self.tree.children(int(parent.internalId()) if parent.isValid() else ROOT))
+
+    def columnCount(self, parent: Index = _NO_INDEX) -> int:
+        return len(TITLES)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Escaped for display."""
+        if self.tree is None or not index.isValid():
+            return None
+        node, column = int(index.internalId()), index.column()
+        field = self.tree.field(node)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(node, field, column)
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self._colour(field, column)
+        if role == Qt.ItemDataRole.ToolTipRole and field is not None and column == VALUE:
+            moment = unix_time(field.value, field.name, quoted=True)
+            return plain_tooltip(describe(moment)) if moment else None
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
+            return TITLES[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def _text(self, node: int, field: FormField | None, column: int) -> str:
+        assert self.tree is not None
+        if column == NAME:
+            return _short(self.tree.label(node))
+        if field is None:
+            return count_of(len(self.tree.children(node)), "field") if column == VALUE else ""
+        return _short(field.value if column == VALUE else field.sent)
+
+    def _colour(self, field: FormField | None, column: int) -> QColor:
+        tokens = self._theme.tokens
+        if column == NAME:
+            return QColor(tokens.code_key)
+        return QColor(tokens.text if column == VALUE and field is not None else tokens.text_muted)
+
+
+def _short(text: str) -> str:
+    return escape(text[:SHOWN_MAX]) + ("…" if len(text) > SHOWN_MAX else "")
+
+
+class FormTable(BodyTreePane):
+    """Enter shows a value in full, Ctrl+E what it decodes to, Ctrl+C copies rows."""
 
     value_requested = Signal(object)
     decode_requested = Signal(object)
-    shown = Signal()
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._latest = Latest(tasks, "form: load")
-        self.view = _FormView(theme, self)
-        self.stack = ViewOrReason(self.view, self)
-        self.why = self.stack.reason
-        self.setFocusProxy(self.view)
+        view = _FormView(theme, parent)
+        super().__init__(view, _read, tasks, parent, limit=BYTES_MAX, name="form")
+        self.view = view
         self.view.value_requested.connect(self.value_requested)
         self.view.decode_requested.connect(self.decode_requested)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.stack)
-
-    def show_source(self, source: BodySource) -> None:
-        """Show this body."""
-        self.clear()
-        self._latest.run(partial(self._load, source))
-
-    def clear(self) -> None:
-        """Show nothing, and cancel loading."""
-        self._latest.stop()
-        self._say("")
 
     def mark(self, pattern: re.Pattern[str] | None) -> None:
         """Mark matches of this pattern; None marks nothing."""
         self.view.mark(pattern)
 
-    async def _load(self, source: BodySource) -> None:
-        data = await read_plain(source, BYTES_MAX, self._latest)
-        if data is None:
-            return
-        found = await asyncio.get_running_loop().run_in_executor(None, _read, source.content_type, data)
-        if self._latest.superseded:
-            return
-        if isinstance(found, str):
-            self._say(found)
-        else:
-            self.view.show_tree(found)
-            self.stack.show_view()
-        self.shown.emit()
 
-    def _say(self, why: str) -> None:
-        self.view.show_tree(None)
-        self.stack.show_reason(why)
-
-
-class _FormView(QTreeView):
+class _FormView(BodyTree):
     value_requested = Signal(object)
     decode_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__("Form fields", parent)
         self.fields = FormModel(theme, self)
-        self._single = [
-            add_view_action(self, "Show value", self.show_value),
-            add_view_action(self, "Decode value", self.decode_value, "Ctrl+E"),
-        ]
+        self.add_value_action("Show value", self.show_value)
+        self.add_value_action("Decode value", self.decode_value, "Ctrl+E")
         add_view_action(self, "Copy value", self.copy_values)
         add_view_action(self, "Copy name and value", self.copy_rows, QKeySequence.StandardKey.Copy)
         add_view_action(self, "Copy as sent", self.copy_sent)
@@ -102,20 +148,11 @@ class _FormView(QTreeView):
         self._delegate = CellDelegate(theme, self)
         self.setItemDelegate(self._delegate)
         self.setFont(mono_font(SMALL))
-        self.setUniformRowHeights(True)
-        self.setProperty("frameless", True)
-        self.setProperty("part", "form")
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self.setAccessibleName("Form fields")
         self.setExpandsOnDoubleClick(False)
-        self.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         self.header().setMinimumSectionSize(60)
         self._sized = False
-        self.doubleClicked.connect(self._open)
+        self.doubleClicked.connect(self._open_clicked)
 
     def show_tree(self, tree: FormTree | None) -> None:
         """Groups are expanded if there are few rows."""
@@ -143,19 +180,15 @@ class _FormView(QTreeView):
         if self.hasFocus():
             self.scrollTo(self.currentIndex())  # A value shown below must not hide its row.
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter shows the value in full, and opens or closes a group."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self._open(self.currentIndex())
-            event.accept()
-            return
-        super().keyPressEvent(event)
+    def has_value(self, index: QModelIndex) -> bool:
+        """A group has none."""
+        return self.fields.field(index) is not None
 
-    def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:  # type: ignore[override]
-        """A group has no value."""
-        super().currentChanged(current, previous)
-        for action in self._single:
-            action.setEnabled(self.fields.field(current) is not None)
+    def open_row(self, row: QModelIndex) -> bool:
+        """Expand or collapse a group, or show a value in full."""
+        if not super().open_row(row):
+            self.show_value()
+        return True
 
     @Slot()
     def show_value(self) -> None:
@@ -174,47 +207,37 @@ class _FormView(QTreeView):
     @Slot()
     def copy_values(self) -> None:
         """The selected rows' values, one to a line."""
-        self._copy([field.value for field in self._chosen()])
+        self._copy([field.value for field in self._selected_fields()])
 
     @Slot()
     def copy_rows(self) -> None:
         """The selected rows, one to a line."""
-        self._copy([f"{field.name}: {field.value}" for field in self._chosen()])
+        self._copy([f"{field.name}: {field.value}" for field in self._selected_fields()])
 
     @Slot()
     def copy_sent(self) -> None:
         """The selected rows as they were sent."""
-        self._copy(["&".join(field.sent for field in self._chosen())])
+        self._copy(["&".join(field.sent for field in self._selected_fields())])
 
-    def _open(self, index: QModelIndex) -> None:
-        first = index.siblingAtColumn(NAME)
-        if self.fields.rowCount(first):
-            self.setExpanded(first, not self.isExpanded(first))
-        else:
-            self.show_value()
+    @Slot(QModelIndex)
+    def _open_clicked(self, index: QModelIndex) -> None:
+        self.open_row(index.siblingAtColumn(NAME))
 
-    def _chosen(self) -> list[FormField]:
+    def _selected_fields(self) -> list[FormField]:
         """The selected fields from top to bottom, with everything in selected groups."""
         rows = self.selectionModel().selectedRows(NAME) or [self.currentIndex().siblingAtColumn(NAME)]
         nodes: dict[int, None] = {}
-        for index in sorted(rows, key=self._top):
+        for index in sorted(rows, key=_row_path):
             if index.isValid():
-                self._gather(int(index.internalId()), nodes)
+                self._add_fields(int(index.internalId()), nodes)
         tree = self.fields.tree
         found = (tree.field(node) for node in nodes) if tree is not None else ()
         return [field for field in found if field is not None]
 
-    def _gather(self, node: int, nodes: dict[int, None]) -> None:
+    def _add_fields(self, node: int, nodes: dict[int, None]) -> None:
         nodes.setdefault(node)
         for child in self.fields.tree.children(node) if self.fields.tree is not None else ():
-            self._gather(child, nodes)
-
-    def _top(self, index: QModelIndex) -> tuple[int, ...]:
-        place: list[int] = []
-        while index.isValid():
-            place.append(index.row())
-            index = index.parent()
-        return tuple(reversed(place))
+            self._add_fields(child, nodes)
 
     def _copy(self, lines: list[str]) -> None:
         if any(lines):
@@ -232,6 +255,15 @@ class _FormView(QTreeView):
         rest = max(200, width - self.columnWidth(NAME))
         self.setColumnWidth(VALUE, rest * 3 // 5)
         self.setColumnWidth(SENT, rest - rest * 3 // 5)
+
+
+def _row_path(index: QModelIndex) -> tuple[int, ...]:
+    """The rows from the root to the index, to sort by."""
+    path: list[int] = []
+    while index.isValid():
+        path.append(index.row())
+        index = index.parent()
+    return tuple(reversed(path))
 
 
 def _value(field: FormField) -> Value:

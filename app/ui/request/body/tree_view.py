@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 
-from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, Slot
+from PySide6.QtGui import QFont, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.charset import detect
 from app.core.bodies.embedded_values import Embedded, decode
 from app.core.bodies.formats.json_tree import TEXT_MAX, JsonTree, TreeError
 from app.core.text import size_text
-from app.ui.latest_only import Latest
-from app.ui.request.body.body_source import BodySource, read_plain
+from app.ui.request.body.body_tree import BodyTree, BodyTreePane
 from app.ui.request.body.code.text_size import TextSize
-from app.ui.request.body.tree_model import NAME, Index, TreeModel, TreePlace, decoded_tree
+from app.ui.request.body.tree_model import NAME, TreeModel, TreePlace, decoded_tree
 from app.ui.request.body.view_actions import add_view_action
-from app.ui.request.body.view_or_reason import ViewOrReason
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -29,50 +26,15 @@ FIRST_OPEN = 60
 """Up to this many top-level values, small ones are shown expanded."""
 
 
-class TreeView(QWidget):
-    """`show_source` shows a body. Ctrl+C copies the value, Ctrl+Shift+C its path; * expands all below; Enter expands,
-    collapses and decodes.
-    """
-
-    shown = Signal()
+class TreeView(BodyTreePane):
+    """Ctrl+C copies the value, Ctrl+Shift+C its path; * expands all below; Enter expands, collapses and decodes."""
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__(parent)
+        view = _Tree(theme, parent)
+        super().__init__(view, _built, tasks, parent, limit=TEXT_MAX, name="tree")
         self._tasks = tasks
-        self._latest = Latest(tasks, "tree: load")
-        self.view = _Tree(theme, self)
-        self.stack = ViewOrReason(self.view, self)
-        self.why = self.stack.reason
-        self.setFocusProxy(self.view)
+        self.view = view
         self.view.nodes.decode_requested.connect(self._decode)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.stack)
-
-    def show_source(self, source: BodySource) -> None:
-        """Show this body."""
-        self.clear()
-        self._latest.run(partial(self._load, source))
-
-    def clear(self) -> None:
-        """Show nothing, and cancel loading."""
-        self._latest.stop()
-        self._say("")
-
-    async def _load(self, source: BodySource) -> None:
-        data = await read_plain(source, TEXT_MAX, self._latest)
-        if data is None:
-            return
-        loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(None, _built, source.content_type, data)
-        if self._latest.superseded:
-            return
-        if isinstance(found, str):
-            self._say(found)
-        else:
-            self.view.show_tree(found)
-            self.stack.show_view()
-        self.shown.emit()
 
     @Slot(object, object)
     def _decode(self, place: TreePlace, text: str) -> None:
@@ -83,27 +45,15 @@ class TreeView(QWidget):
         self.view.nodes.add_decoded(place, decoded, tree)
         self.view.show_decoded(place, tree)
 
-    def _say(self, why: str) -> None:
-        self.view.show_tree(None)
-        self.stack.show_reason(why)
 
-
-class _Tree(QTreeView):
+class _Tree(BodyTree):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__("Body as a tree", parent)
         self.nodes = TreeModel(theme, self)
-        self._decode = add_view_action(self, "Decode value", self.open_current)
         self.setModel(self.nodes)
         self._text_size = TextSize(self, theme.body_text, self._set_font)
-        self.setUniformRowHeights(True)
         self.setHeaderHidden(True)
-        self.setProperty("frameless", True)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setAccessibleName("Body as a tree")
-        self.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.add_value_action("Decode value", self.open_current)
         add_view_action(self, "Copy value", self.copy_value, QKeySequence.StandardKey.Copy)
         add_view_action(self, "Copy path", self.copy_path, "Ctrl+Shift+C")
         add_view_action(self, "Expand all below", self.open_below, "*")
@@ -143,19 +93,9 @@ class _Tree(QTreeView):
             width = self.sizeHintForColumn(NAME) + metrics.SPACE_4
             self.setColumnWidth(NAME, max(self.columnWidth(NAME), min(width, self.width() // 2)))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter expands and collapses."""
-        current = self.currentIndex().siblingAtColumn(NAME)
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.nodes.hasChildren(current):
-            self.setExpanded(current, not self.isExpanded(current))
-            event.accept()
-            return
-        super().keyPressEvent(event)
-
-    def currentChanged(self, current: Index, previous: Index) -> None:
-        """The menu offers to decode what can be decoded."""
-        super().currentChanged(current, previous)
-        self._decode.setEnabled(self.nodes.can_decode(current.sibling(current.row(), NAME)))
+    def has_value(self, index: QModelIndex) -> bool:
+        """Whether there is something to decode."""
+        return self.nodes.can_decode(index.siblingAtColumn(NAME))
 
     @Slot()
     def open_current(self) -> None:
