@@ -58,7 +58,7 @@ async def _multipart_parts(book: Book) -> None:
     await book.until("the parts", lambda: dialog.list.count() == 4)
     for name, row in (("parts", 1), ("parts-json", 2)):
         dialog.list.setCurrentRow(row)
-        await book.until("the part", lambda: "auto" in dialog.pane.kind.text())  # type: ignore[attr-defined]
+        await book.until("the part", lambda: "auto" in dialog.pane.facts.text())  # type: ignore[attr-defined]
         await book.save(name, SIZES)
     dialog.reject()
 

@@ -91,7 +91,7 @@ class WindowProbe(QObject):
             )
 
         await _until(is_there, f"The body is not shown as {view}")
-        return body.kind.text() or "no body"
+        return body.facts.text() or "no body"
 
     def _look_at_icons(self) -> str:
         icons = {name: self._theme.icon(name) for name in NAMES}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
-from app.ui.request.body.body_pane import EMPTY_WIDTH
+from app.ui.request.body.source_pane import EMPTY_WIDTH
 from app.ui.theme.theme import Theme
 from app.ui.widgets.empty_state import EmptyState
 

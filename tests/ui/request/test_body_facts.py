@@ -118,7 +118,7 @@ def test_the_charset_of_a_text_is_told(
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             await open_body(shown, sent, content_type)
-            assert shown.detail.body.kind.text().endswith(told[0])
+            assert shown.detail.body.facts.text().endswith(told[0])
             assert facts(shown)["Charset"] == told[1]
             await open_body(shown, b"\x00\x01\x02\xff" * 40, "application/octet-stream")
             assert "Charset" not in facts(shown)

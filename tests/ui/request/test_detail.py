@@ -55,7 +55,7 @@ def test_a_json_body_is_pretty_and_can_be_shown_otherwise(run: Run, tmp_path: Pa
             await open_body(shown, b'{"id":12345678901234567890,"a":[1.10]}', "application/json")
             body = shown.detail.body
             assert body.views.current() == "pretty"
-            assert "auto" in body.kind.text()
+            assert "auto" in body.facts.text()
             assert body.code.toPlainText() == '{\n  "id": 12345678901234567890,\n  "a": [\n    1.10\n  ]\n}'
             body.views.activated.emit("text")
             await until(lambda: body.code.toPlainText().startswith('{"id"'))

@@ -32,7 +32,7 @@ def test_each_format_is_shown_pretty_under_its_name(run: Run, tmp_path: Path) ->
                 if title.startswith("Form"):  # which is a table at first
                     body.loader.start(body.loader.source, "pretty")
                     await until(lambda: body.stack.currentWidget() is body.code and body.views.current() == "pretty")
-                assert (body.kind.text(), body.code.toPlainText()) == (title, text)
+                assert (body.facts.text(), body.code.toPlainText()) == (title, text)
                 assert body.views.current() == "pretty"
                 assert body.notes.isHidden()
             await open_body(shown, b"<a>\n<b></a>", "application/xml")

@@ -99,7 +99,7 @@ def test_each_part_is_shown_saved_and_copied(run: Run, tmp_path: Path) -> None:
                 QTest.keyClick(dialog.list, Qt.Key.Key_Down)
                 await until(lambda: pane.image.caption.text().startswith("PNG"))  # noqa: B023
                 QTest.keyClick(dialog.list, Qt.Key.Key_Down)
-                await until(lambda: pane.kind.text().startswith("JavaScript"))  # noqa: B023
+                await until(lambda: pane.facts.text().startswith("JavaScript"))  # noqa: B023
                 QTest.keyClick(dialog.list, Qt.Key.Key_Down)
                 await until(lambda: pane.code.toPlainText() == '{\n  "a": 1\n}')  # noqa: B023
                 assert dialog.notes.text.text() == "Sent as base64, decoded here and when it is saved."

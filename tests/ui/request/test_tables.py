@@ -62,7 +62,7 @@ def test_a_form_is_a_table_with_groups(run: Run, tmp_path: Path) -> None:
         async with open_page(tmp_path) as shown:
             table = await open_form(shown, sent.encode())
             assert shown.detail.body.views.current() == "table"
-            assert shown.detail.body.kind.text().startswith("Form ·")
+            assert shown.detail.body.facts.text().startswith("Form ·")
             view, model = table.view, table.view.fields
             QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning, view)
             top = [model.index(row, 0).data() for row in range(model.rowCount())]
@@ -157,7 +157,7 @@ def test_csv_is_a_table(run: Run, tmp_path: Path) -> None:
         async with open_page(tmp_path) as shown:
             table = await open_csv(shown, sent.encode("latin-1"), "text/csv; charset=latin-1")
             view, model = table.view, table.view.rows
-            assert shown.detail.body.kind.text().startswith("CSV ·")
+            assert shown.detail.body.facts.text().startswith("CSV ·")
             assert table.summary.text() == "3 rows · 4 columns · separated by semicolon"
             titles = [model.headerData(at, Qt.Orientation.Horizontal) for at in range(4)]
             assert titles == ["id", "name", "at", "4"]

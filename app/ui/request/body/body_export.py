@@ -21,7 +21,6 @@ from app.core.bodies.formats.text import is_binary
 from app.core.bodies.media_types import media_type
 from app.core.errors import HooklineError
 from app.core.model import PART_SIZE
-from app.ui.request.body.body_loader import BodyLoader
 from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.request.body.image_decoder import BYTES_MAX, decoded
 from app.ui.tasks import Tasks
@@ -131,7 +130,7 @@ class BodySave(QObject):
         toast: Toast,
         *,
         source: Callable[[], BodySource | None],
-        what: str = "body",
+        what: str,
     ) -> None:
         super().__init__(over)
         self._over, self._tasks, self._toast = over, tasks, toast
@@ -150,27 +149,27 @@ class BodySave(QObject):
 
 
 class BodyCopy(QObject):
-    """Copies the body that `source` returns and `loader` reads. `saves` saves what is too large for the clipboard.
+    """Copies what `source` returns when `button` is clicked: as a picture if `is_picture`, otherwise as text or, if it
+    is binary, in a format the user selects. `saves` saves what is too large for the clipboard.
 
-    Without a loader it copies something else, named by `what`, and no picture; its bytes are copied as `mime_type`,
-    too.
+    `what` names it in messages; its bytes are copied as `mime_type`, too.
     """
 
     def __init__(
         self,
         button: IconButton,
-        loader: BodyLoader | None,
         tasks: Tasks,
         toast: Toast,
         *,
         source: Callable[[], BodySource | None],
+        is_picture: Callable[[], bool],
         saves: Callable[[], None],
-        what: str = "body",
-        mime_type: str | None = None,
+        what: str,
+        mime_type: str | None,
     ) -> None:
         super().__init__(button)
         self._what, self._mime_type = what, mime_type
-        self._button, self._loader, self._source, self._saves = button, loader, source, saves
+        self._button, self._source, self._is_picture, self._saves = button, source, is_picture, saves
         self._tasks, self._toast = tasks, toast
         button.clicked.connect(self._copy)
 
@@ -178,11 +177,10 @@ class BodyCopy(QObject):
     def _copy(self) -> None:
         source = self._source()
         if source is not None:
-            self._tasks.start(self._copy_and_tell(source), "body: copy")
+            self._tasks.start(self._copy_and_report(source), "body: copy")
 
-    async def _copy_and_tell(self, source: BodySource) -> None:
-        reader = self._loader.reader if self._loader is not None else None
-        if reader is not None and reader.picture is not None:
+    async def _copy_and_report(self, source: BodySource) -> None:
+        if self._is_picture():
             message: str | None = await copy_picture(source)
         else:
             message = await copy_text(source, self._what, self._mime_type)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.escape import escape
@@ -15,26 +15,22 @@ from app.core.bodies.formatter import Group
 from app.core.bodies.lines import Line
 from app.core.bodies.media_types import media_type, type_hint
 from app.core.text import size_text
-from app.ui.request.body.body_bars import ErrorLocation, NotesBar, RestBar, RestOfBody, body_toolbar
-from app.ui.request.body.body_export import BodyCopy, BodySave
+from app.ui.request.body.body_bars import ErrorLocation, NotesBar, RestOfBody
 from app.ui.request.body.body_loader import BodyLoader
 from app.ui.request.body.body_source import BodySource
-from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
+from app.ui.request.body.code.code_view import SHOWN_MAX
 from app.ui.request.body.code.wrap_button import WrapButton
 from app.ui.request.body.find.body_find import BodyFind
-from app.ui.request.body.hex_widget import HexWidget
 from app.ui.request.body.image_view import ImageView
 from app.ui.request.body.parts_dialog import PartsDialog
+from app.ui.request.body.source_pane import EMPTY_WIDTH, SourcePane
 from app.ui.request.body.tree_view import TreeView
 from app.ui.request.body.value_decoder import ValueDecoder
 from app.ui.request.body.whole_views import WholeViews
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.buttons import Button
 from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.fitting_label import FittingLabel
-from app.ui.widgets.segmented import Segmented
-from app.ui.widgets.toast import Toast
 
 VIEWS = (
     *(("pretty", "Pretty"), ("table", "Table"), ("tree", "Tree")),
@@ -43,52 +39,34 @@ VIEWS = (
 RARE: tuple[Group, ...] = ("table", "tree", "preview")
 """Views that are offered only for bodies that have them."""
 
-EMPTY_WIDTH = 280
-"""Width in pixels of the text in empty states: the detail pane may be narrow."""
 
-
-class BodyPane(QWidget):
+class BodyPane(SourcePane):
     """`show_source` shows a body in the view that fits, or in the one the user last selected for its type."""
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget, empty: str = "No body") -> None:
-        super().__init__(parent)
-        self._theme, self._tasks = theme, tasks
-        self._source: BodySource | None = None
+        super().__init__(VIEWS, theme, tasks, parent, what="body")
         self._selected_views: dict[str, Group] = {}
         self.loader = BodyLoader(tasks, self)
-        self.views = Segmented(VIEWS, self)
         for rare in RARE:
-            self.views.set_option_visible(rare, False)
-        self.kind = ElidedLabel("", "small", self)
-        self.kind.setMinimumWidth(1)  # of all in its row it is missed least
-        self.search = IconButton("search", "Find in body (Ctrl+F)", theme, self)
+            self.views.set_shown(rare, False)
+        self.facts.setMinimumWidth(1)  # The facts can be spared more easily than the rest of the toolbar.
         self.wrap = WrapButton(theme, self)
         self.parts = Button("Parts…", theme, self, kind="link")
         self.parts.setToolTip("View, copy or save each part")
         self.parts.hide()
-        self.copy = IconButton("copy", "Copy body", theme, self)
-        self.save = IconButton("download", "Save body as…", theme, self)
         self.notes = NotesBar(theme, self)
-        self.code = CodeView(theme, self)
-        self.hex = HexWidget(theme, tasks, self)
         self.image = ImageView(theme, tasks, self)
         self.tree = TreeView(theme, tasks, self)
         self.finding = BodyFind(theme, tasks, self.loader, self, code=self.code, hexes=self.hex, tree=self.tree)
         self.find_bar = self.finding.bar
         self.nothing = EmptyState("body", empty, "", theme, self)
         self.nothing.set_text_width(EMPTY_WIDTH)
-        self.unread = EmptyState("body", "Could not read the body", "", theme, self, action="Try again")
-        self.unread.set_text_width(EMPTY_WIDTH)
-        self.rest = RestBar(theme, self)
         self.split = QSplitter(Qt.Orientation.Vertical, self)
-        self.stack = QStackedWidget(self.split)
-        self._toast = Toast(theme, self)
-        self._saving = BodySave(self, tasks, self._toast, source=self._shown)
-        self._build_layout()
+        self.split.addWidget(self.stack)
+        for page in (self.code, self.hex, self.image, self.tree, self.nothing, self.unread):
+            self.stack.addWidget(page)
+        self._lay_out(self.split, buttons=(self.parts, self.wrap), bars=(self.notes, self.find_bar))
         self._connect()
-        self._copying = BodyCopy(
-            self.copy, self.loader, tasks, self._toast, source=self._shown, saves=self._saving.start
-        )
         self.error_location = ErrorLocation(self.code, self.loader, self.notes)
         self.values = ValueDecoder(self.code, self.split, theme, tasks, self._toast)
         made = {"image": self.image, "drawing": self.image, "tree": self.tree}
@@ -130,37 +108,17 @@ class BodyPane(QWidget):
             self._view_selected("text")
         self.find_bar.start()
 
-    @Slot()
-    def take_focus(self) -> None:
-        """Focus the view shown."""
-        page = self.stack.currentWidget()
-        if page is not None:
-            page.setFocus()
-
-    def _build_layout(self) -> None:
-        for page in (self.code, self.hex, self.image, self.tree, self.nothing, self.unread):
-            self.stack.addWidget(page)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        buttons = (self.parts, self.wrap, self.search, self.copy, self.save)
-        column.addLayout(body_toolbar(self.views, self.kind, buttons))
-        for widget in (self.notes, self.find_bar):
-            column.addWidget(widget)
-        column.addWidget(self.split, 1)
-        column.addWidget(self.rest)
+    def is_picture(self) -> bool:
+        reader = self.loader.reader
+        return reader is not None and reader.picture is not None
 
     def _connect(self) -> None:
         self.views.activated.connect(self._view_selected)
-        self.search.clicked.connect(self.open_find)
         self.parts.clicked.connect(self._open_parts)
-        self.save.clicked.connect(self._saving.start)
-        self.rest.save.clicked.connect(self._saving.start)
         self.code.end_near.connect(self._end_near)
         self.loader.begun.connect(self._begun)
         self.loader.continued.connect(self._continued)
         self.loader.failed.connect(self._failed)
-        self.unread.action.connect(self._start)
         self.find_bar.closed.connect(self.take_focus)
 
     @Slot()
@@ -192,7 +150,7 @@ class BodyPane(QWidget):
             self._show_none_of_it(self.unread)
 
     def _show_none_of_it(self, page: EmptyState) -> None:
-        self.kind.set_wordings(("",))
+        self.facts.setText("")
         self.parts.hide()
         self.notes.say([])
         self.rest.hide()
@@ -215,7 +173,7 @@ class BodyPane(QWidget):
         charset = reader.text_charset
         coded = [escape(charset.label)] if charset is not None and charset.name != "utf-8" else []
         facts = [what, size_text(source.size), *coded, *reader.codings, *([] if chosen else ["auto"])]
-        self.kind.set_wordings([" · ".join(facts[:count]) for count in range(len(facts), -1, -1)])
+        self.facts.setText(" · ".join(facts))
         self._clear_whole()
         page: QWidget = self.code
         if reader.view.group in RARE:
@@ -255,9 +213,6 @@ class BodyPane(QWidget):
         if self._source is not None:
             self._selected_views[media_type(self._source.content_type)] = cast(Group, group)
             self.loader.start(self._source, cast(Group, group))
-
-    def _shown(self) -> BodySource | None:
-        return self._source
 
 
 def _named(reader: BodyReader, content_type: str) -> str:

@@ -9,8 +9,9 @@ from app.core.bodies.escape import escape
 from app.core.model import Delivery, MirrorState
 from app.core.repositories import DeliveryRepository
 from app.core.text import exact_time, ms_text
-from app.ui.request.body.body_pane import EMPTY_WIDTH, BodyPane
+from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import of_delivery
+from app.ui.request.body.source_pane import EMPTY_WIDTH
 from app.ui.request.tables.pairs_view import PairsView
 from app.ui.request.tabs.facts import STATE_WORDS
 from app.ui.request.tabs.headers_tab import COPY

@@ -1,10 +1,10 @@
-"""A request as it was received: request line, headers, body, trailers; as text or hexadecimal."""
+"""A request as it was received: request line, headers, body, trailers; as text or hexadecimal, with a search."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.bodies.decompressor import codings
 from app.core.bodies.lines import Line
@@ -12,26 +12,104 @@ from app.core.model import Capture
 from app.core.raw_request import is_chunked
 from app.core.repositories import CaptureRepository
 from app.core.text import size_text
-from app.ui.request.body.body_bars import RestBar, body_toolbar
-from app.ui.request.body.body_export import BodyCopy, BodySave
-from app.ui.request.body.body_pane import EMPTY_WIDTH
-from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
 from app.ui.request.body.find.filter_marks import WordMarks
 from app.ui.request.body.find.find_bar import FindBar
-from app.ui.request.body.find.find_raw import RawFinder
-from app.ui.request.body.hex_widget import HexWidget
+from app.ui.request.body.find.finder import Finder
+from app.ui.request.body.find.found_text import MATCHES_MAX
+from app.ui.request.body.source_pane import SourcePane
 from app.ui.request.tabs.raw_loader import RawLoader, raw_of_capture
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import IconButton
-from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.focus import order_tabs
-from app.ui.widgets.labels import ElidedLabel
-from app.ui.widgets.segmented import Segmented
-from app.ui.widgets.toast import Toast
+from app.ui.widgets.tab_order import order_tabs
 
+SEEK_STEP = 512 * 1024
+"""Characters loaded before each search, because every search rebuilds the text."""
 MIME_TYPE = "application/http"
+VIEWS = (("text", "Text"), ("hex", "Hex"))
+
+
+class RawFinder(Finder):
+    """Call `extended` once more lines are shown. Without a match in them, more are loaded until there is one."""
+
+    def __init__(self, code: CodeView, loader: RawLoader, parent: QObject) -> None:
+        super().__init__(parent)
+        self._code, self._loader = code, loader
+        self._matches: list[tuple[int, int]] = []
+        self._searched = 0
+        """Characters searched so far."""
+
+    def status_text(self) -> str:
+        """“No matches” is only said once everything was searched."""
+        if self.needle and not (self.total or self.busy or self._loader.done):
+            return f"No matches in the first {size_text(self._loader.read_bytes)}"
+        return super().status_text()
+
+    def search(self, needle: str) -> None:
+        self.clear()
+        self.needle, self.progress = needle, "Searching…"
+        if needle:
+            self._look()
+            self._code.show_match(self._matches, 0)
+            if not self._matches:
+                self._seek()
+        self.changed.emit()
+
+    def step(self, by: int) -> None:
+        """After the last known match, continues in what is not loaded yet."""
+        if by > 0 and self.current + by >= self.total and self._goes_on():
+            self._seek()
+        elif self._matches:
+            self.current = (self.current + by) % self.total
+            self._code.show_match(self._matches, self.current)
+        self.changed.emit()
+
+    def stop(self) -> None:
+        """Stop searching."""
+        self.busy = False
+        self.changed.emit()
+
+    def clear(self) -> None:
+        """Clear the search."""
+        self.needle, self._matches, self._searched = "", [], 0
+        self.total, self.current, self.more, self.busy = 0, 0, False, False
+        self._code.show_match((), 0)
+
+    def extended(self) -> None:
+        """More lines are shown; the view scrolls only if they were loaded for the search."""
+        if not self.needle:
+            return
+        if self.busy and self._goes_on() and self._code.length() - self._searched < SEEK_STEP:
+            self._loader.more()
+            return
+        known = self.total
+        self._look()
+        if self.busy and self.total > known:
+            self.busy, self.current = False, known
+            self._code.show_match(self._matches, known)
+        else:
+            self._code.show_match(self._matches, self.current, move=False)
+            if self.busy:
+                self._seek()
+        self.changed.emit()
+
+    def _goes_on(self) -> bool:
+        """Whether more can be loaded and counted."""
+        return not self._loader.done and self._code.length() < SHOWN_MAX and self.total < MATCHES_MAX
+
+    def _seek(self) -> None:
+        self.busy = self._goes_on()
+        if self.busy:
+            self._loader.more()
+
+    def _look(self) -> None:
+        """Search the new text, and the end of the previous text: a match may span both."""
+        begin = max(0, self._searched - len(self.needle) + 1)
+        found, self._searched = self._code.find_words([self.needle], (), begin)
+        last = self._matches[-1][1] if self._matches else 0
+        self._matches = (self._matches + [place for place in found if place[0] >= last])[:MATCHES_MAX]
+        self.total = len(self._matches)
+        self.more = not self._loader.done or self.total == MATCHES_MAX
 
 
 class RawTab(QWidget):
@@ -73,46 +151,24 @@ class RawTab(QWidget):
             self.view.show_capture(self._capture)
 
 
-class RawView(QWidget):
+class RawView(SourcePane):
     def __init__(self, captures: CaptureRepository, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._captures, self._tasks = captures, tasks
+        super().__init__(VIEWS, theme, tasks, parent, what="request", mime_type=MIME_TYPE)
+        self._captures = captures
         self._capture: Capture | None = None
-        self._source: BodySource | None = None
         self.loader = RawLoader(tasks, self)
-        self.views = Segmented((("text", "Text"), ("hex", "Hex")), self)
         self.views.set_current("text")
-        self.facts = ElidedLabel("", "small", self)
-        self.search = IconButton("search", "Find in request (Ctrl+F)", theme, self)
-        self.copy = IconButton("copy", "Copy request", theme, self)
-        self.save = IconButton("download", "Save request as…", theme, self)
-        self.code = CodeView(theme, self)
         self.code.setAccessibleName("Request as received")
-        self.hex = HexWidget(theme, tasks, self)
         self.hex.setAccessibleName("Request as hexadecimal")
         self.find_bar = FindBar(WordMarks(self.code), theme, self)
         self.finder = RawFinder(self.code, self.loader, self)
         self.find_bar.use(self.finder)
         self.find_bar.field.setPlaceholderText("Find in request")
         self.find_bar.field.setAccessibleName("Find in request")
-        self.unread = EmptyState("body", "Could not read the request", "", theme, self, action="Try again")
-        self.unread.text.setFixedWidth(EMPTY_WIDTH)
-        self.rest = RestBar(theme, self)
-        self.stack = QStackedWidget(self)
-        self._toast = Toast(theme, self)
-        self._saving = BodySave(self, tasks, self._toast, source=self._shown, what="request")
-        self._lay_out()
+        for page in (self.code, self.hex, self.unread):
+            self.stack.addWidget(page)
+        self._lay_out(self.stack, buttons=(), bars=(self.find_bar,))
         self._connect()
-        self._copying = BodyCopy(
-            self.copy,
-            None,
-            tasks,
-            self._toast,
-            source=self._shown,
-            saves=self._saving.start,
-            what="request",
-            mime_type=MIME_TYPE,
-        )
 
     @property
     def capture(self) -> Capture | None:
@@ -132,6 +188,7 @@ class RawView(QWidget):
         self.hex.show_source(None)
         self.rest.hide()
 
+    @Slot()
     def open_find(self) -> None:
         """Only the text view can be searched, so switch to it."""
         if self._source is not None:
@@ -139,35 +196,13 @@ class RawView(QWidget):
             self._view_selected("text")
             self.find_bar.start()
 
-    @Slot()
-    def take_focus(self) -> None:
-        """Focus the view shown."""
-        page = self.stack.currentWidget()
-        if page is not None:
-            page.setFocus()
-
-    def _lay_out(self) -> None:
-        for page in (self.code, self.hex, self.unread):
-            self.stack.addWidget(page)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(body_toolbar(self.views, self.facts, (self.search, self.copy, self.save)))
-        column.addWidget(self.find_bar)
-        column.addWidget(self.stack, 1)
-        column.addWidget(self.rest)
-
     def _connect(self) -> None:
         self.views.activated.connect(self._view_selected)
-        self.search.clicked.connect(self.open_find)
-        self.save.clicked.connect(self._saving.start)
         self.rest.more.clicked.connect(self.loader.more)
-        self.rest.save.clicked.connect(self._saving.start)
         self.code.end_near.connect(self._end_near)
         self.loader.begun.connect(self._begun)
         self.loader.continued.connect(self._continued)
         self.loader.failed.connect(self._failed)
-        self.unread.action.connect(self._start)
         self.find_bar.closed.connect(self.take_focus)
 
     @Slot()
@@ -184,15 +219,15 @@ class RawView(QWidget):
         self.code.set_lines(lines)
         self.find_bar.use(self.finder)
         self._view_selected(self.views.current() or "text")
-        self._tell()
+        self._show_rest()
 
     @Slot(object)
     def _continued(self, lines: list[Line]) -> None:
         self.code.add_lines(lines)
-        self._tell()
+        self._show_rest()
         self.finder.extended()
 
-    def _tell(self) -> None:
+    def _show_rest(self) -> None:
         """Say how much is not shown yet."""
         if self._source is None or self.loader.done or self.views.current() == "hex":
             self.rest.hide()
@@ -221,10 +256,7 @@ class RawView(QWidget):
             self.hex.show_source(self._source)
         self.stack.setCurrentWidget(self.hex if view == "hex" else self.code)
         if self.code.line_count():
-            self._tell()
-
-    def _shown(self) -> BodySource | None:
-        return self._source
+            self._show_rest()
 
 
 def _facts(capture: Capture, size: int) -> list[str]:

@@ -1,0 +1,107 @@
+"""What the panes of a body and of a raw request share: the toolbar, the stack of views, copying and saving."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from app.ui.request.body.body_bars import RestBar, body_toolbar
+from app.ui.request.body.body_export import BodyCopy, BodySave
+from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.code.code_view import CodeView
+from app.ui.request.body.hex_widget import HexWidget
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.segmented import Segmented
+from app.ui.widgets.toast import Toast
+
+EMPTY_WIDTH = 280
+"""Width in pixels of the text in empty states: the detail pane may be narrow."""
+
+
+class SourcePane(QWidget):
+    """`what` names the content in tooltips and messages; its bytes are copied as `mime_type` too.
+
+    Subclasses fill `stack` and set `_source`; `unread` is for them to show after a failed read.
+    """
+
+    def __init__(
+        self,
+        views: Sequence[tuple[str, str]],
+        theme: Theme,
+        tasks: Tasks,
+        parent: QWidget,
+        *,
+        what: str,
+        mime_type: str | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme, self._tasks = theme, tasks
+        self._source: BodySource | None = None
+        self.views = Segmented(views, self)
+        self.facts = ElidedLabel("", "small", self)
+        self.search = IconButton("search", f"Find in {what} (Ctrl+F)", theme, self)
+        self.copy = IconButton("copy", f"Copy {what}", theme, self)
+        self.save = IconButton("download", f"Save {what} as…", theme, self)
+        self.code = CodeView(theme, self)
+        self.hex = HexWidget(theme, tasks, self)
+        self.unread = EmptyState("body", f"Could not read the {what}", "", theme, self, action="Try again")
+        self.unread.set_text_width(EMPTY_WIDTH)
+        self.rest = RestBar(theme, self)
+        self.stack = QStackedWidget(self)
+        self._toast = Toast(theme, self)
+        self._saving = BodySave(self, tasks, self._toast, source=self._current_source, what=what)
+        self._copying = BodyCopy(
+            self.copy,
+            tasks,
+            self._toast,
+            source=self._current_source,
+            is_picture=self.is_picture,
+            saves=self._saving.start,
+            what=what,
+            mime_type=mime_type,
+        )
+        self.search.clicked.connect(self.open_find)
+        for save in (self.save, self.rest.save):
+            save.clicked.connect(self._saving.start)
+        self.unread.action.connect(self._start)
+
+    def is_picture(self) -> bool:
+        """Whether it is copied as a picture, not as text."""
+        return False
+
+    @Slot()
+    def open_find(self) -> None:
+        """Open the search; a view without one is replaced by one that has it."""
+        raise NotImplementedError
+
+    @Slot()
+    def take_focus(self) -> None:
+        """Focus the view shown."""
+        page = self.stack.currentWidget()
+        if page is not None:
+            page.setFocus()
+
+    @Slot()
+    def _start(self) -> None:
+        """Load the content from its beginning."""
+        raise NotImplementedError
+
+    def _lay_out(self, content: QWidget, *, buttons: Iterable[QWidget], bars: Iterable[QWidget]) -> None:
+        """Toolbar, `bars` and `content` from top to bottom; `buttons` come before those for search, copy and save."""
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(body_toolbar(self.views, self.facts, (*buttons, self.search, self.copy, self.save)))
+        for bar in bars:
+            column.addWidget(bar)
+        column.addWidget(content, 1)
+        column.addWidget(self.rest)
+
+    def _current_source(self) -> BodySource | None:
+        return self._source
