@@ -19,7 +19,7 @@ from app.ui.request.body.body_bars import ErrorLocation, NotesBar, RestOfBody
 from app.ui.request.body.body_loader import BodyLoader
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import SHOWN_MAX
-from app.ui.request.body.code.wrap_button import WrapButton
+from app.ui.request.body.code.text_style import WrapButton
 from app.ui.request.body.find.body_find import BodyFind
 from app.ui.request.body.image_view import ImageView
 from app.ui.request.body.parts_dialog import PartsDialog

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 from app.core.bodies.formats.hex_dump import ROW, HexRow, hex_rows, offset_digits, row_count, row_text
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_source import BodySource
-from app.ui.request.body.code.text_size import TextSize
+from app.ui.request.body.code.text_style import TextSize
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

@@ -13,7 +13,7 @@ from app.core.bodies.embedded_values import Embedded, decode
 from app.core.bodies.formats.json_tree import TEXT_MAX, JsonTree, TreeError
 from app.core.text import size_text
 from app.ui.request.body.body_tree import BodyTree, BodyTreePane
-from app.ui.request.body.code.text_size import TextSize
+from app.ui.request.body.code.text_style import TextSize
 from app.ui.request.body.tree_model import NAME, TreeModel, TreePlace, decoded_tree
 from app.ui.request.body.view_actions import add_view_action
 from app.ui.tasks import Tasks

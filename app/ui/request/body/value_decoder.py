@@ -20,7 +20,7 @@ from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value, value_at
 from app.ui.latest_only import Latest
 from app.ui.request.body.code.code_view import CodeView
-from app.ui.request.body.find.found_text import characters
+from app.ui.request.body.code.searchable_text import characters
 from app.ui.request.body.view_actions import add_view_action
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

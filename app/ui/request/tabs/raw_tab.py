@@ -13,10 +13,9 @@ from app.core.raw_request import is_chunked
 from app.core.repositories import CaptureRepository
 from app.core.text import size_text
 from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
-from app.ui.request.body.find.filter_marks import WordMarks
-from app.ui.request.body.find.find_bar import FindBar
+from app.ui.request.body.code.searchable_text import MATCHES_MAX
+from app.ui.request.body.find.find_bar import FindBar, WordMarks
 from app.ui.request.body.find.finder import Finder
-from app.ui.request.body.find.found_text import MATCHES_MAX
 from app.ui.request.body.source_pane import SourcePane
 from app.ui.request.tabs.raw_loader import RawLoader, raw_of_capture
 from app.ui.tasks import Tasks

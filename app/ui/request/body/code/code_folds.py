@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QTextCursor
 
 from app.ui.request.body.code.code_rows import CodeRows
-from app.ui.request.body.find.found_text import utf16
+from app.ui.request.body.code.searchable_text import utf16
 
 
 class CodeFolds(QObject):

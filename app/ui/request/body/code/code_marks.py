@@ -12,7 +12,7 @@ from app.core.bodies.lines import position_of_column
 from app.ui.request.body.code.code_folds import CodeFolds
 from app.ui.request.body.code.code_layout import CodeLayout
 from app.ui.request.body.code.code_rows import CodeRows
-from app.ui.request.body.find.found_text import utf16
+from app.ui.request.body.code.searchable_text import utf16
 from app.ui.theme.theme import Theme
 
 Selection = QTextEdit.ExtraSelection

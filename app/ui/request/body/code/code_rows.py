@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 
 from app.core.bodies.folding import Folds
 from app.core.bodies.lines import Line
-from app.ui.request.body.find.found_text import utf16
+from app.ui.request.body.code.searchable_text import utf16
 
 TAB = 4
 """Characters to the next tab stop."""

@@ -1,14 +1,16 @@
-"""Shows lines of styled text of any number: only visible lines are coloured."""
+"""Shows lines of styled text of any number, of which only visible ones are coloured, with a menu to fold, wrap and zoom."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QMimeData, Qt, Signal, Slot
+from PySide6.QtCore import QMimeData, QObject, Qt, Signal, Slot
 from PySide6.QtGui import (
+    QAction,
     QColor,
     QContextMenuEvent,
     QFontMetrics,
+    QKeySequence,
     QPaintEvent,
     QResizeEvent,
     QTextBlock,
@@ -18,23 +20,68 @@ from PySide6.QtGui import (
     QTextOption,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
 from app.core.bodies.lines import Line
-from app.core.search.spellings import Encoding
-from app.ui.request.body.code.code_actions import CodeActions
+from app.core.search.spellings import Written
 from app.ui.request.body.code.code_folds import CodeFolds
 from app.ui.request.body.code.code_gutter import CodeGutter
 from app.ui.request.body.code.code_layout import CodeLayout
 from app.ui.request.body.code.code_marks import CodeMarks
 from app.ui.request.body.code.code_rows import TAB, CodeRows
-from app.ui.request.body.find.found_text import FoundText, qt_spans, utf16
+from app.ui.request.body.code.searchable_text import FoundText, qt_spans, utf16
+from app.ui.theme.body_text import BodyTextStyle
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 
+FOLD, UNFOLD = "Ctrl+Shift+[", "Ctrl+Shift+]"
+FOLD_ALL, UNFOLD_ALL = "Ctrl+Alt+[", "Ctrl+Alt+]"
 SHOWN_MAX = 8 * 1024 * 1024
 """Maximum characters of lines in memory; the rest of a larger body is shown starting at another position."""
+
+
+class CodeActions(QObject):
+    """The keys work while the view has the focus."""
+
+    def __init__(self, view: QPlainTextEdit, folds: CodeFolds, text: BodyTextStyle) -> None:
+        super().__init__(view)
+        self._view, self._folds, self._body_text = view, folds, text
+        self._fold = self._with_key("Fold", FOLD, folds.fold_here)
+        self._unfold = self._with_key("Unfold", UNFOLD, folds.unfold_here)
+        self._fold_all = self._with_key("Fold all", FOLD_ALL, folds.fold_all)
+        self._unfold_all = self._with_key("Unfold all", UNFOLD_ALL, folds.unfold_all)
+        self._wrap = QAction("Wrap long lines", self)
+        self._wrap.setCheckable(True)
+        self._wrap.triggered.connect(text.toggle_wrap)
+        self._zooms = [QAction(name, self) for name in ("Zoom in", "Zoom out", "Reset zoom")]
+        for action, slot in zip(self._zooms, (text.zoom_in, text.zoom_out, text.reset_zoom), strict=True):
+            action.triggered.connect(slot)
+
+    def menu(self, event: QContextMenuEvent) -> QMenu:
+        """A new context menu, with Qt's own entries first."""
+        view = self._view
+        if event.reason() == QContextMenuEvent.Reason.Mouse and not view.textCursor().hasSelection():
+            view.setTextCursor(view.cursorForPosition(event.pos()))
+        menu = view.createStandardContextMenu()
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addSeparator()
+        if self._folds.possible:
+            menu.addActions([self._fold, self._unfold, self._fold_all, self._unfold_all])
+            menu.addSeparator()
+        self._wrap.setChecked(self._body_text.wrap)
+        menu.addAction(self._wrap)
+        menu.addActions(self._zooms)
+        return menu
+
+    def _with_key(self, text: str, key: str, slot: Callable[[], None]) -> QAction:
+        action = QAction(text, self)
+        action.setShortcut(QKeySequence(key))
+        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        action.setShortcutVisibleInContextMenu(True)
+        action.triggered.connect(slot)
+        self._view.addAction(action)
+        return action
 
 
 class CodeView(QPlainTextEdit):

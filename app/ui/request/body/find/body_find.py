@@ -2,23 +2,129 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.body_reader import BodyReader
-from app.core.search.spellings import encodings_of
+from app.core.bodies.formats.json_tree import JsonTree
+from app.core.search.body_search import BodySearch
+from app.core.search.spellings import pattern_of, written_in
+from app.ui.latest_only import Latest
 from app.ui.request.body.body_loader import BodyLoader
 from app.ui.request.body.code.code_view import CodeView
-from app.ui.request.body.find.filter_marks import WordMarks
-from app.ui.request.body.find.find_bar import FindBar
-from app.ui.request.body.find.find_hex import HexFinder
+from app.ui.request.body.find.find_bar import FindBar, WordMarks
 from app.ui.request.body.find.find_lines import LinesFinder
-from app.ui.request.body.find.find_tree import TreeFinder
-from app.ui.request.body.find.finder import Finder
+from app.ui.request.body.find.finder import Finder, ScanningFinder
 from app.ui.request.body.hex_widget import HexWidget
 from app.ui.request.body.tree_view import TreeView
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
+
+
+class HexFinder(ScanningFinder):
+    """Searches the bytes as they were sent: Hex shows packed bodies packed."""
+
+    def __init__(self, hexes: HexWidget, loader: BodyLoader, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(tasks, parent)
+        self._hex, self._loader = hexes, loader
+        self._wants_next = False
+
+    def search(self, needle: str) -> None:
+        """Find this text."""
+        self.forget()
+        self.needle, self._wants_next = needle, False
+        self._hex.mark(None)
+        if needle:
+            self._scan_from(0)
+        self.changed.emit()
+
+    def step(self, by: int) -> None:
+        if self._failed:
+            self.search(self.needle)
+        elif by > 0 and self.current + 1 >= len(self.places) and not self._ended:
+            self._wants_next = bool(self.places)
+            if not self.busy:
+                self._scan_from(self.places[-1] + 1 if self.places else 0)
+        elif self.places:
+            self._go_to((self.current + by) % len(self.places))
+
+    def clear(self) -> None:
+        self.forget()
+        self.needle = ""
+        self._hex.mark(None)
+
+    def places_changed(self) -> None:
+        first = not self.total
+        self.total, self.more = len(self.places), not self._ended
+        if self._wants_next and (self.current + 1 < self.total or not self.busy):
+            self._wants_next = False
+            self._go_to((self.current + 1) % max(1, self.total))
+        elif first and self.total:
+            self._go_to(0)
+        self.changed.emit()
+
+    def _scan_from(self, begin: int) -> None:
+        source, reader = self._loader.source, self._loader.reader
+        if source is not None:
+            # Binary data has no charset of its own.
+            charset = reader.text_charset if reader is not None else None
+            search = BodySearch(charset.name if charset else "utf-8", self.needle, begin)
+            self.run(lambda: self.scan(source, (), search, begin))
+
+    def _go_to(self, number: int) -> None:
+        self.current = number
+        if number < len(self.places):
+            self._hex.mark((self.places[number], len(self.needle.encode("utf-8", "replace"))))
+        self.changed.emit()
+
+
+class TreeFinder(Finder):
+    """Each node whose name or value contains the text is one match; going to it expands its parents."""
+
+    def __init__(self, tree: TreeView, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._tree = tree
+        self._latest = Latest(tasks, "tree: find")
+        self._nodes: list[int] = []
+
+    def search(self, needle: str) -> None:
+        """Find this text."""
+        self.clear()
+        self.needle = needle
+        tree = self._tree.view.nodes.tree
+        if needle and tree is not None:
+            self.busy, self.progress = True, "Searching…"
+            self._latest.run(lambda: self._look(tree, needle))
+        self.changed.emit()
+
+    def step(self, by: int) -> None:
+        if self._nodes:
+            self.current = (self.current + by) % self.total
+            self._tree.view.choose(self._nodes[self.current])
+            self.changed.emit()
+
+    def stop(self) -> None:
+        """Stop searching."""
+        self._latest.stop()
+        self.busy = False
+        self.changed.emit()
+
+    def clear(self) -> None:
+        """Clear the search."""
+        self._latest.stop()
+        self.needle, self._nodes, self.total, self.current, self.busy = "", [], 0, 0, False
+
+    async def _look(self, tree: JsonTree, needle: str) -> None:
+        pattern = pattern_of([needle], ("json",))
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(None, tree.find, pattern) if pattern is not None else []
+        if not self._latest.superseded:
+            self._nodes, self.total, self.busy = found, len(found), False
+            self.current = -1 if found else 0
+            self.step(1)
+            self.changed.emit()
 
 
 class BodyFind(QObject):

@@ -1,4 +1,4 @@
-"""The search bar of a body: the field, the number of matches, and buttons to move between them."""
+"""The search bar of a body, and the highlights of the filter's words while it is closed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,54 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
-from app.ui.request.body.find.filter_marks import WordMarks
+from app.core.search.spellings import Written
+from app.ui.request.body.code.code_view import CodeView
+from app.ui.request.body.code.searchable_text import MATCHES_MAX
 from app.ui.request.body.find.finder import Finder
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import label
+
+
+class WordMarks:
+    """`shown` is false while a search of the body marks its matches. `written`: the notation of the body."""
+
+    def __init__(self, view: CodeView) -> None:
+        self._view = view
+        self._words: Sequence[str] = ()
+        self._matches: list[tuple[int, int]] = []
+        self._current = self._searched = 0
+        self.written: Sequence[Written] = ()
+        self.shown = True
+
+    def set_words(self, words: Sequence[str]) -> None:
+        """Highlight these words in every body from now on."""
+        self._words = words
+        self.mark(move=False)
+
+    def mark(self, *, move: bool = True) -> None:
+        """Highlight the words in what is shown, and scroll to the first if `move`."""
+        if not self.shown:
+            return
+        self._matches, self._searched, self._current = [], 0, 0
+        if self._words:
+            self._matches, self._searched = self._view.find_words(self._words, self.written)
+        self._view.show_match(self._matches, 0, move=move)
+
+    def mark_more(self) -> None:
+        """More lines are shown; the view does not scroll."""
+        if self.shown and self._words:
+            more, self._searched = self._view.find_words(self._words, self.written, self._searched)
+            self._matches = (self._matches + more)[:MATCHES_MAX]
+            self._view.show_match(self._matches, self._current, move=False)
+
+    def move(self, step: int) -> None:
+        """Go to the next or previous match, wrapping around."""
+        if self.shown and self._matches:
+            self._current = (self._current + step) % len(self._matches)
+            self._view.show_match(self._matches, self._current)
 
 
 class FindBar(QFrame):

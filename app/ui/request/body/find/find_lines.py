@@ -13,9 +13,9 @@ from app.core.search.body_search import BodySearch
 from app.ui.request.body.body_loader import STEP, BodyLoader
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
-from app.ui.request.body.find.filter_marks import WordMarks
+from app.ui.request.body.code.searchable_text import MATCHES_MAX
+from app.ui.request.body.find.find_bar import WordMarks
 from app.ui.request.body.find.finder import ScanningFinder
-from app.ui.request.body.find.found_text import MATCHES_MAX
 from app.ui.tasks import Tasks
 
 AT_ONCE_MAX = 256 * 1024

@@ -1,15 +1,17 @@
-"""Applies the text size of all bodies to a view, and changes it with Ctrl and the wheel."""
+"""The text size and line wrapping of all bodies: applied to a view, and changed by wheel or button."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QFont, QWheelEvent
-from PySide6.QtWidgets import QAbstractScrollArea
+from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from app.ui.theme.body_text import BodyTextStyle
 from app.ui.theme.fonts import mono_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import IconButton
 
 
 class TextSize(QObject):
@@ -31,3 +33,19 @@ class TextSize(QObject):
 
     def _notify(self) -> None:
         self._changed(mono_font(self._text.size))
+
+
+class WrapButton(IconButton):
+    """Checked while lines are wrapped."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__("wrap", "Wrap long lines (Alt+Z)", theme, parent)
+        self._body_text = theme.body_text
+        self.setCheckable(True)
+        self.clicked.connect(self._body_text.toggle_wrap)
+        self._body_text.changed.connect(self._follow)
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        self.setChecked(self._body_text.wrap)
