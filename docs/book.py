@@ -21,7 +21,7 @@ from app.core.model import Endpoint
 from app.gui import Ready
 from app.server.capture import reader
 from app.ui.desktop.notification_settings import NotifyMenu
-from app.ui.request.request_pane import BODY, MIRROR
+from app.ui.request.tabs.tabs import BODY, MIRROR
 from app.ui.theme.theme import Choice
 from docs import picture_data
 

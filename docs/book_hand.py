@@ -14,7 +14,7 @@ from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.messages import Message
-from app.ui.request.request_pane import BODY
+from app.ui.request.tabs.tabs import BODY
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.sidebar import DASHBOARD
 from app.ui.widgets.question import Question

@@ -19,7 +19,7 @@ from app.core.model import Endpoint
 from app.services import services_of
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.messages import Messages
-from app.ui.request.request_pane import BODY, HEADERS
+from app.ui.request.tabs.tabs import BODY, HEADERS
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import REFUSED
 from app.ui.tasks import Tasks

@@ -11,11 +11,10 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.model import Capture
-from app.core.text import ms_text, to_midnight_ms
+from app.core.text import clock_time, count_of, day_text, day_time, full_time, ms_text, size_text, to_midnight_ms
 from app.ui.commands.command import Command
 from app.ui.commands.command_button import ActionButton
 from app.ui.request.note import NotePanel
-from app.ui.request.tabs.facts import head_lines, head_meaning
 from app.ui.requests.list.row_title import title_of
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -117,3 +116,23 @@ class DetailHead(QFrame):
             self.facts.set_wordings(head_lines(self._capture, now), head_meaning(self._capture))
             # A clock that is set, or a sleeping computer, moves midnight: so it is looked at in between too.
             self._day.start(min(DAY_CHECK_MS, to_midnight_ms(now)))
+
+
+def head_lines(capture: Capture, now: int) -> tuple[str, ...]:
+    """Time, size and source in one line, then shorter versions of it; the time is kept longest."""
+    size, at = size_text(capture.size), capture.received_at
+    time, day = day_time(at, now), day_text(at, now)
+    short = clock_time(at) if day == "Today" else f"{day} {clock_time(at)[:5]}"
+    return (
+        f"{size} · {time} · from {capture.source_address}",
+        f"{size} · {time}",
+        time,
+        f"{size} · {short}",
+        short,
+    )
+
+
+def head_meaning(capture: Capture) -> str:
+    """The full text, in lines."""
+    source = f"{capture.source_address} port {capture.source_port}"
+    return f"{count_of(capture.size, 'byte')} from {source}\n{full_time(capture.received_at)}"

@@ -1,4 +1,4 @@
-"""The detail pane of the selected request: header and tabs, filled by the latest selection only."""
+"""The pane that shows one request: header and tabs, filled by the latest selection only."""
 
 from __future__ import annotations
 
@@ -14,31 +14,50 @@ from app.ui.latest_only import Latest
 from app.ui.request.body.body_bars import NotesBar
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import of_capture
+from app.ui.request.body.source_pane import EMPTY_WIDTH
 from app.ui.request.deleted_notice import Deletion
 from app.ui.request.header import DetailHead
-from app.ui.request.placeholder import LOST, NOT_STORED, Placeholder
 from app.ui.request.tables.pairs_view import PairsView
 from app.ui.request.tabs.deliveries_tab import MirrorTab
-from app.ui.request.tabs.facts import query_rows
-from app.ui.request.tabs.headers_tab import HeadersTab
-from app.ui.request.tabs.info_tab import InfoTab
 from app.ui.request.tabs.raw_tab import RawTab
-from app.ui.request.tabs.tabs import BODY, HEADERS, INFO, MIRROR, QUERY, RAW, TABS, TOKENS, DetailTabs, tab_for
+from app.ui.request.tabs.table_tabs import HeadersTab, InfoTab, query_rows
+from app.ui.request.tabs.tabs import BODY, HEADERS, MIRROR, QUERY, RAW, TOKENS, DetailTabs, tab_for
 from app.ui.request.tabs.tokens_tab import TokensTab
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
+from app.ui.widgets.empty_state import EmptyState
 
-__all__ = ("BODY", "HEADERS", "INFO", "MIRROR", "QUERY", "RAW", "TABS", "TOKENS", "DetailPane")
-
-
+NOT_STORED = "This request is no longer stored"
+LOST = "It was deleted manually, by retention, or to stay within a storage limit."
 STAYS = "You can still read and copy it here."
 """Used after the request was deleted."""
 
 LEAST_HEIGHT = 200
 """Pixels of a tab. The tallest would need more: on a small screen the window would scroll while a note is written."""
+
+
+class Placeholder(EmptyState):
+    """Says that none is selected, or why the selected one is not shown."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__("body", "", "", theme, parent)
+        self.set_text_width(EMPTY_WIDTH)
+        self.none_chosen()
+
+    def none_chosen(self) -> None:
+        """Nothing is selected in the list."""
+        self.say("No request selected", "Select a request in the list to see its body, headers and more.")
+
+    def not_open(self) -> None:
+        """The selected request is not open."""
+        self.say("No request open", "Press Enter to open the selected request.")
+
+    def say(self, title: str, text: str) -> None:
+        self.title.setText(title)
+        self.text.setText(text)
 
 
 class DetailPane(QFrame):

@@ -13,8 +13,7 @@ from app.core.model import Summary
 from app.ui.commands.command import Command
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.request.current_request import CurrentRequest
-from app.ui.request.placeholder import LOST, NOT_STORED
-from app.ui.request.request_pane import DetailPane
+from app.ui.request.request_pane import LOST, NOT_STORED, DetailPane
 from app.ui.requests.list.row_title import name_of
 from app.ui.requests.page.request_actions import RequestActions
 from app.ui.requests.page.request_commands import RequestCommands

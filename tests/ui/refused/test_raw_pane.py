@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.model import REFUSED_RAW_MAX, Refusal
-from app.ui.request.request_pane import HEADERS
+from app.ui.request.tabs.tabs import HEADERS
 from app.ui.shell.sidebar import REFUSED
 from tests.ui.desk import Desk, shown
 from tests.ui.requests.page_desk import open_body, open_page

@@ -21,8 +21,8 @@ from app.core.model import PART_SIZE, MirrorState
 from app.core.text import clock_time, day_text, full_time
 from app.ui.request.body.body_export import write_body
 from app.ui.request.body.body_source import of_capture
-from app.ui.request.request_pane import BODY, HEADERS, MIRROR, QUERY
-from app.ui.shell.main_window import SIDE_BY_SIDE_WIDTH
+from app.ui.request.tabs.tabs import BODY, HEADERS, MIRROR, QUERY
+from app.ui.shell.main_window import WHOLE_PAGE
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import settle, until
 

@@ -10,7 +10,7 @@ import msgspec
 from PySide6.QtGui import QGuiApplication
 
 from app.core.model import MirrorState
-from app.ui.request.request_pane import MIRROR
+from app.ui.request.tabs.tabs import MIRROR
 from tests.ui.requests.page_desk import open_page
 from tests.ui.waiting import until
 

@@ -15,8 +15,8 @@ from PySide6.QtTest import QTest
 from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE
 from app.ui.request.body.body_export import write_body
-from app.ui.request.request_pane import BODY, RAW
 from app.ui.request.tabs.raw_loader import CHUNK, raw_of_capture
+from app.ui.request.tabs.tabs import BODY, RAW
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
 

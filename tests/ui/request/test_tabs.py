@@ -18,9 +18,8 @@ from app.core.clock import now_us
 from app.core.model import Capture, MirrorState
 from app.core.text import to_midnight_ms
 from app.ui.request import header as head_module
-from app.ui.request.request_pane import BODY, HEADERS, INFO, MIRROR, QUERY, RAW, TOKENS
-from app.ui.request.tabs.tabs import NO_QUERY, tab_for
-from app.ui.shell.sidebar import MINIMUM_WIDTH as SIDEBAR_LEAST
+from app.ui.request.tabs.tabs import BODY, HEADERS, INFO, MIRROR, NO_QUERY, QUERY, RAW, TOKENS, tab_for
+from app.ui.shell.sidebar import LEAST_WIDTH as SIDEBAR_LEAST
 from app.ui.theme.tokens import contrast
 from tests import factories
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page

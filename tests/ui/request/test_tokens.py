@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.clock import now_us
-from app.ui.request.request_pane import BODY, TOKENS
+from app.ui.request.tabs.tabs import BODY, TOKENS
 from tests.core.bodies.wire import token
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import settle, until

@@ -13,8 +13,7 @@ from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import of_delivery
 from app.ui.request.body.source_pane import EMPTY_WIDTH
 from app.ui.request.tables.pairs_view import PairsView
-from app.ui.request.tabs.facts import STATE_WORDS
-from app.ui.request.tabs.headers_tab import COPY
+from app.ui.request.tabs.table_tabs import COPY
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -26,6 +25,12 @@ from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.segmented import Segmented
 
+STATE_WORDS = {
+    MirrorState.NONE: "Not mirrored",
+    MirrorState.QUEUED: "Waiting",
+    MirrorState.DELIVERED: "Delivered",
+    MirrorState.FAILED: "Failed",
+}
 TONES: dict[MirrorState, Tone] = {
     MirrorState.NONE: "neutral",
     MirrorState.QUEUED: "warning",

@@ -16,7 +16,7 @@ from app.ui.latest_only import Latest
 from app.ui.request.body.body_bars import NotesBar
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import CodeView
-from app.ui.request.tabs.facts import query_rows
+from app.ui.request.tabs.table_tabs import query_rows
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 

@@ -10,7 +10,9 @@ from app.core.model import Capture
 from app.core.search.format import words
 from app.core.search.query import Contains, Filter, HeaderTest, Query, flatten
 from app.core.search.spellings import pattern_of
-from app.ui.request.request_pane import BODY, DetailPane
+from app.core.search.walk import walk
+from app.ui.request.request_pane import DetailPane
+from app.ui.request.tabs.tabs import BODY
 from app.ui.requests.filter.bar import FilterBar
 from app.ui.requests.filter.saved import SavedFilters, ask_name
 from app.ui.requests.filter.search_status import SearchStatus

@@ -14,10 +14,10 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
 from app.core.bodies.escape import escape
 from app.core.gist.gist import gist
 from app.core.model import Record, Summary
-from app.core.raw_request import below_slug
-from app.ui.requests.filter.marks import elide_around, paint_marks
+from app.core.request_target import below_slug
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.tokens import Tokens
+from app.ui.widgets.marked_text import elide_around, paint_marks
 
 TITLE_MAX = 400
 """Characters of a target that are looked at for a row: more never fit."""

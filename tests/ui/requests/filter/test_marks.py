@@ -14,12 +14,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.core.search.spellings import pattern_of
-from app.ui.request.request_pane import BODY, HEADERS
+from app.ui.request.tabs.tabs import BODY, HEADERS
 from app.ui.requests.filter.line import FilterLine
-from app.ui.requests.filter.marks import elide_around
-from app.ui.requests.filter.wrapped_marks import places
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
+from app.ui.widgets.marked_text import elide_around, places
 from tests.ui.desk import open_desk
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until

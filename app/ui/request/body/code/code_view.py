@@ -1,8 +1,8 @@
-"""Shows lines of styled text of any number, of which only visible ones are coloured, with a menu to fold, wrap and zoom."""
+"""Shows any number of lines of styled text; only visible ones are coloured. Its menu folds, wraps and zooms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QMimeData, QObject, Qt, Signal, Slot
 from PySide6.QtGui import (
@@ -10,7 +10,6 @@ from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
     QFontMetrics,
-    QKeySequence,
     QPaintEvent,
     QResizeEvent,
     QTextBlock,
@@ -30,6 +29,7 @@ from app.ui.request.body.code.code_layout import CodeLayout
 from app.ui.request.body.code.code_marks import CodeMarks
 from app.ui.request.body.code.code_rows import TAB, CodeRows
 from app.ui.request.body.code.searchable_text import FoundText, qt_spans, utf16
+from app.ui.request.body.view_actions import add_view_action
 from app.ui.theme.body_text import BodyTextStyle
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -47,10 +47,14 @@ class CodeActions(QObject):
     def __init__(self, view: QPlainTextEdit, folds: CodeFolds, text: BodyTextStyle) -> None:
         super().__init__(view)
         self._view, self._folds, self._body_text = view, folds, text
-        self._fold = self._with_key("Fold", FOLD, folds.fold_here)
-        self._unfold = self._with_key("Unfold", UNFOLD, folds.unfold_here)
-        self._fold_all = self._with_key("Fold all", FOLD_ALL, folds.fold_all)
-        self._unfold_all = self._with_key("Unfold all", UNFOLD_ALL, folds.unfold_all)
+        self._fold_actions = [
+            add_view_action(view, "Fold", folds.fold_here, FOLD),
+            add_view_action(view, "Unfold", folds.unfold_here, UNFOLD),
+            add_view_action(view, "Fold all", folds.fold_all, FOLD_ALL),
+            add_view_action(view, "Unfold all", folds.unfold_all, UNFOLD_ALL),
+        ]
+        for action in self._fold_actions:
+            action.setShortcutVisibleInContextMenu(True)
         self._wrap = QAction("Wrap long lines", self)
         self._wrap.setCheckable(True)
         self._wrap.triggered.connect(text.toggle_wrap)
@@ -67,21 +71,12 @@ class CodeActions(QObject):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addSeparator()
         if self._folds.possible:
-            menu.addActions([self._fold, self._unfold, self._fold_all, self._unfold_all])
+            menu.addActions(self._fold_actions)
             menu.addSeparator()
         self._wrap.setChecked(self._body_text.wrap)
         menu.addAction(self._wrap)
         menu.addActions(self._zooms)
         return menu
-
-    def _with_key(self, text: str, key: str, slot: Callable[[], None]) -> QAction:
-        action = QAction(text, self)
-        action.setShortcut(QKeySequence(key))
-        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        action.setShortcutVisibleInContextMenu(True)
-        action.triggered.connect(slot)
-        self._view.addAction(action)
-        return action
 
 
 class CodeView(QPlainTextEdit):

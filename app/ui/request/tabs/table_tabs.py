@@ -1,0 +1,127 @@
+"""The tabs of a request that are tables: its headers with the trailers, its query, and its metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import unquote_plus
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.core.bodies.body_reader import BodyReader
+from app.core.bodies.escape import escape
+from app.core.model import Capture, Headers
+from app.core.request_target import query_pairs
+from app.core.text import ms_text, time_text
+from app.ui.request.tables.pairs_view import PairsView
+from app.ui.theme.theme import Theme
+from app.ui.widgets.card import line
+
+TRAILERS_HEIGHT = 220
+"""Maximum height in pixels of the trailers, or half of the tab while one is shown in full."""
+COPY = "Copy as header line"
+AFTER = "Content type"
+
+
+class HeadersTab(QWidget):
+    """`trailers` is shown only if there are any."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.headers = PairsView(("Name", "Value"), theme, self, COPY)
+        self.headers.setAccessibleName("Headers")
+        self.trailers = PairsView(("Trailers", "Sent after the body"), theme, self, COPY)
+        self.trailers.fitted.connect(self._fit_trailers)
+        self.trailers.setAccessibleName("Trailers")
+        self.setFocusProxy(self.headers)
+        self._line = line(self)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.headers, 1)
+        column.addWidget(self._line)
+        column.addWidget(self.trailers)
+
+    def show_fields(self, headers: Headers, trailers: Headers) -> None:
+        self.headers.set_rows(headers)
+        self._line.setVisible(bool(trailers))
+        self.trailers.setVisible(bool(trailers))
+        self.trailers.set_rows(trailers)
+
+    @Slot()
+    def _fit_trailers(self) -> None:
+        rows = sum(map(self.trailers.rowHeight, range(self.trailers.pairs.rowCount())))
+        height = self.trailers.horizontalHeader().sizeHint().height() + rows + 2
+        most = max(TRAILERS_HEIGHT, self.height() // 2) if self.trailers.any_open else TRAILERS_HEIGHT
+        self.trailers.setFixedHeight(min(height, most))
+
+
+def query_rows(target: str) -> list[tuple[str, str, str]]:
+    """Decoded name and value, and the pair as it was sent; order and duplicates kept."""
+    return [
+        (unquote_plus(name, errors="replace"), unquote_plus(value, errors="replace"), sent)
+        for name, value, sent in query_pairs(target)
+    ]
+
+
+class InfoTab(PairsView):
+    """`show_capture` fills it; the charset of a text is known only once the body was `read`."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(("Fact", "Value"), theme, parent)
+        self.horizontalHeader().hide()
+        self.setAccessibleName("Info")
+        self._id = ""
+        self._rows: list[tuple[str, str]] = []
+        self._charset = ""
+
+    def show_capture(self, capture: Capture, providers: Mapping[str, str]) -> None:
+        """Show this request; `providers` has the providers' names by ID."""
+        if capture.id != self._id:
+            self._id, self._charset = capture.id, ""
+        self._rows = info_rows(capture, providers)
+        self._show()
+
+    @Slot(object)
+    def read(self, reader: BodyReader) -> None:
+        """The body is loaded; a view that shows no text does not know the charset."""
+        charset = reader.text_charset
+        if charset is not None:
+            self._charset = f"{escape(charset.label)}, {charset.source}"
+            self._show()
+
+    def _show(self) -> None:
+        rows = list(self._rows)
+        if self._charset:
+            at = next(number for number, (name, _) in enumerate(rows) if name == AFTER)
+            rows.insert(at + 1, ("Charset", self._charset))
+        self.set_rows(rows)
+
+
+def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Everything recorded besides headers and body; `providers` has the providers' names by ID."""
+    sender = {
+        "Provider": providers.get(capture.provider, capture.provider) if capture.provider else None,
+        "Event": capture.event,
+        "Delivery ID": capture.delivery_id,
+    }
+    reply = str(capture.reply_status)
+    if capture.reply_ms is not None:
+        reply += f" after {ms_text(capture.reply_ms)}"
+    whole = "Yes" if capture.complete else "No: the sender disconnected before the end of the body"
+    return [
+        ("Received", time_text(capture.received_at, None)),
+        ("In UTC", time_text(capture.received_at)),
+        *((name, value) for name, value in sender.items() if value),
+        ("Method", capture.method),
+        ("Target", capture.target),
+        ("HTTP version", capture.http_version),
+        ("Scheme", capture.scheme),
+        ("Source", f"{capture.source_address} port {capture.source_port}"),
+        ("Reply", reply),
+        ("Content type", capture.content_type or "None"),
+        ("Body", "1 byte" if capture.size == 1 else f"{capture.size:,} bytes"),
+        ("SHA-256", capture.sha256),
+        ("Complete", whole),
+        ("Id", capture.id),
+    ]
