@@ -176,7 +176,7 @@ def test_every_module_says_what_it_is_for() -> None:
 
 MAY_BLOCK = {
     "app/ui/loop.py",  # runs the one loop there is
-    "app/ui/requests/list/drag_out.py",  # Qt has no other way to drag; it begins from a timer, outside every coroutine
+    "app/ui/requests/page/drag_out.py",  # Qt has no other way to drag; it begins from a timer, outside every coroutine
 }
 
 

@@ -18,8 +18,7 @@ from app.core.model import Delivery, MirrorState, Summary
 from app.ui.requests.list import feed as feed_module
 from app.ui.requests.list import model as model_module
 from app.ui.requests.list.delegate import ROW
-from app.ui.requests.list.pager import PAGE
-from app.ui.requests.list.time_range import TimeRange
+from app.ui.requests.list.pager import PAGE, TimeRange
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 

@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.ui.request.window import OwnWindow
+from app.ui.requests.page.own_window import OwnWindow
 from app.ui.widgets.question import Question
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page

@@ -16,9 +16,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.activity import BARS_MAX, EMPTY_BAR, period_text
+from app.core.activity.axis import MOST_BARS, Axis
+from app.core.activity.bar import EMPTY
+from app.core.activity.wording import stretch_text
 from app.core.clock import now_us
-from app.ui.requests.activity.marks import Marks
 from app.ui.requests.activity.painting import HEIGHT, ChartPicture, paint_chart
 from app.ui.requests.activity.source import ActivitySource
 from app.ui.theme.theme import Theme
@@ -27,6 +28,39 @@ from app.ui.widgets.labels import plain_tooltip
 
 MOVES = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Home: -BARS_MAX, Qt.Key.Key_End: BARS_MAX}
 APPLIES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
+
+
+class Marks:
+    """The range from the first bar to the current one; empty at first."""
+
+    def __init__(self) -> None:
+        self._anchor: int | None = None
+        self._cursor: int | None = None
+
+    def __bool__(self) -> bool:
+        return self._cursor is not None
+
+    def clear(self) -> None:
+        self._anchor = self._cursor = None
+
+    def put(self, axis: Axis, bar: int, *, extend: bool) -> None:
+        """Mark this bar, or with `extend` all bars from the first one on."""
+        self._cursor = axis.edges[bar]
+        if self._anchor is None or not extend:
+            self._anchor = self._cursor
+
+    def move(self, axis: Axis, step: int, *, extend: bool) -> None:
+        """Move by this many bars, within the chart; the first single step goes to the newest bar."""
+        last = axis.bars - 1
+        now = axis.bar_of(self._cursor) if self._cursor is not None else None
+        target = last if now is None and abs(step) == 1 else (last if now is None else now) + step
+        self.put(axis, max(0, min(last, target)), extend=extend)
+
+    def bars(self, axis: Axis) -> tuple[int, int] | None:
+        """The first and the last marked bar; None if nothing is marked, or if an end has moved out of the chart."""
+        ends = [axis.bar_of(at) for at in (self._anchor, self._cursor) if at is not None]
+        found = [bar for bar in ends if bar is not None]
+        return (min(found), max(found)) if len(found) == 2 else None
 
 
 class ActivityChart(QWidget):

@@ -11,7 +11,7 @@ from app.core.search.parse import parse
 from app.core.search.query import Filter, Query, QueryError, flatten
 from app.ui.requests.filter.chips import ChipRow
 from app.ui.requests.filter.line import FilterLine
-from app.ui.requests.filter.progress import ProgressLine
+from app.ui.requests.filter.progress_line import ProgressLine
 from app.ui.requests.filter.saved import SavedButton, SavedFilters
 from app.ui.requests.filter.stored_values import StoredValues
 from app.ui.theme import metrics

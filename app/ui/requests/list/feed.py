@@ -23,12 +23,10 @@ from app.core.ids import first_id
 from app.core.model import PageKey, Summary
 from app.core.repositories import CaptureRepository
 from app.core.search.query import Query
-from app.ui.requests.filter.query_fields import mark_adds_matches
-from app.ui.requests.filter.search_pager import SearchPager, mentions
 from app.ui.requests.list.model import RequestModel
 from app.ui.requests.list.new_requests import NewRequestCounter
-from app.ui.requests.list.pager import PAGE, Pager
-from app.ui.requests.list.time_range import TimeRange
+from app.ui.requests.list.pager import PAGE, Pager, TimeRange
+from app.ui.requests.list.search_pager import SearchPager, mark_adds_matches, mentions
 from app.ui.tasks import Tasks
 from app.ui.throttle import Throttle
 

@@ -1,22 +1,46 @@
-"""Reads the stored requests a page at a time into the model, by key, around the user's position."""
+"""Reads stored requests into the model a page at a time, around the user's position, of all times or a time range."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.core.model import PageKey, Summary
+from app.core.ids import first_id
+from app.core.model import PageKey, Record, Summary
 from app.core.repositories import CaptureRepository
 from app.ui.requests.list.model import RequestModel
-from app.ui.requests.list.time_range import TimeRange
 from app.ui.tasks import Tasks
 
 PAGE = 200
-
 _OLDEST = PageKey(received_at=-1, id="")
+
+
+class TimeRange(Record, frozen=True):
+    """From `start` up to, not including, `end`, in microseconds."""
+
+    start: int
+    end: int
+
+    @property
+    def top(self) -> PageKey:
+        """The requests in the range are older than this key."""
+        return PageKey(received_at=self.end, id=first_id(self.end))
+
+    @property
+    def bottom(self) -> PageKey:
+        """The requests in the range are newer than this key."""
+        return PageKey(received_at=self.start, id=first_id(self.start))
+
+    def holds(self, at_us: int) -> bool:
+        """Whether the time is in the range."""
+        return self.start <= at_us < self.end
+
+    def cut(self, page: Sequence[Summary]) -> list[Summary]:
+        """The part of a page that is in the range."""
+        return [item for item in page if self.holds(item.received_at)]
 
 
 class Pager(QObject):

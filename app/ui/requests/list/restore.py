@@ -14,7 +14,7 @@ from app.ui.request.request_pane import DetailPane
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import MAX_ROWS
-from app.ui.requests.list.time_range import TimeRange
+from app.ui.requests.list.pager import TimeRange
 from app.ui.requests.list.view import RequestList
 from app.ui.undo.pending_delete import DeleteChanged
 

@@ -9,9 +9,9 @@ from PySide6.QtGui import QMouseEvent
 
 from app.core.events import Bus, RequestNoted, RequestsStarred, Subscriptions
 from app.core.model import Summary
-from app.ui.requests.filter.query_fields import mark_adds_matches
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import SUMMARY_ROLE
+from app.ui.requests.list.search_pager import mark_adds_matches
 from app.ui.requests.list.view import RequestList
 
 

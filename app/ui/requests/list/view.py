@@ -9,6 +9,7 @@ from PySide6.QtCore import (
     QItemSelectionModel,
     QKeyCombination,
     QModelIndex,
+    QObject,
     QPersistentModelIndex,
     Qt,
     QTimer,
@@ -18,23 +19,53 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
+from app.core.clock import now_us
 from app.core.model import Capture, Summary
-from app.ui.requests.list.click_scroll import ClickScroll
+from app.core.text import ago_text
 from app.ui.requests.list.delegate import ROW, RequestDelegate
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.jumps import STEPS, Jumps
-from app.ui.requests.list.model import SUMMARY_ROLE
-from app.ui.requests.list.relative_times import RelativeTimes
-from app.ui.requests.selection.selection import Selection
+from app.ui.requests.list.model import SUMMARY_ROLE, RequestModel
+from app.ui.requests.list.selection import Selection
 from app.ui.theme.theme import Theme
 
+TICK_MS = 1_000
 NEAR_ROWS = 40
 """Pages are loaded when this few rows are left."""
-
 Index = QModelIndex | QPersistentModelIndex
-
-
 _EXTENDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
+
+
+class RelativeTimes(QObject):
+    """Repaints only the times that changed, and only in visible rows. `texts` has the shown times by request ID."""
+
+    def __init__(self, rows: QListView, model: RequestModel) -> None:
+        super().__init__(rows)
+        self._list, self._model = rows, model
+        self.texts: dict[str, str] = {}
+        self._clock = QTimer(self)
+        self._clock.setInterval(TICK_MS)
+        self._clock.timeout.connect(self.tick)
+        self._clock.start()
+
+    @Slot()
+    def tick(self) -> None:
+        delegate = self._list.itemDelegate()
+        if not self._list.isVisible() or not isinstance(delegate, RequestDelegate):
+            return
+        viewport = self._list.viewport()
+        first = self._list.indexAt(viewport.rect().topLeft())
+        relative_times: dict[str, str] = {}
+        now = now_us()
+        for row in range(max(0, first.row()), self._model.rowCount()):
+            rect = self._list.visualRect(self._model.index(row))
+            if rect.top() > viewport.height():
+                break
+            summary = self._model.summary(row)
+            relative_times[summary.id] = ago_text(summary.received_at, now)
+            if self.texts.get(summary.id) != relative_times[summary.id]:
+                viewport.update(delegate.time_rect(rect))
+        self.texts = relative_times
 
 
 class RequestList(QListView):

@@ -1,19 +1,179 @@
-"""Below the list: how many requests there are and the button that pauses it, or the bar of the selection."""
+"""Below the list: how many requests there are and the button that pauses it; or the bar of a selection or batch job."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QStackedLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app.ui.commands.command import Command
 from app.ui.pause import Pause
-from app.ui.requests.selection.selection_bar import SelectionBar
+from app.ui.requests.list.feed import RequestFeed
+from app.ui.requests.list.view import RequestList
+from app.ui.requests.page.page_commands import SELECT_ALL_KEY
+from app.ui.requests.selection.batch_job import BatchJob
+from app.ui.requests.selection.request_commands import RequestCommands
+from app.ui.requests.selection.select_all import SelectAll
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import ElidedLabel, restyle
+from app.ui.widgets.labels import ElidedLabel, plain_tooltip, restyle
 
+OFFERED = "Also those that are not loaded, as they are stored now"
+WORDS_FROM = 640
+"""Wider than this the buttons have words beside their icons."""
 HEIGHT = 40
 """Of both, so that the list does not move when one takes the other's place."""
+
+
+class SelectionBar(QFrame):
+    """Says how many requests are selected in `rows`, with buttons for the commands on them, or how far the batch is."""
+
+    needed = Signal(bool)
+    """Whether it has something to show."""
+
+    def __init__(
+        self,
+        commands: RequestCommands,
+        clear: Command,
+        select_all: SelectAll,
+        batch: BatchJob,
+        *,
+        rows: RequestList,
+        feed: RequestFeed,
+        theme: Theme,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "selection")
+        self._batch, self._select_all, self._list, self._feed = batch, select_all, rows, feed
+        self.text = ElidedLabel("", "strong", self)
+        self.select_all = Button("", theme, self, kind="link")
+        self.select_all.hide()
+        self._offer = ""
+        self.progress = QProgressBar(self)
+        self.progress.setTextVisible(False)
+        self.progress_text = ElidedLabel("", "strong", self)
+        self.stop = Button("Stop", theme, self, kind="link")
+        self.stop.clicked.connect(batch.stop)
+        buttons = (
+            (commands.mark_read, "Mark read"),
+            (commands.mark_unread, "Mark unread"),
+            (commands.star, "Star"),
+            (commands.delete, "Delete…"),
+            (clear, ""),
+        )
+        self.buttons = [ActionButton(command, theme, self) for command, _ in buttons]
+        for button, (_, word) in zip(self.buttons, buttons, strict=True):
+            button.setText(word)
+        self._layers = QStackedLayout(self)
+        self._layers.addWidget(self._choices())
+        self._layers.addWidget(self._work())
+        self.select_all.clicked.connect(self._select_rest)
+        batch.changed.connect(self._show_progress)
+        for signal in (rows.selection_settled, feed.loaded, feed.counts_changed, feed.search.progressed):
+            signal.connect(self.refresh)
+        batch.changed.connect(self.refresh)
+        select_all.changed.connect(self.refresh)
+
+    @Slot()
+    def refresh(self) -> None:
+        """Say how many are selected now, and offer the rest if all that is loaded is selected."""
+        count, loaded = self._list.selected_count(), self._feed.model.rowCount()
+        requests = self._select_all.requests
+        if requests is not None:
+            self.say(f"All {requests.count:,} selected")
+        elif count == loaded == len(self._list.selection.loaded()) and self._select_all.more:
+            self.say(f"{count:,} selected", offer=self._offer_text())
+        else:
+            self.say(f"{count:,} selected")
+        self.needed.emit(count > 1 or self._batch.busy)
+
+    def say(self, text: str, *, offer: str = "") -> None:
+        """`offer` is the text of the button that selects what is not loaded, empty for no button."""
+        if (text, offer) == (self.text.text(), self._offer):
+            return
+        self.text.setText(text)
+        self._offer = offer
+        self.select_all.setAccessibleName(offer)
+        self.select_all.setToolTip(plain_tooltip(f"{OFFERED} ({SELECT_ALL_KEY})" if offer else ""))
+        self.fit()
+
+    def fit(self) -> None:
+        """In a narrow bar the button stays, shortened, and the number of selected requests gives way."""
+        wide = self.width() >= WORDS_FROM
+        style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if wide else Qt.ToolButtonStyle.ToolButtonIconOnly
+        for button in self.buttons:
+            button.setToolButtonStyle(style if button.text() else Qt.ToolButtonStyle.ToolButtonIconOnly)
+        short = self._offer.removeprefix("Select ").capitalize()
+        self.select_all.setVisible(bool(self._offer))
+        for counted, offer in ((True, self._offer), (False, self._offer), (False, short)):
+            self.text.setVisible(counted or not self._offer)
+            self.select_all.setText(offer)
+            self._choices_row.invalidate()
+            if not self._offer or self._choices_row.sizeHint().width() <= self.width():
+                return
+
+    def add_sign(self, sign: QWidget) -> None:
+        """Put this before the number of selected requests."""
+        self._choices_row.insertWidget(0, sign)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Words where there is room for them."""
+        super().resizeEvent(event)
+        self.fit()
+
+    def _offer_text(self) -> str:
+        number = self._select_all.number
+        if number is not None:
+            return f"Select all {number:,}"
+        return "Select all matches" if self._feed.query is not None else "Select all in this time range"
+
+    @Slot()
+    def _select_rest(self) -> None:
+        """The button is about to be hidden: the focus goes to the list."""
+        if self.select_all.hasFocus():
+            self._list.setFocus()
+        self._select_all.select()
+
+    def _choices(self) -> QWidget:
+        page = QWidget(self)
+        self._choices_row = row = QHBoxLayout(page)
+        row.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_2, 0)
+        row.setSpacing(metrics.SPACE_1)
+        row.addWidget(self.text)
+        row.addWidget(self.select_all)
+        row.addStretch(1)
+        for button in self.buttons:
+            button.setIconSize(QSize(metrics.ICON, metrics.ICON))
+            row.addWidget(button)
+        return page
+
+    def _work(self) -> QWidget:
+        page = QWidget(self)
+        row = QHBoxLayout(page)
+        row.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_2, 0)
+        row.setSpacing(metrics.SPACE_3)
+        column = QVBoxLayout()
+        column.setSpacing(metrics.SPACE_1)
+        column.addStretch(1)
+        column.addWidget(self.progress_text)
+        column.addWidget(self.progress)
+        column.addStretch(1)
+        row.addLayout(column, 1)
+        row.addWidget(self.stop)
+        return page
+
+    @Slot()
+    def _show_progress(self) -> None:
+        batch = self._batch
+        self._layers.setCurrentIndex(1 if batch.busy else 0)
+        if batch.busy:
+            far = f"{batch.done:,} of {batch.total:,}" if batch.total else f"{batch.done:,} so far"
+            self.progress_text.setText(f"{batch.verb} {far}…")
+            self.progress.setRange(0, batch.total)
+            self.progress.setValue(batch.done)
 
 
 class ListFooter(QStackedWidget):

@@ -1,28 +1,187 @@
-"""The commands of a page of requests: on those selected, on the one shown, and on the list."""
+"""The commands of a page of requests: on the list, on the requests selected in it, and on the one shown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QTimer, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QTimer, Slot
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Summary
-from app.ui.commands.command import Command
+from app.ui.commands.command import Command, CommandGroup
 from app.ui.pause import Pause
 from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import DetailPane
 from app.ui.requests.list.stars_and_notes import StarClicks
 from app.ui.requests.list.view import RequestList
-from app.ui.requests.page.list_commands import ListCommands
-from app.ui.requests.page.request_actions import RequestActions
-from app.ui.requests.page.request_commands import RequestCommands
+from app.ui.requests.selection.request_actions import RequestActions
+from app.ui.requests.selection.request_commands import NONE_SELECTED, RequestCommands
 from app.ui.requests.selection.select_all import SelectAll
 from app.ui.requests.selection.selected_requests import SelectedRequests, selected_requests
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 
+SELECT_ALL_KEY = "Ctrl+Shift+A"
+MENU_INSET = 84
+"""Pixels from the left at which a menu opened by a key begins: where the titles do."""
 MERGE_MS = 50
+
+
+class ListCommands(QObject):
+    """Commands on the list itself; `selected` are those on the requests selected in it. `open_request` puts the focus
+    into the detail, `clear_selection` ends a selection of many.
+    """
+
+    def __init__(
+        self,
+        rows: RequestList,
+        selected: RequestCommands,
+        pause: Pause,
+        theme: Theme,
+        select_all: SelectAll,
+        *,
+        page: QWidget,
+        open_request: Callable[[], None],
+        clear_selection: Callable[[], None],
+        say: Callable[[str], object],
+    ) -> None:
+        super().__init__(rows)
+        self._list, self._selected, self._pause, self._select_all = rows, selected, pause, select_all
+        self._theme, self._page, self._say = theme, page, say
+        self._menu: QMenu | None = None
+        self._menu_ids: set[str] = set()
+        self._request_shown = False
+        request = CommandGroup.REQUEST
+        self.open = self._command("Open", "body", open_request, self._none_open, "Enter", "Return", group=request)
+        self.menu = self._command(
+            "Show the request's menu", "more", self._show_menu, self._none_selected, "F4", group=request
+        )
+        self.select_loaded = self._command("Select all", "select-all", rows.selectAll, self._too_few, "Ctrl+A")
+        self.select_all = self._command("Select all", "select-all", select_all.select, self._all_loaded, SELECT_ALL_KEY)
+        self.clear = self._command("Clear selection", "close", clear_selection, self._not_many)
+        self.newest = self._command("Go to newest", "newest", rows.go_home, self._is_empty, "Home")
+        self.pause = self._command("Pause list", "pause", pause.toggle, self._is_hidden, "P")
+        pause.changed.connect(self._name_pause)
+        rows.customContextMenuRequested.connect(self._show_menu_at)
+        self._name_pause()
+        for command in (self.open, self.menu, self.select_loaded, self.select_all, self.newest):
+            command.add_to(rows)
+        self.pause.add_to(page)
+
+    def all(self) -> tuple[Command, ...]:
+        """For the palette, in the order of their group."""
+        selecting = (self.select_loaded, self.select_all, self.clear)
+        return (self.open, self.menu, self.newest, self.pause, *selecting)
+
+    def menu_of_selected(self) -> QMenu:
+        """The menu of one request, or of the many that are selected; it deletes itself when closed."""
+        commands = self._selected
+        menu = QMenu(self._list)
+        menu.setAccessibleName("Request")
+        menu.setToolTipsVisible(True)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.aboutToHide.connect(self._menu_closed)
+        self._menu, self._menu_ids = menu, {summary.id for summary in self._list.selected()}
+        if self._list.selected_count() > 1:
+            groups = [[commands.mark_read, commands.mark_unread, commands.star], [commands.delete]]
+            groups.append([self.select_all, self.clear] if self.select_all.isEnabled() else [self.clear])
+        else:
+            marks = [commands.star, commands.note, commands.toggle_read]
+            groups = [[self.open, commands.own_window], [commands.curl, commands.link], marks, [commands.delete]]
+        for number, group in enumerate(groups):
+            if number:
+                menu.addSeparator()
+            menu.addActions(group)
+        return menu
+
+    def refresh(self, request_shown: bool) -> None:
+        """Name and enable each; `request_shown` tells whether there is a request to open. A menu whose requests are
+        deleted, or whose list is hidden, closes.
+        """
+        self._request_shown = request_shown
+        selected = {one.id for one in self._list.selected()} if self._menu is not None else set()
+        if self._menu is not None and not (self._page.isVisible() and self._menu_ids <= selected):
+            self._menu.close()
+        for command in self.all():
+            command.refresh()
+        number = self._select_all.number if self.select_all.isEnabled() else None
+        self.select_all.setText("Select all, loaded or not" if number is None else f"Select all {number:,} requests")
+
+    def _command(
+        self,
+        text: str,
+        icon: str,
+        run: Callable[[], object],
+        unavailable: Callable[[], str | None],
+        *keys: str,
+        group: CommandGroup = CommandGroup.LIST,
+    ) -> Command:
+        return Command(
+            text,
+            self._theme,
+            self,
+            run=run,
+            icon=icon,
+            keys=keys,
+            group=group,
+            unavailable=unavailable,
+            say=self._say,
+        )
+
+    def _is_hidden(self) -> str | None:
+        return None if self._page.isVisible() else "No list of requests is shown."
+
+    def _is_empty(self) -> str | None:
+        return self._is_hidden() or (None if self._rows() else "The list is empty.")
+
+    def _none_open(self) -> str | None:
+        opens = self._request_shown or self._list.selected_count() == 1
+        return self._is_hidden() or (None if opens else NONE_SELECTED)
+
+    def _none_selected(self) -> str | None:
+        return self._is_empty() or (None if self._list.selected_count() else NONE_SELECTED)
+
+    def _not_many(self) -> str | None:
+        return self._is_empty() or (None if self._list.selected_count() > 1 else "At most one request is selected.")
+
+    def _too_few(self) -> str | None:
+        return self._is_empty() or (None if self._rows() > 1 else "There is only one request.")
+
+    def _all_loaded(self) -> str | None:
+        if (reason := self._too_few()) is not None:
+            return reason
+        if not self._select_all.more:
+            return "The whole list is loaded. Select all (Ctrl+A) selects it."
+        return "Wait until the current batch is done." if self._select_all.busy else None
+
+    def _rows(self) -> int:
+        return self._list.model().rowCount()
+
+    @Slot()
+    def _show_menu(self) -> None:
+        """Below the cursor's row, or in the middle if that is scrolled out of view."""
+        rect, inside = self._list.visualRect(self._list.currentIndex()), self._list.viewport().rect()
+        self._open_menu(QPoint(MENU_INSET, rect.bottom()) if inside.contains(rect.bottomLeft()) else inside.center())
+
+    @Slot(QPoint)
+    def _show_menu_at(self, place: QPoint) -> None:
+        if self._list.indexAt(place).isValid():
+            self._open_menu(place)
+
+    def _open_menu(self, place: QPoint) -> None:
+        if self._list.selected_count():
+            self.menu_of_selected().popup(self._list.viewport().mapToGlobal(place))
+
+    @Slot()
+    def _menu_closed(self) -> None:
+        self._menu = None
+
+    @Slot()
+    def _name_pause(self) -> None:
+        if self._pause.on:
+            self.pause.show_as("Resume list", "play")
+        else:
+            self.pause.show_as("Pause list", "pause")
 
 
 class PageCommands(QObject):

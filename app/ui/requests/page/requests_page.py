@@ -18,26 +18,25 @@ from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.pause import Pause
 from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import DetailPane
-from app.ui.request.window import OwnWindows
 from app.ui.requests.activity.strip import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
-from app.ui.requests.list.drag_out import DragFiles, DragOut
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.first_request import FirstRequest
 from app.ui.requests.list.new_requests import NewRequestsPill
+from app.ui.requests.list.pager import TimeRange
 from app.ui.requests.list.restore import Restoring
 from app.ui.requests.list.stars_and_notes import FeedMarks
-from app.ui.requests.list.time_range import TimeRange
 from app.ui.requests.list.time_range_count import listed
 from app.ui.requests.list.view import RequestList
+from app.ui.requests.page.drag_out import DragFiles, DragOut
 from app.ui.requests.page.empty_state import EmptyList, NoneThen
-from app.ui.requests.page.footer import ListFooter
+from app.ui.requests.page.footer import ListFooter, SelectionBar
 from app.ui.requests.page.header import EndpointHeader
+from app.ui.requests.page.own_window import OwnWindows
 from app.ui.requests.page.page_commands import PageCommands
-from app.ui.requests.page.request_actions import RequestActions
 from app.ui.requests.selection.batch_job import BatchJob
+from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.requests.selection.select_all import SelectAll
-from app.ui.requests.selection.selection_bar import SelectionBar
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

@@ -21,10 +21,9 @@ from app.core.events import (
 from app.core.model import PageKey, Record, Summary
 from app.core.repositories import CaptureRepository
 from app.core.search.query import Query
-from app.ui.requests.filter.search_pager import bounds
 from app.ui.requests.list.feed import RequestFeed
-from app.ui.requests.list.pager import just_above
-from app.ui.requests.list.time_range import TimeRange
+from app.ui.requests.list.pager import TimeRange, just_above
+from app.ui.requests.list.search_pager import bounds
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.selected_requests import SelectedRequests

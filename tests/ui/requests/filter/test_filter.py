@@ -13,8 +13,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.model import MirrorState
-from app.ui.requests.filter import search_pager as search_module
 from app.ui.requests.list import pager as pager_module
+from app.ui.requests.list import search_pager as search_module
 from app.ui.requests.list.delegate import ROW
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
-from app.ui.requests.list.time_range import TimeRange
+from app.ui.requests.list.pager import TimeRange
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from contextlib import aclosing
 from typing import Any
 
@@ -12,15 +12,70 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.core.ids import uuid7_ms
 from app.core.model import PageKey, Summary
 from app.core.repositories import CaptureRepository
-from app.core.search.query import Filter, Query, TimePoint, flatten
-from app.ui.requests.filter.search_progress import SearchProgress
+from app.core.search.query import Choice, Filter, Query, TimePoint
+from app.core.search.walk import walk
+from app.core.text import count_of
 from app.ui.requests.list.model import MAX_ROWS, RequestModel
-from app.ui.requests.list.pager import PAGE, just_above
-from app.ui.requests.list.time_range import TimeRange
+from app.ui.requests.list.pager import PAGE, TimeRange, just_above
 from app.ui.tasks import Tasks
 
+_OPPOSITE = {"read": "unread", "unread": "read"}
 STALE_MS = 500
 """Rows of the previous filter stay for this time while nothing is found; otherwise they would flicker."""
+
+
+class SearchProgress(QObject):
+    """`searched` of the newest requests have been searched, as far as is known (0 at the beginning of a search)."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.searched = 0
+        self.stopped = False
+        """Whether the user stopped it."""
+
+    def begin(self) -> None:
+        """Start another search."""
+        self.searched, self.stopped = 0, False
+
+    def advance(self, searched: int) -> None:
+        """Record that this many have been searched."""
+        self.searched = searched
+        self.changed.emit()
+
+    def share(self, total: int) -> float | None:
+        """The share of `total` requests, 0 to 1; None if unknown."""
+        return min(1.0, self.searched / total) if self.searched and total else None
+
+    def running_text(self, total: int | None) -> str:
+        """The text while the search runs among `total` requests; None if the total is unknown."""
+        of = "" if total is None else f" of {total:,}"
+        return f"{self._at_most(total):,}{of} searched · Esc stops"
+
+    def where(self, total: int | None) -> str:
+        """What was searched before it was stopped: "the newest 300,000 requests"."""
+        if not self.searched:
+            return "the newest requests"
+        return f"the newest {count_of(self._at_most(total), 'request')}"
+
+    def _at_most(self, total: int | None) -> int:
+        """Requests of endpoints that are being deleted are searched, too."""
+        return self.searched if total is None else min(self.searched, total)
+
+
+def mark_adds_matches(query: Query | None, mark: str, given: bool = True) -> bool:
+    """Whether the query may match a request only since it was `given` a mark of `is:`, or since it lost it."""
+    asked = set(_marks(query)) if query is not None else set()
+    return (mark, given) in asked or (_OPPOSITE.get(mark, ""), not given) in asked
+
+
+def _marks(query: Query) -> Iterator[tuple[str, bool]]:
+    """The marks of `is:` filters, and whether requests with the mark are meant, or those without."""
+    for leaf in walk(query.terms):
+        term = leaf.term
+        if isinstance(term, Filter) and term.name == "is" and isinstance(term.condition, Choice):
+            yield term.condition.value, not leaf.negated
 
 
 class SearchPager(QObject):

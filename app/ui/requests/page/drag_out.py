@@ -17,7 +17,7 @@ from app.ui.request.body.body_export import SaveError, file_name, write_body
 from app.ui.request.body.body_source import of_capture
 from app.ui.requests.list.row_title import name_of
 from app.ui.requests.list.view import RequestList
-from app.ui.requests.page.request_actions import RequestActions
+from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.fonts import ui_font
@@ -27,8 +27,6 @@ FILES_MAX, BYTES_MAX = 100, 32 * 1024 * 1024
 """Maximum number in one drag: more would block the mouse for too long."""
 CHIP_MAX = 280
 """Maximum width in pixels of the picture shown while dragging."""
-
-
 FOLDER = "dragged"
 
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.links import link_to_request
 from app.ui.commands.command import Command, CommandGroup
-from app.ui.requests.page.request_actions import RequestActions
+from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.requests.selection.selected_requests import SelectedRequests
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

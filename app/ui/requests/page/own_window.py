@@ -15,9 +15,9 @@ from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import LOST, NOT_STORED, DetailPane
 from app.ui.requests.list.row_title import name_of
-from app.ui.requests.page.request_actions import RequestActions
-from app.ui.requests.page.request_commands import RequestCommands
 from app.ui.requests.selection.batch_job import BatchJob
+from app.ui.requests.selection.request_actions import RequestActions
+from app.ui.requests.selection.request_commands import RequestCommands
 from app.ui.requests.selection.selected_requests import SelectedRequests, selected_requests
 from app.ui.services import Services
 from app.ui.tasks import Tasks
