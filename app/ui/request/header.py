@@ -15,7 +15,7 @@ from app.core.text import clock_time, count_of, day_text, day_time, full_time, m
 from app.ui.commands.command import Command
 from app.ui.commands.command_button import ActionButton
 from app.ui.request.note import NotePanel
-from app.ui.requests.list.row_title import title_of
+from app.ui.request.title import title_of
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QPushButton
 from app.core.model import MirrorState
 from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
 from app.ui.request.tabs.tabs import TABS
+from app.ui.request.title import title_of
 from app.ui.requests.list.delegate import tooltip
-from app.ui.requests.list.row_title import title_of
 from app.ui.widgets.question import Question
 from tests.factories import capture
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page

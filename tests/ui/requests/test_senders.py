@@ -12,8 +12,9 @@ from PySide6.QtGui import QColor, QPainter, QPixmap
 
 from app.core.events import RequestsIdentified
 from app.core.gist.gist import gist
+from app.ui.request.title import Title, title_of
 from app.ui.requests.list.delegate import tooltip
-from app.ui.requests.list.row_title import Title, TitlePainter, title_of
+from app.ui.requests.list.row_title import TitlePainter
 from app.ui.theme.tokens import LIGHT
 from tests.core.gist.samples import KINDS, Kind
 from tests.factories import capture

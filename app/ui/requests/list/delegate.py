@@ -21,11 +21,12 @@ from app.core.clock import now_us
 from app.core.model import MirrorState, Summary
 from app.core.providers.provider import ProviderMark
 from app.core.text import ago_text, exact_time, size_text
+from app.ui.request.title import title_of
 from app.ui.requests.list.model import SUMMARY_ROLE
 from app.ui.requests.list.provider_icons import SIZE as PROVIDER_SIZE
 from app.ui.requests.list.provider_icons import ProviderMarks
 from app.ui.requests.list.row_text import STATE_WORDS, row_text
-from app.ui.requests.list.row_title import TitlePainter, title_of
+from app.ui.requests.list.row_title import TitlePainter
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme

@@ -8,7 +8,7 @@ from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.model import MirrorState, Summary
 from app.core.text import count_of, size_text, span_text
-from app.ui.requests.list.row_title import title_of
+from app.ui.request.title import title_of
 
 MINUTE = 60_000_000
 STATE_WORDS = {

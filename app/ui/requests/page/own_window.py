@@ -14,7 +14,7 @@ from app.ui.commands.command import Command
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import LOST, NOT_STORED, DetailPane
-from app.ui.requests.list.row_title import name_of
+from app.ui.request.title import name_of
 from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.requests.selection.request_commands import RequestCommands

@@ -10,7 +10,7 @@ from app.core.bodies.escape import escape
 from app.core.deletion import MarkedIds
 from app.core.model import Endpoint, Summary
 from app.core.text import count_of
-from app.ui.requests.list.row_title import title_of
+from app.ui.request.title import title_of
 from app.ui.requests.selection.selected_requests import SelectedRequests
 from app.ui.undo.delete_question import UNDO, many_requests, sentences, shortened
 from app.ui.widgets.question import QuestionText

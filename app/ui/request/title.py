@@ -1,0 +1,56 @@
+"""The title of a request: its event if that is known, otherwise what it is about in a few words; and its sender.
+
+All of it is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.core.bodies.escape import escape
+from app.core.gist.gist import gist
+from app.core.model import Record, Summary
+from app.core.request_target import below_slug
+
+TITLE_MAX = 400
+"""Characters of a target that are looked at for a row: more never fit."""
+
+
+class Title(Record, frozen=True):
+    """The parts of a row's name in the order they are drawn; `sender` and `path` may be empty.
+
+    `is_event`: the sender says so itself; otherwise `main` is what Hookline makes of the request.
+    """
+
+    main: str
+    sender: str
+    path: str
+    is_event: bool = False
+
+
+def path_of(summary: Summary) -> str:
+    """The target below the slug."""
+    return escape(below_slug(summary.target[: TITLE_MAX + 100])[:TITLE_MAX])
+
+
+def title_of(summary: Summary, providers: Mapping[str, str]) -> Title:
+    """The name of a row; `providers` gives services' names by id."""
+    path = path_of(summary)
+    if path.startswith("/?") or path == "/":
+        path = path[1:]  # nothing stands between the slug and the query
+    sender = escape(providers.get(summary.provider, summary.provider)) if summary.provider else ""
+    if sender and summary.event:
+        return Title(main=escape(summary.event), sender=sender, path=path, is_event=True)
+    gist = escape(summary.gist) if summary.gist else _gist_so_far(summary)
+    return Title(main=gist, sender=sender, path="" if path == gist else path)
+
+
+def name_of(summary: Summary) -> str:
+    """The method and name of a request where there is no list around it: `POST invoice.paid`, `GET /orders/7`."""
+    title = title_of(summary, {})
+    return " ".join(filter(None, (escape(summary.method[:20]), title.main, title.path)))
+
+
+def _gist_so_far(summary: Summary) -> str:
+    """Of a request that an older version stored: what can be said before its body was read."""
+    return gist(summary.method, summary.target, (), summary.content_type, b"", size=summary.size)
