@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Endpoint
 from app.ui.commands.command import Command, CommandGroup
-from app.ui.desktop.notification_settings import NotifyMenu
 from app.ui.endpoints.endpoint_actions import EndpointActions
+from app.ui.endpoints.notification_settings import NotifyMenu
 from app.ui.services import Services
 from app.ui.theme.theme import Theme
 
