@@ -106,7 +106,7 @@ async def create(desk: Desk) -> None:
     assert desk.endpoint.name == "Journey"
     assert desk.endpoint.retention_days == 7
     await until(lambda: desk.window.pages.currentWidget() is desk.window.requests)
-    assert desk.window.requests.empty.isVisible()
+    assert desk.window.requests.list_area.empty.isVisible()
 
 
 async def edit(desk: Desk) -> None:
@@ -128,7 +128,7 @@ async def receive_and_read(desk: Desk) -> None:
     ).status == 200
     assert (await desk.send(b"second")).status == 200
     await until(lambda: page.feed.model.rowCount() == 2)
-    assert not page.empty.isVisible()
+    assert not page.list_area.empty.isVisible()
     desk.window.activateWindow()
     # The first opens by itself, and is read by whoever has Hookline in front.
     await until(lambda: [page.feed.model.summary(row).read for row in (0, 1)] == [False, True])

@@ -66,7 +66,7 @@ def test_after_a_failed_read_a_list_shows_new_requests_and_loads_the_older_ones(
                 shown.feed.narrow(TimeRange(start=now_us() - DAY_US, end=now_us() + DAY_US))
                 await until(lambda: not shown.feed.pager.jumping)
             await settle()
-            assert not shown.page.none_then.isVisible()  # nobody knows whether there are none
+            assert not shown.page.list_area.empty_time_range.isVisible()  # nobody knows whether there are none
             shown.page.show_endpoint(None)
             await until(lambda: shown.ids() == list(reversed(old)))
             with monkeypatch.context() as broken:
@@ -242,7 +242,7 @@ def test_what_is_removed_marked_mirrored_and_purged_shows(run: Run, tmp_path: Pa
             await until(lambda: set(shown.ids()) == {new[0].id, new[3].id})
             await store.captures.clear(shown.endpoint.id)
             await until(lambda: not shown.model.rowCount() and not shown.feed.pager.jumping)
-            assert shown.page.empty.isVisible()
+            assert shown.page.list_area.empty.isVisible()
 
     run(check())
 

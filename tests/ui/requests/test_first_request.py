@@ -24,7 +24,7 @@ Run = Callable[[Coroutine[Any, Any, Any]], Any]
 async def empty_endpoint(desk: Desk, window: MainWindow) -> None:
     """The window shows an endpoint that has caught nothing yet."""
     window.enter_endpoint(desk.store.endpoints.all()[0].id)
-    await until(window.requests.empty.isVisible)
+    await until(window.requests.list_area.empty.isVisible)
 
 
 def test_the_first_request_opens_and_is_read_and_the_next_ones_are_not(run: Run, tmp_path: Path) -> None:

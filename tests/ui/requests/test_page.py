@@ -42,11 +42,11 @@ def test_the_empty_page_tells_how_to_begin_and_changes_by_itself(run: Run, tmp_p
         async with open_page(tmp_path) as shown:
             page = shown.page
             url = shown.desk.capture_url(shown.endpoint)
-            assert page.empty.isVisible()
+            assert page.list_area.empty.isVisible()
             assert page.header.url.text() == url
-            page.empty.copy.copy()
+            page.list_area.empty.copy.copy()
             assert QGuiApplication.clipboard().text().startswith(f"curl {url} ")
-            press(page.empty.test)
+            press(page.list_area.empty.test)
             await until(lambda: shown.desk.tests_sent == [shown.endpoint.id])
             await shown.add()
             await until(page.list.isVisible)
@@ -105,7 +105,7 @@ def test_delete_asks_naming_what_goes_and_moves_on(run: Run, tmp_path: Path) -> 
             QTest.keyClick(shown.list, Qt.Key.Key_Delete)
             await until(lambda: any("3 requests" in q.windowTitle() for q in shown.page.findChildren(Question)))
             press(shown.page.findChildren(Question)[-1].confirm)
-            await until(shown.page.empty.isVisible)
+            await until(shown.page.list_area.empty.isVisible)
             assert shown.detail.capture is None
 
     run(check())
@@ -208,7 +208,7 @@ def test_menu_marks_all_read_clears_and_deletes(run: Run, tmp_path: Path) -> Non
             await until(lambda: all(shown.model.summary(row).read for row in range(3)))
             shown.page.endpoint_commands.clear.trigger()
             press((await question(shown)).confirm)
-            await until(shown.page.empty.isVisible)
+            await until(shown.page.list_area.empty.isVisible)
             shown.page.endpoint_commands.delete.trigger()
             await until(lambda: any("Delete “" in q.windowTitle() for q in shown.page.findChildren(Question)))
             press(shown.page.findChildren(Question)[-1].confirm)

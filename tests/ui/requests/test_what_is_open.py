@@ -374,7 +374,7 @@ def test_deleting_all_empties_the_detail(run: Run, tmp_path: Path) -> None:
             shown.page.endpoint_commands.clear.trigger()
             await until(lambda: shown.page.findChildren(Question))
             QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
-            await until(shown.page.empty.isVisible)
+            await until(shown.page.list_area.empty.isVisible)
             assert shown.detail.placeholder.isVisible()
             assert not shown.detail.deleted_bar.isVisible()
 
@@ -440,7 +440,7 @@ def test_a_move_that_was_not_told_yet_does_not_open_what_a_delete_selects(run: R
             ids = await filled(shown, 6)
             await open_row(shown, 1)
             click_row(shown, 3, SHIFT)
-            shown.page._select_next(lambda _, name: name in ids[1:4])  # in the same turn of the loop
+            shown.page.opener.select_next(lambda _, name: name in ids[1:4])  # in the same turn of the loop
             await settle(5)
             assert selected(shown) == [ids[4]]
             assert shown.detail.wanted is None

@@ -122,7 +122,7 @@ def test_the_filter_keeps_the_keyboard_when_the_last_request_goes(run: Run, tmp_
             page = await listed(desk, window, 1)
             page.filter.bar.line.setFocus()
             await desk.store.captures.clear(desk.store.endpoints.all()[0].id)
-            await until(page.empty.isVisible)
+            await until(page.list_area.empty.isVisible)
             assert window.focusWidget() is page.filter.bar.line
 
     run(check())
@@ -138,12 +138,12 @@ def test_who_enters_an_empty_list_leaves_the_field_at_once(run: Run, tmp_path: P
             line.setFocus()
             (endpoint,) = desk.store.endpoints.all()
             await desk.store.captures.clear(endpoint.id)
-            await until(page.empty.isVisible)
+            await until(page.list_area.empty.isVisible)
             QTest.keyClick(line, Key.Key_1, Qt.KeyboardModifier.ControlModifier)
-            assert page.empty.isAncestorOf(window.focusWidget())
+            assert page.list_area.empty.isAncestorOf(window.focusWidget())
             page.filter.bar.line.setFocus()
             QTest.keyClick(line, Key.Key_Escape)
-            assert page.empty.isAncestorOf(window.focusWidget())
+            assert page.list_area.empty.isAncestorOf(window.focusWidget())
             await desk.capture(endpoint)
             await until(page.list.isVisible)
             assert window.focusWidget() is page.list

@@ -146,6 +146,6 @@ def test_the_keyboard_is_in_the_first_control_of_what_has_no_list(run: Run, tmp_
             async with started(desk) as window:
                 focus = QApplication.focusWidget()
                 assert focus is not None
-                assert window.requests.empty.isAncestorOf(focus)
+                assert window.requests.list_area.empty.isAncestorOf(focus)
 
     run(check())

@@ -88,7 +88,7 @@ class EmptyList(QWidget):
         self.test.setVisible(own and active)
 
 
-class NoneThen(EmptyState):
+class EmptyTimeRange(EmptyState):
     """No request was received in the selected time range; `action` shows all times."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:

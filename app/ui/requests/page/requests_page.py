@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from functools import partial
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged, Subscriptions
-from app.core.model import Capture, Endpoint, Summary
-from app.core.text import count_of
+from app.core.model import Capture, Endpoint
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.pause import Pause
@@ -26,14 +24,14 @@ from app.ui.requests.list.new_requests import NewRequestsPill
 from app.ui.requests.list.pager import TimeRange
 from app.ui.requests.list.restore import Restoring
 from app.ui.requests.list.stars_and_notes import FeedMarks
-from app.ui.requests.list.time_range_count import listed
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.page.drag_out import DragFiles, DragOut
-from app.ui.requests.page.empty_state import EmptyList, NoneThen
 from app.ui.requests.page.footer import ListFooter, SelectionBar
 from app.ui.requests.page.header import EndpointHeader
+from app.ui.requests.page.list_area import ListArea
 from app.ui.requests.page.own_window import OwnWindows
 from app.ui.requests.page.page_commands import PageCommands
+from app.ui.requests.page.request_opener import RequestOpener
 from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.requests.selection.select_all import SelectAll
@@ -61,21 +59,15 @@ class EndpointPage(QWidget):
         super().__init__(parent)
         self._services = services
         self._endpoint: Endpoint | None = None
-        self._open_in: dict[int | None, str | None] = {}
-        """The request that was open when an endpoint's page, or that of all (None), was left."""
-        self._shown_again: str | None = None
         self.endpoint_commands = EndpointCommands(self._shown_endpoint, services, endpoint_actions, theme, self)
         self.feed = RequestFeed(services.captures, services.bus, tasks, self)
         self.header = EndpointHeader(self.endpoint_commands, endpoint_actions.notify, theme, self)
         self.activity = ActivityStrip(services.activity, services.bus, theme, tasks, self)
         self.list = RequestList(self.feed, theme, self)
         self.list.request_delegate.show_providers(services.providers, services.provider_marks)
-        self.empty = EmptyList(theme, self)
-        self.none_then = NoneThen(theme, self)
         self.detail = DetailPane(services, theme, tasks, self)
         self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self.splitter.setObjectName("requests")
-        self._stack = QStackedWidget(self)
         self.filter = PageFilter(
             services, theme, tasks, feed=self.feed, rows=self.list, detail=self.detail, parent=self
         )
@@ -96,6 +88,18 @@ class EndpointPage(QWidget):
         self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
         self.list_footer = self._make_footer(theme)
         self.footer = self.list_footer.text
+        self.list_area = ListArea(
+            services,
+            theme,
+            pause,
+            feed=self.feed,
+            rows=self.list,
+            activity=self.activity,
+            page_filter=self.filter,
+            footer=self.footer,
+            parent=self,
+        )
+        self.opener = RequestOpener(self.list, self.detail, self.request, self.filter, self, focus_list=self.take_focus)
         self.list.selection.open_id = partial(getattr, self.detail, "wanted")
         self._build_layout()
         self._connect()
@@ -127,22 +131,20 @@ class EndpointPage(QWidget):
         request that was open there is opened again.
         """
         stays = endpoint_id == self.endpoint_id and self.isVisible()
-        self._open_in[self.endpoint_id] = None if self.detail.deleted else self.detail.wanted
         self._endpoint = self._services.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
-        self.detail.clear()
+        self.opener.leave(self.endpoint_id)
         self.filter.show_endpoint(endpoint_id)
         self.activity.show_endpoint(endpoint_id)
         self._show_header()
-        self._count()
-        self._shown_again = None if stays else self._open_in.get(endpoint_id)
-        if self._shown_again is not None:
-            self.detail.show_again(self._shown_again)
+        self.list_area.refresh()
+        if stays:
+            self.opener.forget_reopened()
+        else:
+            self.opener.come_back(endpoint_id)
 
     def open_request(self, capture_id: str) -> None:
         """Show a request in the detail, and in the list if it is loaded."""
-        if not self.list.select(capture_id):
-            self.list.keep_one(None)
-            self.detail.show_request(capture_id)
+        self.opener.open(capture_id)
 
     def go_to(self, capture: Capture) -> None:
         """Show a request in the list, however far down it is, and in the detail.
@@ -159,7 +161,7 @@ class EndpointPage(QWidget):
         """Put the keyboard into the list, or into what is shown in its place: a hidden list would take it from wherever
         it is by the time the list is shown.
         """
-        seen = self._stack.currentWidget() or self.list
+        seen = self.list_area.currentWidget() or self.list
         if seen is self.list:
             self.list.setFocus()
         else:
@@ -185,10 +187,6 @@ class EndpointPage(QWidget):
             super().keyPressEvent(event)
 
     def _build_layout(self) -> None:
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(self.list)
-        self._stack.addWidget(self.none_then)
-        self._stack.addWidget(self.filter.nothing)
         left = QWidget(self)
         left.setMinimumWidth(320)
         column = QVBoxLayout(left)
@@ -197,7 +195,7 @@ class EndpointPage(QWidget):
         column.addWidget(self.header)
         column.addWidget(self.activity)
         column.addWidget(self.filter.bar)
-        column.addWidget(self._stack, 1)
+        column.addWidget(self.list_area, 1)
         column.addWidget(self.list_footer)
         self.splitter.addWidget(left)
         self.splitter.addWidget(self.detail)
@@ -237,102 +235,30 @@ class EndpointPage(QWidget):
         return ListFooter(bar, self._pause, theme, self)
 
     def _connect(self) -> None:
-        self.filter.changed.connect(self._count)
         self.filter.bar.left.connect(self.take_focus)
-        self.list.request_selected.connect(self._open_row)
-        self.detail.opened.connect(self._select_again)
-        self.detail.closed.connect(self._leave_detail)
-        self.empty.test_asked.connect(self.endpoint_commands.send_test.trigger)
+        self.list_area.refreshed.connect(self._refreshed)
+        self.list_area.empty.test_asked.connect(self.endpoint_commands.send_test.trigger)
         self.activity.range_selected.connect(self._narrow)
-        self.none_then.action.connect(self.activity.clear)
-        self.feed.loaded.connect(self._count)
-        self.feed.counts_changed.connect(self._count)
         for commands in (self.commands.selected, self.commands.shown):
             commands.own_window_asked.connect(self.windows.open)
-        self._pause.changed.connect(self._count)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.setContext(Qt.ShortcutContext.WindowShortcut)
         find.activated.connect(self.detail.open_find)
 
-    @Slot(object)
-    def _open_row(self, summary: Summary | None) -> None:
-        if summary is not None:
-            self.detail.show_request(summary.id)
-
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.hides is not None:
-            self._select_next(event.hides)
+            self.opener.select_next(event.hides)
         elif event.state == "undone":
             self.first.forget()  # what comes back into an empty list did not just arrive
-
-    def _select_next(self, hides: Callable[[int, str], bool]) -> None:
-        """The user deletes requests: select the next one, and clear the detail of a deleted one. If the open request
-        is kept, it is selected again.
-        """
-
-        def deletes(one: Summary) -> bool:
-            return hides(one.endpoint_id, one.id)
-
-        shown = self.request.summary
-        stays = shown is not None and not deletes(shown) and not self.request.deleted
-        self.list.selection.select_next(deletes)
-        if shown is None:
-            return
-        if stays and all(one.id != shown.id for one in self.list.selected()):
-            self.list.keep_one(shown)
-        elif deletes(shown):
-            self.detail.clear()
-            if self.list.selected_count() == 1:
-                self.detail.placeholder.not_open()
-
-    @Slot(str)
-    def _select_again(self, capture_id: str) -> None:
-        """Select what was open when this page was left, loaded or not, unless the list leaves it out."""
-        shown_again, self._shown_again = self._shown_again, None
-        if capture_id == shown_again and not self.filter.active and not self.list.selected_count():
-            self.list.keep_one(self.request.summary)
-
-    @Slot()
-    def _leave_detail(self) -> None:
-        """An empty detail needs no focus: it goes to the list."""
-        if self.detail.isAncestorOf(self.window().focusWidget()):
-            self.take_focus()
 
     @Slot(object)
     def _narrow(self, times: tuple[int, int] | None) -> None:
         self.feed.narrow(TimeRange(start=times[0], end=times[1]) if times else None)
 
     @Slot()
-    def _count(self) -> None:
-        """Update the footer, and show the list or an empty state."""
-        endpoints = self._services.endpoints.all() if self.endpoint_id is None else ()
-        ids = [self.endpoint_id] if self.endpoint_id is not None else [endpoint.id for endpoint in endpoints]
-        total = sum(self._services.captures.counts(number).total for number in ids)
-        unread = sum(self._services.captures.counts(number).unread for number in ids)
-        what = listed(self.feed, self.activity, total) or count_of(total, "request")
-        note = f" · {unread:,} unread" if unread and self.feed.pager.time_range is None else ""
-        state = "keeps capturing" if self._pause.on else "newest first"
-        self.footer.setText(f"{what}{note} · {state}" if total else "No requests yet")
-        self._stack.setCurrentWidget(self._page_for(total))
-        self.first.waiting |= self._stack.currentWidget() is self.empty
-        self.filter.count(total, self.footer, self._stack)
-        self._fit_names(endpoints)
+    def _refreshed(self) -> None:
+        self.first.waiting |= self.list_area.currentWidget() is self.list_area.empty
         self.commands.refresh_list()
-
-    def _fit_names(self, endpoints: Iterable[Endpoint]) -> None:
-        """Endpoints without requests have no row that would show their names."""
-        counts = self._services.captures.counts
-        if self.list.request_delegate.fit_names({one.id for one in endpoints if counts(one.id).total}):
-            self.list.viewport().update()
-
-    def _page_for(self, total: int) -> QWidget:
-        if self.feed.model.rowCount():
-            return self.list
-        if not total:
-            return self.empty
-        # What could not be read has no end yet, so nobody knows whether there are any.
-        narrowed = self.feed.pager.time_range is not None and not self.feed.pager.jumping and self.feed.model.at_tail
-        return self.none_then if narrowed and not self.filter.active else self.list
 
     def _shown_endpoint(self) -> Endpoint | None:
         """As it is now; None while the page is hidden."""
@@ -343,7 +269,7 @@ class EndpointPage(QWidget):
         endpoint = self._endpoint
         url = self._services.capture_url(endpoint) if endpoint else None
         self.header.show_endpoint(endpoint, url or "")
-        self.empty.show_endpoint(url, endpoint is None or endpoint.active)
+        self.list_area.empty.show_endpoint(url, endpoint is None or endpoint.active)
         names = {one.id: escape(one.name) for one in self._services.endpoints.all()}
         self.list.request_delegate.names = names if self.endpoint_id is None else None
         self.list.viewport().update()
@@ -353,10 +279,10 @@ class EndpointPage(QWidget):
             self._endpoint = event.endpoint
         if self.endpoint_id in (None, event.endpoint.id):
             self._show_header()
-            self._count()
+            self.list_area.refresh()
 
     def _endpoint_removed(self, event: EndpointRemoved) -> None:
-        self._count()
+        self.list_area.refresh()
 
     def _settings_changed(self, event: SettingsChanged) -> None:
         self._show_header()

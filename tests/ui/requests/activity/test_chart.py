@@ -236,9 +236,9 @@ def test_an_empty_time_says_so_and_a_link_leads_out_of_it(run: Run, tmp_path: Pa
             page, chart = shown.page, shown.page.activity.chart
             bar, ids = await an_hour(shown)
             drag(chart, bar - 3, bar - 2)
-            await until(page.none_then.isVisible)
-            assert page.none_then.button is not None
-            QTest.mouseClick(page.none_then.button, LEFT)
+            await until(page.list_area.empty_time_range.isVisible)
+            assert page.list_area.empty_time_range.button is not None
+            QTest.mouseClick(page.list_area.empty_time_range.button, LEFT)
             await until(lambda: len(shown.ids()) == 30 and page.list.isVisible())
             drag(chart, bar, bar)
             await until(lambda: len(shown.ids()) == 3)

@@ -122,7 +122,7 @@ def test_what_is_empty_says_why(run: Run, tmp_path: Path) -> None:
             bar, names = await an_hour(shown)
             page, nothing = shown.page, shown.page.filter.nothing
             choose(shown, bar - 5, bar - 3)
-            await until(page.none_then.isVisible)
+            await until(page.list_area.empty_time_range.isVisible)
             page.activity.clear()
             await until(page.list.isVisible)
             page.filter.bar.set_text("nowhere")

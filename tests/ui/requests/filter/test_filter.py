@@ -383,7 +383,7 @@ def test_what_was_deleted_leaves_the_result(run: Run, tmp_path: Path) -> None:
             await until(shown.page.filter.nothing.isVisible)
             assert "None of the 4 requests" in shown.page.filter.nothing.text.text()
             await shown.desk.store.captures.clear(shown.endpoint.id)
-            await until(shown.page.empty.isVisible)
+            await until(shown.page.list_area.empty.isVisible)
 
     run(check())
 
