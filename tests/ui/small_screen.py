@@ -115,7 +115,7 @@ async def show_windows(desk: Desk, look: Look) -> None:
     look.at(window, "first start")
     window.show_endpoint(endpoint.id)
     window.requests.go_to(await desk.store.captures.get(made[0].id))
-    await until(window.requests.detail.head.isVisible)
+    await until(window.requests.detail.header.isVisible)
     await settle()
     look.whole(window.requests.detail, "detail")
     look.whole(window.requests.list_footer, "foot of the list")

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.core.events import Bus, RequestNoted, RequestsChanged, RequestsStarred, Subscriptions
 from app.core.model import Summary
 from app.ui.pending_updates import PendingUpdates
-from app.ui.request.request_pane import DetailPane
+from app.ui.request.request_pane import RequestPane
 
 
 class CurrentRequest(QObject):
@@ -19,7 +19,7 @@ class CurrentRequest(QObject):
 
     changed = Signal()
 
-    def __init__(self, detail: DetailPane, bus: Bus, parent: QObject) -> None:
+    def __init__(self, detail: RequestPane, bus: Bus, parent: QObject) -> None:
         super().__init__(parent)
         self.summary: Summary | None = None
         self._detail = detail
@@ -28,7 +28,7 @@ class CurrentRequest(QObject):
         detail.opened.connect(self._opened)
         detail.closed.connect(self._closed)
         self._subscriptions = Subscriptions(bus)
-        self._subscriptions.add(RequestsChanged, self._marked)
+        self._subscriptions.add(RequestsChanged, self._read_changed)
         self._subscriptions.add(RequestsStarred, self._starred)
         self._subscriptions.add(RequestNoted, self._noted)
 
@@ -44,25 +44,25 @@ class CurrentRequest(QObject):
     @Slot()
     def _opened(self) -> None:
         capture = self._detail.capture
-        self._take(self._updates.updated(capture.summary()) if capture else None)
+        self._set_summary(self._updates.updated(capture.summary()) if capture else None)
 
     @Slot()
     def _deleted(self) -> None:
-        self._detail.head.note.keep_unsaved(self._detail.deleted)
+        self._detail.header.note.keep_unsaved(self._detail.deleted)
         self.changed.emit()
 
     @Slot()
     def _closed(self) -> None:
-        self._take(None)
+        self._set_summary(None)
 
-    def _marked(self, event: RequestsChanged) -> None:
+    def _read_changed(self, event: RequestsChanged) -> None:
         shown = self.summary
         if event.ids is not None:
             self._change(event.ids, read=event.read)
             return
         self._updates.forget("read")
         if shown is not None and shown.endpoint_id in event.endpoint_ids:
-            self._take(replace(shown, read=event.read))
+            self._set_summary(replace(shown, read=event.read))
 
     def _starred(self, event: RequestsStarred) -> None:
         self._change(event.ids, starred=event.starred)
@@ -74,11 +74,11 @@ class CurrentRequest(QObject):
         for name in ids:
             self._updates.change(name, **fields)
         if self.summary is not None and self.summary.id in ids:
-            self._take(replace(self.summary, **fields))
+            self._set_summary(replace(self.summary, **fields))
 
-    def _take(self, summary: Summary | None) -> None:
+    def _set_summary(self, summary: Summary | None) -> None:
         if summary != self.summary:
             self.summary = summary
-            self._detail.head.note.show_note(summary.id if summary else None, summary.note if summary else None)
-            self._detail.head.note.keep_unsaved(self._detail.deleted)
+            self._detail.header.note.show_note(summary.id if summary else None, summary.note if summary else None)
+            self._detail.header.note.keep_unsaved(self._detail.deleted)
             self.changed.emit()

@@ -14,10 +14,10 @@ from app.ui.undo.pending_delete import DeleteChanged
 
 BY_SOMEONE = "This request was deleted."
 WITH_ENDPOINT = "This request was deleted with its endpoint."
-FOR_ROOM = "This request was deleted to stay within a storage limit."
+FOR_SPACE = "This request was deleted to stay within a storage limit."
 
 
-class Deletion(QObject):
+class DeletionWatcher(QObject):
     """Watches the request given to `watch`; `found` carries, once, the reason why it is no longer stored. `undone`: it
     was restored.
     """
@@ -29,7 +29,7 @@ class Deletion(QObject):
         super().__init__(parent)
         self._services, self._tasks = services, tasks
         self._watched: Capture | None = None
-        self._lost: Capture | None = None
+        self._deleted: Capture | None = None
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(RequestsRemoved, self._removed)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
@@ -38,10 +38,10 @@ class Deletion(QObject):
 
     def watch(self, capture: Capture | None) -> None:
         """Watch this request; None for none."""
-        self._watched, self._lost = capture, None
+        self._watched, self._deleted = capture, None
 
     def stop(self) -> None:
-        self._watched = self._lost = None
+        self._watched = self._deleted = None
         self._subscriptions.end()
 
     def _removed(self, event: RequestsRemoved) -> None:
@@ -49,7 +49,7 @@ class Deletion(QObject):
         if watched is None or not event.has(watched.endpoint_id, watched.id):
             return
         if event.ids is None:
-            self._look(watched, BY_SOMEONE)  # A request received in the meantime is still stored.
+            self._check(watched, BY_SOMEONE)  # A request received in the meantime is still stored.
         else:
             self._report(BY_SOMEONE)
 
@@ -60,24 +60,24 @@ class Deletion(QObject):
     def _purged(self, event: Purged) -> None:
         watched = self._watched
         if watched is not None and watched.endpoint_id in event.report.deleted:
-            self._look(watched, self._reason(watched, event.report.at))
+            self._check(watched, self._reason(watched, event.report.at))
 
     def _delete_changed(self, event: DeleteChanged) -> None:
-        if event.state == "undone" and self._lost is not None:
-            self._tasks.start(self._check_restored(self._lost), "detail: is it stored again")
+        if event.state == "undone" and self._deleted is not None:
+            self._tasks.start(self._check_restored(self._deleted), "detail: is it stored again")
 
     async def _check_restored(self, capture: Capture) -> None:
-        if await self._services.captures.get(capture.id) is not None and self._lost is capture:
+        if await self._services.captures.get(capture.id) is not None and self._deleted is capture:
             self.undone.emit()
 
     def _reason(self, capture: Capture, at: int) -> str:
         """Retention and storage limits publish the same event; the request's age tells them apart."""
         endpoint = self._services.endpoints.by_id(capture.endpoint_id)
         if endpoint is None or at - capture.received_at < endpoint.retention_days * DAY_US:
-            return FOR_ROOM
+            return FOR_SPACE
         return f"This request was deleted by retention: it was kept for {count_of(endpoint.retention_days, 'day')}."
 
-    def _look(self, capture: Capture, reason: str) -> None:
+    def _check(self, capture: Capture, reason: str) -> None:
         self._tasks.start(self._check_stored(capture, reason), "detail: is it stored")
 
     async def _check_stored(self, capture: Capture, reason: str) -> None:
@@ -85,5 +85,5 @@ class Deletion(QObject):
             self._report(reason)
 
     def _report(self, reason: str) -> None:
-        self._watched, self._lost = None, self._watched
+        self._watched, self._deleted = None, self._watched
         self.found.emit(reason)

@@ -31,7 +31,7 @@ def reply_tone(status: int) -> Tone:
     return "success" if status < 300 else "accent" if status < 400 else "warning" if status < 500 else "danger"
 
 
-class DetailHead(QFrame):
+class RequestHeader(QFrame):
     """Shows one capture's summary. `show_commands` gives it its buttons."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -113,12 +113,12 @@ class DetailHead(QFrame):
         """Today is yesterday after midnight."""
         if self._capture is not None:
             now = now_us()
-            self.facts.set_wordings(head_lines(self._capture, now), head_meaning(self._capture))
+            self.facts.set_wordings(header_lines(self._capture, now), header_tooltip(self._capture))
             # A clock that is set, or a sleeping computer, moves midnight: so it is looked at in between too.
             self._day.start(min(DAY_CHECK_MS, to_midnight_ms(now)))
 
 
-def head_lines(capture: Capture, now: int) -> tuple[str, ...]:
+def header_lines(capture: Capture, now: int) -> tuple[str, ...]:
     """Time, size and source in one line, then shorter versions of it; the time is kept longest."""
     size, at = size_text(capture.size), capture.received_at
     time, day = day_time(at, now), day_text(at, now)
@@ -132,7 +132,7 @@ def head_lines(capture: Capture, now: int) -> tuple[str, ...]:
     )
 
 
-def head_meaning(capture: Capture) -> str:
+def header_tooltip(capture: Capture) -> str:
     """The full text, in lines."""
     source = f"{capture.source_address} port {capture.source_port}"
     return f"{count_of(capture.size, 'byte')} from {source}\n{full_time(capture.received_at)}"

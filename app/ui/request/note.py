@@ -170,26 +170,26 @@ class NotePanel(QFrame):
     def _fit(self) -> None:
         """As high as its lines, up to a maximum."""
         line = self.text.fontMetrics().lineSpacing()
-        whole = max(1, int(self.text.document().size().height()))
-        bar = Qt.ScrollBarPolicy.ScrollBarAsNeeded if whole > LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        lines_in_full = max(1, int(self.text.document().size().height()))
+        bar = Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines_in_full > LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self.text.setVerticalScrollBarPolicy(bar)
-        lines = LINES if self.writing else min(LINES, whole)
+        lines = LINES if self.writing else min(LINES, lines_in_full)
         around = 2 * (int(self.text.document().documentMargin()) + PADDING + (BORDER if self.writing else 0))
         self.text.setFixedHeight(lines * line + around)
 
     @Slot()
     def _check(self) -> None:
-        left_out, length = self.text.left_out, len(self.text.toPlainText().strip())
+        dropped, length = self.text.dropped, len(self.text.toPlainText().strip())
         unsaved = bool(self._unsaved_for) and self.writing
-        self.hint.setProperty("kind", "error" if left_out or unsaved else "small")
+        self.hint.setProperty("kind", "error" if dropped or unsaved else "small")
         restyle(self.hint)
         self._fit()
         if unsaved:
             deleted = "Cannot be saved: the request was deleted. Copy the text to keep it."
             self.hint.set_wordings((deleted, "Deleted. Copy the text to keep it."))
             return
-        of, more = f"{length:,} of {NOTE_MAX:,}", f"{left_out:,} more did not fit"
-        self.hint.set_wordings((f"{of} · {more}", more) if left_out else (f"{of} · Ctrl+Enter saves, Esc cancels", of))
+        words = f"{dropped:,} more did not fit" if dropped else "Ctrl+Enter saves, Esc cancels"
+        self.hint.setText(f"{length:,} of {NOTE_MAX:,} · {words}")
 
     def _leave(self) -> None:
         if self.writing:
@@ -230,37 +230,37 @@ class _NoteEdit(QPlainTextEdit):
         self.setPlaceholderText("Add a note about this request")
         self.setTabChangesFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.left_out = 0
+        self.dropped = 0
         """Characters of the last input that did not fit."""
-        self._came = (0, 0)
+        self._last_change = (0, 0)
         self.document().contentsChange.connect(self._remember)
         self.textChanged.connect(self._keep_to_rules)
 
     @Slot(int, int, int)
     def _remember(self, at: int, removed: int, added: int) -> None:
-        self._came = (at, added)
+        self._last_change = (at, added)
 
     @Slot()
     def _keep_to_rules(self) -> None:
         """Only valid text of the input stays, so that it can be saved at any moment."""
         text = self.toPlainText()
-        self.left_out = 0
+        self.dropped = 0
         if note_error(text) is None:
             return
-        at, added = self._came
+        at, added = self._last_change
         cursor = QTextCursor(self.document())
         last = self.document().characterCount() - 1  # Qt counts the final paragraph separator, too.
         cursor.setPosition(min(at, last))
         cursor.setPosition(min(at + added, last), QTextCursor.MoveMode.KeepAnchor)
-        came = cursor.selectedText()
-        kept = "".join("\ufffd" if char == "\0" or "\ud800" <= char <= "\udfff" else char for char in came)
+        typed = cursor.selectedText()
+        kept = "".join("\ufffd" if char == "\0" or "\ud800" <= char <= "\udfff" else char for char in typed)
         if len(text.strip()) > NOTE_MAX:
-            kept = kept[: max(0, len(came) - (len(text) - NOTE_MAX))]
+            kept = kept[: max(0, len(typed) - (len(text) - NOTE_MAX))]
         with QSignalBlocker(self):
             cursor.joinPreviousEditBlock()
             cursor.insertText(kept)
             cursor.endEditBlock()
-        self.left_out = len(came) - len(kept)
+        self.dropped = len(typed) - len(kept)
 
     def event(self, event: QEvent) -> bool:
         """While editing, Enter and Esc belong to the note, whatever command uses them elsewhere."""

@@ -11,17 +11,17 @@ from app.core.bodies.media_types import media_type
 from app.core.events import Mirrored, RequestsIdentified, Subscriptions
 from app.core.model import Capture, MirrorState
 from app.ui.latest_only import Latest
-from app.ui.request.body.body_bars import NotesBar
+from app.ui.request.body.body_bars import NoticesBar
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import of_capture
 from app.ui.request.body.source_pane import EMPTY_WIDTH
-from app.ui.request.deleted_notice import Deletion
-from app.ui.request.header import DetailHead
+from app.ui.request.deleted_notice import DeletionWatcher
+from app.ui.request.header import RequestHeader
 from app.ui.request.tables.pairs_view import PairsView
 from app.ui.request.tabs.deliveries_tab import MirrorTab
 from app.ui.request.tabs.raw_tab import RawTab
 from app.ui.request.tabs.table_tabs import HeadersTab, InfoTab, query_rows
-from app.ui.request.tabs.tabs import BODY, HEADERS, MIRROR, QUERY, RAW, TOKENS, DetailTabs, tab_for
+from app.ui.request.tabs.tabs import BODY, HEADERS, MIRROR, QUERY, RAW, TOKENS, RequestTabs, tab_for
 from app.ui.request.tabs.tokens_tab import TokensTab
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -31,8 +31,8 @@ from app.ui.widgets.card import line
 from app.ui.widgets.empty_state import EmptyState
 
 NOT_STORED = "This request is no longer stored"
-LOST = "It was deleted manually, by retention, or to stay within a storage limit."
-STAYS = "You can still read and copy it here."
+HOW_DELETED = "It was deleted manually, by retention, or to stay within a storage limit."
+STILL_READABLE = "You can still read and copy it here."
 """Used after the request was deleted."""
 
 LEAST_HEIGHT = 200
@@ -45,13 +45,13 @@ class Placeholder(EmptyState):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__("body", "", "", theme, parent)
         self.set_text_width(EMPTY_WIDTH)
-        self.none_chosen()
+        self.none_selected()
 
-    def none_chosen(self) -> None:
+    def none_selected(self) -> None:
         """Nothing is selected in the list."""
         self.say("No request selected", "Select a request in the list to see its body, headers and more.")
 
-    def not_open(self) -> None:
+    def none_open(self) -> None:
         """The selected request is not open."""
         self.say("No request open", "Press Enter to open the selected request.")
 
@@ -60,7 +60,7 @@ class Placeholder(EmptyState):
         self.text.setText(text)
 
 
-class DetailPane(QFrame):
+class RequestPane(QFrame):
     """`show_request` opens a request and marks it read. The tab is remembered for each content type.
 
     What is shown stays until another request is opened, even if it is deleted: `deleted` then says why.
@@ -76,18 +76,18 @@ class DetailPane(QFrame):
         self.setProperty("part", "surface")
         self._services = services
         self._capture: Capture | None = None
-        self._wanted: str | None = None
-        self._enters = False
-        self._again = False
+        self._capture_id: str | None = None
+        self._focus_when_loaded = False
+        self._reopened = False
         """Whether what is wanted was shown before, and is shown again unasked."""
         self.deleted = ""
         """Why the request shown is no longer stored; empty while it is."""
         self._tab_of: dict[str, int] = {}
         self._latest = Latest(tasks, "detail: load")
         self._tasks = tasks
-        self.head = DetailHead(theme, self)
-        self.deleted_bar = NotesBar(theme, self)
-        self.tabs = DetailTabs(theme, self)
+        self.header = RequestHeader(theme, self)
+        self.deleted_bar = NoticesBar(theme, self)
+        self.tabs = RequestTabs(theme, self)
         self.body = BodyPane(theme, tasks, self)
         self.fields = HeadersTab(theme, self)
         self.headers = self.fields.headers
@@ -106,7 +106,7 @@ class DetailPane(QFrame):
         self.tabs.currentChanged.connect(self._show_tab)
         self.tabs.chosen.connect(self._remember_tab)
         self.tokens.found.connect(self._tokens_found)
-        self._deletion = Deletion(services, tasks, self)
+        self._deletion = DeletionWatcher(services, tasks, self)
         self._deletion.found.connect(self._say_deleted)
         self._deletion.undone.connect(self._say_restored)
         self._subscriptions = Subscriptions(services.bus)
@@ -119,9 +119,9 @@ class DetailPane(QFrame):
         return self._capture
 
     @property
-    def wanted(self) -> str | None:
+    def capture_id(self) -> str | None:
         """The id of the request shown, or being opened."""
-        return self._wanted
+        return self._capture_id
 
     def stop(self) -> None:
         """Unsubscribe from the bus, and stop loading."""
@@ -129,40 +129,38 @@ class DetailPane(QFrame):
         self._deletion.stop()
         self._subscriptions.end()
 
-    def show_request(self, capture_id: str, *, enter: bool = False, seen: bool = True) -> None:
-        """Open a request, cancelling an opening in progress. `enter` moves the focus into it, `seen` says whether that
-        marks it read.
-        """
-        if capture_id == self._wanted:
-            if seen and self._again:
-                self._again = False
-                self.mark_seen()
+    def show_request(self, capture_id: str, *, focus: bool = False, mark_read: bool = True) -> None:
+        """Open a request, cancelling an opening in progress. `focus` moves the focus into it."""
+        if capture_id == self._capture_id:
+            if mark_read and self._reopened:
+                self._reopened = False
+                self.mark_read()
             return
-        self._wanted, self._enters, self._again = capture_id, enter, False
-        self._latest.run(partial(self._load, capture_id, seen))
+        self._capture_id, self._focus_when_loaded, self._reopened = capture_id, focus, False
+        self._latest.run(partial(self._load, capture_id, mark_read))
 
     def show_again(self, capture_id: str) -> None:
         """Open a request that was shown before, if it is still stored. It may be marked unread, and stays so until
         `show_request` is asked for it.
         """
-        self._wanted, self._enters, self._again = capture_id, False, True
+        self._capture_id, self._focus_when_loaded, self._reopened = capture_id, False, True
         self._latest.run(partial(self._load, capture_id, False))
 
-    def mark_seen(self) -> None:
+    def mark_read(self) -> None:
         """Mark the request read that was opened unseen, or is being opened."""
-        if self._wanted is not None and not self.deleted:
-            self._tasks.start(self._services.captures.mark_read([self._wanted]), "detail: mark read")
+        if self._capture_id is not None and not self.deleted:
+            self._tasks.start(self._services.captures.mark_read([self._capture_id]), "detail: mark read")
 
     def clear(self) -> None:
         """Show no request."""
-        self._wanted, self._capture, self._enters, self._again = None, None, False, False
+        self._capture_id, self._capture, self._focus_when_loaded, self._reopened = None, None, False, False
         self._forget_deletion()
         self._latest.stop()
         self.body.stop()
         self.mirror.stop()
         self.raw.stop()
         self.tokens.stop()
-        self.placeholder.none_chosen()
+        self.placeholder.none_selected()
         self._stack.setCurrentWidget(self.placeholder)
         self.closed.emit()
 
@@ -196,7 +194,7 @@ class DetailPane(QFrame):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.deleted_bar)
-        column.addWidget(self.head)
+        column.addWidget(self.header)
         column.addLayout(bar)
         column.addWidget(line(content))
         column.addWidget(self._pages, 1)
@@ -206,18 +204,18 @@ class DetailPane(QFrame):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._stack)
 
-    async def _load(self, capture_id: str, seen: bool) -> None:
+    async def _load(self, capture_id: str, mark_read: bool) -> None:
         capture = await self._services.captures.get(capture_id)
         if self._latest.superseded:
             return
         if capture is None:
-            expected = not self._again
+            expected = not self._reopened
             self.clear()
             if expected:
-                self.placeholder.say(NOT_STORED, LOST)
+                self.placeholder.say(NOT_STORED, HOW_DELETED)
             return
         self._show(capture)
-        if not capture.read and seen:
+        if not capture.read and mark_read:
             await self._services.captures.mark_read([capture_id])
         if not self._latest.superseded:
             await self._load_deliveries(capture)
@@ -226,7 +224,7 @@ class DetailPane(QFrame):
         self._capture = capture
         self._forget_deletion()
         self._deletion.watch(capture)
-        self.head.show_capture(capture, self._services.providers)
+        self.header.show_capture(capture, self._services.providers)
         self.info.show_capture(capture, self._services.providers)
         self.fields.show_fields(capture.headers, capture.trailers)
         query = query_rows(capture.target)
@@ -243,15 +241,15 @@ class DetailPane(QFrame):
         self.raw.show_capture(capture)
         self.tokens.show_tokens(capture, source)
         self.opened.emit(capture.id)
-        if self._enters:
-            self._enters = False
+        if self._focus_when_loaded:
+            self._focus_when_loaded = False
             self.take_focus()
 
     def _tab_of_request(self, capture: Capture, query: bool) -> int:
-        wanted = self._tab_of.get(media_type(capture.content_type))
-        if wanted == TOKENS and self.tabs.currentIndex() != TOKENS:
-            wanted = None  # Whether there are tokens is known only later.
-        return tab_for(wanted, capture, query=query)
+        capture_id = self._tab_of.get(media_type(capture.content_type))
+        if capture_id == TOKENS and self.tabs.currentIndex() != TOKENS:
+            capture_id = None  # Whether there are tokens is known only later.
+        return tab_for(capture_id, capture, query=query)
 
     async def _load_deliveries(self, capture: Capture) -> None:
         deliveries = await self._services.deliveries.of_capture(capture.id)
@@ -294,7 +292,7 @@ class DetailPane(QFrame):
     async def _load_sender(self, shown: Capture) -> None:
         capture = await self._services.captures.get(shown.id)
         if capture is not None and self._capture is shown:
-            self.head.show_capture(capture, self._services.providers)
+            self.header.show_capture(capture, self._services.providers)
             self.info.show_capture(capture, self._services.providers)
 
     def _forget_deletion(self) -> None:
@@ -305,7 +303,7 @@ class DetailPane(QFrame):
     @Slot(str)
     def _say_deleted(self, reason: str) -> None:
         self.deleted = reason
-        self.deleted_bar.say([reason, STAYS])
+        self.deleted_bar.say([reason, STILL_READABLE])
         self.was_deleted.emit()
 
     @Slot()

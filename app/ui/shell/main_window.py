@@ -20,8 +20,7 @@ from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.refused.page import RefusedPage
-from app.ui.requests.page.requests_page import EndpointPage
-from app.ui.retention_notice import RetentionNotice
+from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, Sidebar
@@ -80,7 +79,7 @@ class MainWindow(QMainWindow):
         self.dashboard = DashboardPage(
             services, theme, tasks, self.qt_events, actions=actions, menus=menus, parent=self
         )
-        self.requests = EndpointPage(services, theme, tasks, self.pause, endpoint_actions=actions, parent=self)
+        self.requests = RequestsPage(services, theme, tasks, self.pause, endpoint_actions=actions, parent=self)
         self.refused = RefusedPage(services, theme, tasks, self.qt_events, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.undo_bar = UndoBar(self.pending, theme, self)

@@ -18,8 +18,7 @@ from app.ui.commands.palette_entry import RecentEntries
 from app.ui.commands.shortcuts_dialog import ShortcutsOpener
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.endpoints.endpoint_actions import EndpointActions
-from app.ui.request.body.code.code_actions import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
-from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.shell.palette_sources import PALETTE, PaletteSources
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
@@ -137,7 +136,7 @@ class WindowCommands(QObject):
         tasks: Tasks,
         *,
         actions: EndpointActions,
-        page: EndpointPage,
+        page: RequestsPage,
         about: AboutOpener,
         window: QMainWindow,
     ) -> None:

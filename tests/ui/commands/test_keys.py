@@ -34,7 +34,7 @@ async def opened(desk: Desk, window: MainWindow) -> None:
     window.enter_endpoint(endpoint.id)
     await until(lambda: window.requests.feed.model.rowCount() == 3)
     window.requests.list.select_row(0)
-    await until(lambda: window.requests.detail.head.isVisible() and window.isActiveWindow())
+    await until(lambda: window.requests.detail.header.isVisible() and window.isActiveWindow())
 
 
 def muted(window: MainWindow, twice: list[str]) -> set[str]:

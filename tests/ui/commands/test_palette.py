@@ -77,7 +77,7 @@ class TestKeys:
                 line = window.requests.filter.bar.line
                 row = window.sidebar.row(desk.store.endpoints.all()[1].id)
                 window.requests.list.select_row(0)
-                await until(window.requests.detail.head.isVisible)
+                await until(window.requests.detail.header.isVisible)
                 body = window.requests.detail.body.findChild(CodeView)
                 places: tuple[QWidget, ...] = (window.requests.list, line, row, body)
                 for place in places:

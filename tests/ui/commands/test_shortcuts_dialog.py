@@ -162,7 +162,7 @@ class TestUnnamed:
                         rows.select_row(begin)
                         QTest.keySequence(rows, QKeySequence(key))
                         assert rows.currentIndex().row() == end, (text, key)
-                await until(window.requests.detail.head.isVisible)
+                await until(window.requests.detail.header.isVisible)
                 window.requests.detail.take_focus()
                 inside = window.focusWidget()
                 assert window.requests.detail.isAncestorOf(inside)

@@ -30,15 +30,15 @@ def test_the_place_where_json_is_broken_is_marked(run: Run, tmp_path: Path) -> N
             body = shown.detail.body
             await open_body(shown, b'{\n  "a": "\xf0\x9f\x98\x80",\n  "b": oops\n}', "application/json")
             assert body.views.current() == "text"
-            assert "line 3, column 8" in body.notes.text.text()
+            assert "line 3, column 8" in body.notices.text.text()
             assert marked(shown) == ["", "o"]
-            assert body.notes.place.isVisible()
-            QTest.mouseClick(body.notes.place, LEFT)
+            assert body.notices.place.isVisible()
+            QTest.mouseClick(body.notices.place, LEFT)
             assert body.code.textCursor().block().text() == '  "b": oops'
             assert body.code.textCursor().positionInBlock() == 7
             await open_body(shown, b"{}", "application/json")
             assert marked(shown) == []
-            assert body.notes.isHidden()
+            assert body.notices.isHidden()
 
     run(check())
 
@@ -61,14 +61,14 @@ def test_show_leads_far_down_in_the_text_as_sent(
             while body.loader.reader is not None and not body.loader.reader.located_error:
                 body.loader.more()
                 await until(lambda: not body.loader.loading)
-            assert body.notes.place.isVisible()
-            QTest.mouseClick(body.notes.place, LEFT)
+            assert body.notices.place.isVisible()
+            QTest.mouseClick(body.notices.place, LEFT)
             await until(lambda: body.code.textCursor().block().text() == line, 20)
             assert body.views.current() == "text"
-            assert "line 40,001" in body.notes.text.text()
+            assert "line 40,001" in body.notices.text.text()
             assert marked(shown)[-1]
             other = await open_body(shown, b"{}", "application/json")
-            assert shown.detail.wanted == other
+            assert shown.detail.capture_id == other
             assert body.views.current() == "pretty"
 
     run(check())

@@ -60,7 +60,7 @@ def rows(code: CodeView) -> list[str]:
 
 def test_blocks_fold_by_gutter_and_key_and_say_what_they_hold(code: CodeView) -> None:
     whole = code.toPlainText()
-    numbers = dict(code.rows.seen(500))
+    numbers = dict(code.rows.visible_rows(500))
     middle = round(numbers[line_of(code, '"a"')]) + 9
     QTest.mouseClick(code.gutter, Qt.MouseButton.LeftButton, pos=QPoint(code.gutter.width() - 8, middle))
     assert rows(code)[1] == '"a": { 2 keys },'
@@ -136,7 +136,7 @@ def test_wrapped_lines_go_on_where_they_are_indented_and_are_19_pixels_high(code
     margin = code.document().documentMargin()
     assert [layout.lineAt(n).x() - margin for n in range(3)] == pytest.approx([0, 2 * step, 2 * step], abs=0.1)
     assert code.blockBoundingGeometry(block).height() == 19 * layout.lineCount()
-    tops = [top for _, top in code.rows.seen(60)]
+    tops = [top for _, top in code.rows.visible_rows(60)]
     assert {round(below - above) for above, below in pairwise(tops)} == {19}
     # What was cut into display lines goes on as deep as its beginning.
     code.set_lines([Line("    " + "x" * 90), Line("y" * 90, folded=True)])
@@ -148,7 +148,7 @@ def test_wrapped_lines_go_on_where_they_are_indented_and_are_19_pixels_high(code
     code.grab()
     bar.setValue(bar.maximum())
     code.grab()
-    last, top = list(code.rows.seen(500))[-1]
+    last, top = list(code.rows.visible_rows(500))[-1]
     assert (last, top + 19 <= code.viewport().height()) == (499, True)
 
 

@@ -334,12 +334,12 @@ def test_the_time_of_arrival_is_whole_in_a_narrow_head(run: Run, tmp_path: Path)
         async with open_page(tmp_path) as shown:
             capture = await shown.add(received_at=now_us())
             await shown.reload()
-            facts = shown.detail.head.facts
+            facts = shown.detail.header.facts
             clock = clock_time(capture.received_at)
             for width in (720, 1000, 1800):
                 shown.page.resize(width, 600)
                 shown.page.open_request(capture.id)
-                await until(shown.detail.head.isVisible)
+                await until(shown.detail.header.isVisible)
                 await settle()
                 assert clock in facts.text()
                 assert facts.fontMetrics().horizontalAdvance(facts.text()) <= facts.width()

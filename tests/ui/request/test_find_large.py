@@ -48,7 +48,7 @@ def current(code: CodeView) -> str:
 
 
 async def shows(body: BodyPane, text: str) -> None:
-    await until(lambda: not body.find_bar.looking and body.find_bar.count.text() == text)
+    await until(lambda: not body.find_bar.searching and body.find_bar.count.text() == text)
 
 
 @pytest.mark.parametrize("group", ["pretty", "text"])
@@ -168,16 +168,16 @@ def test_esc_stops_and_another_body_ends_a_search(run: Run, tmp_path: Path) -> N
         async with open_page(tmp_path) as shown:
             await open_body(shown, FAR, "text/plain")
             body = find(shown, "nowhere")
-            assert (body.find_bar.looking, body.find_bar.count.text()) == (True, "Searching…")
+            assert (body.find_bar.searching, body.find_bar.count.text()) == (True, "Searching…")
             QTest.keyClick(body.find_bar.field, Qt.Key.Key_Escape)
-            assert (body.find_bar.isVisible(), body.find_bar.looking) == (True, False)
+            assert (body.find_bar.isVisible(), body.find_bar.searching) == (True, False)
             await settle()
             body.find_bar.field.setText("nowhere else")
             await shows(body, "No matches")
             body.find_bar.field.setText("needle")
             await open_body(shown, b"short", "text/plain")
             await settle()
-            assert (body.find_bar.isVisible(), body.find_bar.looking) == (False, False)
+            assert (body.find_bar.isVisible(), body.find_bar.searching) == (False, False)
             assert body.code.toPlainText() == "short"
 
     run(check())

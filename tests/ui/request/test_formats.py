@@ -34,8 +34,8 @@ def test_each_format_is_shown_pretty_under_its_name(run: Run, tmp_path: Path) ->
                     await until(lambda: body.stack.currentWidget() is body.code and body.views.current() == "pretty")
                 assert (body.facts.text(), body.code.toPlainText()) == (title, text)
                 assert body.views.current() == "pretty"
-                assert body.notes.isHidden()
+                assert body.notices.isHidden()
             await open_body(shown, b"<a>\n<b></a>", "application/xml")
-            assert "line 2, column 4" in body.notes.text.text()
+            assert "line 2, column 4" in body.notices.text.text()
 
     run(check())

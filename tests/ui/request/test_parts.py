@@ -102,9 +102,9 @@ def test_each_part_is_shown_saved_and_copied(run: Run, tmp_path: Path) -> None:
                 await until(lambda: pane.facts.text().startswith("JavaScript"))  # noqa: B023
                 QTest.keyClick(dialog.list, Qt.Key.Key_Down)
                 await until(lambda: pane.code.toPlainText() == '{\n  "a": 1\n}')  # noqa: B023
-                assert dialog.notes.text.text() == "Sent as base64, decoded here and when it is saved."
+                assert dialog.notices.text.text() == "Sent as base64, decoded here and when it is saved."
                 QTest.keyClick(dialog.list, Qt.Key.Key_Down)
-                assert dialog.notes.isHidden()
+                assert dialog.notices.isHidden()
                 await until(lambda: pane.stack.currentWidget() is pane.nothing)  # noqa: B023
                 dialog.reject()
 

@@ -233,6 +233,6 @@ def test_a_picture_is_named_as_what_it_is(run: Run, tmp_path: Path, content_type
             body = shown.detail.body
             assert body.stack.currentWidget() is body.image
             assert body.facts.text().startswith("PNG picture \u00b7 ")
-            assert (body.notes.text.text(), body.notes.isVisible()) == (note, bool(note))
+            assert (body.notices.text.text(), body.notices.isVisible()) == (note, bool(note))
 
     run(check())

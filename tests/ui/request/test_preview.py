@@ -222,7 +222,7 @@ def test_drawings_and_pages_are_previewed(run: Run, tmp_path: Path, monkeypatch:
             await open_body(shown, b"<h1>Hello</h1><script>x</script>", "text/html")
             body.views.activated.emit("preview")
             await until(lambda: body.views.current() == "preview")
-            page = body.whole.page("page")
+            page = body.lazy_views.page("page")
             assert isinstance(page, PageView)
             await until(lambda: NOT_LOADED in page.words.text())
             assert "Not shown: script" in page.words.text()

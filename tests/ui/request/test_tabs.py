@@ -175,7 +175,7 @@ def test_the_distances_between_the_tabs_are_equal(run: Run, tmp_path: Path) -> N
 def test_the_tabs_keep_their_height_whether_the_event_is_known_or_not(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
-            tabs, title = shown.detail.tabs, shown.detail.head.title
+            tabs, title = shown.detail.tabs, shown.detail.header.title
             await open_body(shown, b"{}", "application/json", provider="stripe", event="invoice.paid")
             await settle()
             place = tabs.mapTo(shown.page, QPoint())
@@ -261,7 +261,7 @@ def test_the_head_says_today_and_after_midnight_yesterday(
 ) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
-            head, now = shown.detail.head, now_us()
+            head, now = shown.detail.header, now_us()
             shown.page.resize(1600, 700)
             sent = await shown.add(received_at=now)
             monkeypatch.setattr(head_module, "now_us", lambda: now)

@@ -42,7 +42,7 @@ def test_tokens_of_header_query_and_body_are_told_of(run: Run, tmp_path: Path) -
             assert "access_token in the query \u00b7 token" in text
             assert "Body \u00b7 token" in text
             assert "verified" not in text
-            assert detail.tokens.notes.text.text().startswith("Not verified")
+            assert detail.tokens.notices.text.text().startswith("Not verified")
             assert not detail.tokens.grab().isNull()
 
     run(check())

@@ -17,7 +17,7 @@ from app.core.clock import now_us
 from app.core.model import PART_SIZE, Capture, Endpoint
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.pause import Pause
-from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.undo import pending_delete
 from tests import factories
@@ -28,7 +28,7 @@ from tests.ui.waiting import settle, until
 class PageDesk:
     """`endpoint` is shown in `page`, which is handed `doors`."""
 
-    def __init__(self, desk: Desk, services: Services, page: EndpointPage, endpoint: Endpoint) -> None:
+    def __init__(self, desk: Desk, services: Services, page: RequestsPage, endpoint: Endpoint) -> None:
         self.desk, self.services, self.page, self.endpoint = desk, services, page, endpoint
         self.model, self.list, self.feed, self.detail = page.feed.model, page.list, page.feed, page.detail
 
@@ -77,7 +77,7 @@ async def _page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
             pending = pending_delete.PendingDelete(desk.services, desk.tasks, desk.messages)
             without_page = QWidget()
             actions = EndpointActions(pending.services, desk.theme, desk.tasks, without_page)
-            page = EndpointPage(pending.services, desk.theme, desk.tasks, Pause(), endpoint_actions=actions)
+            page = RequestsPage(pending.services, desk.theme, desk.tasks, Pause(), endpoint_actions=actions)
             actions.setParent(page)
             actions._window = page  # where tests look for its questions
             actions.announced.connect(page._toast.say)

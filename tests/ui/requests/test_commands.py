@@ -134,7 +134,7 @@ def test_the_heads_buttons_are_the_commands_with_their_keys(run: Run, tmp_path: 
             ids = await filled(shown, 2)
             shown.list.select_row(0)
             await until(lambda: shown.detail.capture is not None and shown.model.summary(0).read)
-            buttons = {button.command.text(): button for button in shown.detail.head.findChildren(ActionButton)}
+            buttons = {button.command.text(): button for button in shown.detail.header.findChildren(ActionButton)}
             assert buttons["Copy link"].accessibleName() == "Copy link (L)"
             QTest.mouseClick(buttons["Copy link"], Qt.MouseButton.LeftButton)
             assert QGuiApplication.clipboard().text() == f"hookline://request/{ids[0]}"

@@ -37,7 +37,7 @@ def test_the_first_request_opens_and_is_read_and_the_next_ones_are_not(run: Run,
             came = await asyncio.gather(*(desk.capture(one) for _ in range(30)))
             first = min(capture.id for capture in came)
             await until(lambda: page.detail.capture is not None and page.feed.model.rowCount() == 30)
-            assert page.detail.wanted == first
+            assert page.detail.capture_id == first
             assert [row.id for row in page.list.selected()] == [first]
             assert page.list.verticalScrollBar().value() == 0
             assert window.focusWidget() in (place, page.list)
@@ -46,7 +46,7 @@ def test_the_first_request_opens_and_is_read_and_the_next_ones_are_not(run: Run,
             window.show_endpoint(other.id)
             await until(lambda: page.feed.model.rowCount() == 1)
             await settle()
-            assert page.detail.wanted is None
+            assert page.detail.capture_id is None
             assert desk.store.captures.counts(other.id).unread == 1
 
     run(check())
@@ -74,7 +74,7 @@ def test_nothing_opens_while_the_user_is_busy(run: Run, tmp_path: Path, busy: st
             await until(lambda: page.feed.model.rowCount() == 1)
             await settle()
             assert QApplication.focusWidget() is place
-            assert page.detail.wanted is None
+            assert page.detail.capture_id is None
             assert desk.store.captures.counts(endpoint.id).unread == 1
             for dialog in (QApplication.activeModalWidget(),):
                 if dialog is not None:
@@ -111,7 +111,7 @@ def test_the_first_of_any_number_is_read_once_the_window_is_in_front(
             await until(lambda: detail.capture is not None and counts(endpoint.id).total == count)
             await settle()
             first = min(capture.id for capture in came)
-            assert detail.wanted == first
+            assert detail.capture_id == first
             if behind:
                 assert counts(endpoint.id).unread == count
                 window.activateWindow()
@@ -138,7 +138,7 @@ def test_it_is_read_too_if_the_window_comes_to_the_front_while_it_is_being_opene
 
             monkeypatch.setattr(captures, "get", slow)
             await desk.capture(endpoint)
-            await until(lambda: window.requests.detail.wanted is not None)
+            await until(lambda: window.requests.detail.capture_id is not None)
             window.activateWindow()
             await until(window.isActiveWindow)
             await settle()

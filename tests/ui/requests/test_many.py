@@ -43,12 +43,12 @@ def test_clicks_and_keys_choose_many_and_the_detail_keeps_what_it_shows(run: Run
             QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
             await until(lambda: footer.bar.text.text() == "12 selected")
             await settle()
-            assert shown.detail.wanted == ids[1]
+            assert shown.detail.capture_id == ids[1]
             assert not shown.model.summary(4).read
             QTest.keyClick(shown.list, Qt.Key.Key_Escape)
             await until(lambda: not footer.bar.isVisible())
             assert chosen(shown) == [ids[1]]
-            assert shown.detail.wanted == ids[1]
+            assert shown.detail.capture_id == ids[1]
 
     run(check())
 
@@ -61,7 +61,7 @@ def test_a_click_on_one_of_many_opens_that_one(run: Run, tmp_path: Path) -> None
             click_row(shown, 3, SHIFT)
             await until(shown.page.list_footer.bar.isVisible)
             click_row(shown, 3)
-            await until(lambda: shown.detail.wanted == ids[3])
+            await until(lambda: shown.detail.capture_id == ids[3])
             await until(lambda: not shown.page.list_footer.bar.isVisible())
 
     run(check())
@@ -77,7 +77,7 @@ def test_shift_and_an_arrow_choose_one_more(run: Run, tmp_path: Path) -> None:
             first = chosen(shown)[0]
             await until(shown.page.list_footer.bar.isVisible)
             await until(lambda: shown.detail.capture is not None)
-            assert shown.detail.wanted == first
+            assert shown.detail.capture_id == first
 
     run(check())
 

@@ -67,7 +67,7 @@ def test_a_click_on_a_star_that_is_seen_toggles_it_and_chooses_nothing(run: Run,
             QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
             await until(lambda: not shown.model.summary(3).starred)
             QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3) + QPoint(60, 0))
-            await until(lambda: shown.detail.wanted == ids[3])
+            await until(lambda: shown.detail.capture_id == ids[3])
             stored = await shown.desk.store.captures.get(ids[3])
             assert stored is not None
             assert not stored.starred
@@ -84,7 +84,7 @@ def test_where_no_star_is_seen_a_click_gives_none(run: Run, tmp_path: Path) -> N
             viewport = shown.list.viewport()
             assert not is_star_seen(shown, 3)
             QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
-            await until(lambda: shown.detail.wanted == ids[3])
+            await until(lambda: shown.detail.capture_id == ids[3])
             assert not shown.model.summary(3).starred
             await until(lambda: is_star_seen(shown, 3))  # the row is selected now
             QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
@@ -98,7 +98,7 @@ def test_s_and_the_heads_star_are_the_same(run: Run, tmp_path: Path) -> None:
         async with open_page(tmp_path) as shown:
             await opened(shown)
             command = shown.page.commands.shown.star
-            button = next(b for b in shown.detail.head.findChildren(ActionButton) if b.command is command)
+            button = next(b for b in shown.detail.header.findChildren(ActionButton) if b.command is command)
             assert button.accessibleName() == "Star (S)"
             QTest.keyClick(shown.list, Qt.Key.Key_S)
             await until(lambda: shown.model.summary(1).starred)
@@ -167,7 +167,7 @@ def test_many_starred_at_once_are_each_listed_once(run: Run, tmp_path: Path) -> 
             # The oldest last: with each of them all that are newer are found again.
             for capture in reversed(made):
                 await shown.desk.store.captures.star([capture.id])
-                await until(lambda: not shown.feed.search._looking)
+                await until(lambda: not shown.feed.search._searching_queued)
             await until(lambda: shown.model.rowCount() >= 5)
             await settle()
             assert shown.ids() == [capture.id for capture in reversed(made)]
@@ -179,7 +179,7 @@ def test_a_note_is_written_under_the_head_and_shown_everywhere(run: Run, tmp_pat
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             ids = await opened(shown)
-            note = shown.detail.head.note
+            note = shown.detail.header.note
             assert not note.isVisible()
             QGuiApplication.clipboard().clear()
             QTest.keyClick(shown.list, Qt.Key.Key_N)
@@ -213,13 +213,13 @@ def test_esc_leaves_a_note_as_it_was_and_an_empty_one_removes_it(run: Run, tmp_p
         async with open_page(tmp_path) as shown:
             ids = await opened(shown)
             await shown.desk.store.captures.set_note(ids[1], "before")
-            note = shown.detail.head.note
+            note = shown.detail.header.note
             await until(note.isVisible)
             QTest.mouseClick(note.edit, Qt.MouseButton.LeftButton)
             QTest.keyClicks(note.text, " and after")
             QTest.keyClick(note.text, Qt.Key.Key_Escape)
             assert note.text.toPlainText() == "before"
-            assert shown.detail.wanted == ids[1]
+            assert shown.detail.capture_id == ids[1]
             note.start()
             QTest.keyClick(note.text, Qt.Key.Key_A, CTRL)
             QTest.keyClick(note.text, Qt.Key.Key_Delete)
@@ -234,7 +234,7 @@ def test_a_note_takes_no_more_than_can_be_saved_and_says_so(run: Run, tmp_path: 
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             await opened(shown)
-            note = shown.detail.head.note
+            note = shown.detail.header.note
             note.start()
             QTest.keyClicks(note.text, "ab")
             note.text.moveCursor(QTextCursor.MoveOperation.Left)
@@ -261,7 +261,7 @@ def test_a_note_written_elsewhere_shows_but_not_over_what_is_being_written(run: 
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             ids = await opened(shown)
-            note, captures = shown.detail.head.note, shown.desk.store.captures
+            note, captures = shown.detail.header.note, shown.desk.store.captures
             await captures.set_note(ids[1], "from a script")
             await until(lambda: note.text.toPlainText() == "from a script")
             note.start()
@@ -285,7 +285,7 @@ def test_a_note_that_the_store_cannot_take_is_there_to_be_saved_again(
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             ids = await opened(shown)
-            note, captures, messages = shown.detail.head.note, shown.desk.store.captures, shown.desk.messages
+            note, captures, messages = shown.detail.header.note, shown.desk.store.captures, shown.desk.messages
             note.start()
             note.text.setPlainText("kept")
             with monkeypatch.context() as patch:
@@ -323,7 +323,7 @@ def test_a_note_being_written_as_the_program_ends_is_saved(run: Run, tmp_path: P
                 page.open_request(capture.id)
             shown = page.windows.open_now[capture.id].request if own else page.request
             await until(lambda: shown.summary is not None)
-            note = (page.windows.open_now[capture.id] if own else page).detail.head.note
+            note = (page.windows.open_now[capture.id] if own else page).detail.header.note
             note.start()
             QGuiApplication.clipboard().setText("not saved yet" + "!" * NOTE_MAX)
             note.text.paste()

@@ -42,14 +42,14 @@ def test_it_is_shown_and_selected_again_on_the_way_back(run: Run, tmp_path: Path
             QTest.keyClick(shown.list, Qt.Key.Key_U)
             await until(lambda: not shown.model.summary(1).read)
             await go_to_page(shown, other.id)
-            assert shown.detail.wanted is None
+            assert shown.detail.capture_id is None
             theirs = await open_row(shown, 2)
             await go_to_page(shown, None)
-            assert shown.detail.wanted is None
+            assert shown.detail.capture_id is None
             for endpoint_id, was_open in ((shown.endpoint.id, mine), (other.id, theirs)):
                 await go_to_page(shown, endpoint_id)
                 await until(lambda: shown.detail.capture is not None)
-                assert shown.detail.wanted == was_open
+                assert shown.detail.capture_id == was_open
                 assert [one.id for one in shown.list.selected()] == [was_open]
             assert shown.desk.store.captures.counts(shown.endpoint.id).unread == 3
             shown.page.show_endpoint(shown.endpoint.id)
@@ -69,7 +69,7 @@ def test_one_that_was_deleted_meanwhile_is_not_missed(run: Run, tmp_path: Path) 
             nothing_open = shown.detail.placeholder.grab().toImage()
             await shown.desk.store.captures.delete([mine])
             await go_to_page(shown, shown.endpoint.id)
-            await until(lambda: shown.detail.wanted is None)
+            await until(lambda: shown.detail.capture_id is None)
             assert shown.detail.placeholder.isVisible()
             assert shown.detail.placeholder.grab().toImage() == nothing_open
             assert not shown.list.selected()
@@ -87,7 +87,7 @@ def test_one_far_down_is_selected_though_it_is_not_loaded(run: Run, tmp_path: Pa
             await go_to_page(shown, None)
             await go_to_page(shown, shown.endpoint.id)
             await until(lambda: [one.id for one in shown.list.selected()] == [captures[0].id])
-            assert shown.detail.wanted == captures[0].id
+            assert shown.detail.capture_id == captures[0].id
             assert shown.model.row_of(captures[0].id) is None
 
     run(check())

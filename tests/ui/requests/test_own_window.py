@@ -46,8 +46,8 @@ def test_it_shows_its_request_with_its_keys_whatever_the_list_shows(run: Run, tm
             window = await own(shown)
             assert window.windowTitle() == "POST JSON · 2 B /1 · Stripe test"
             shown.list.select_row(0)
-            await until(lambda: shown.detail.wanted == ids[0])
-            assert window.detail.wanted == ids[1]
+            await until(lambda: shown.detail.capture_id == ids[0])
+            assert window.detail.capture_id == ids[1]
             QTest.keyClick(window, Qt.Key.Key_L)
             assert clipboard.text() == f"hookline://request/{ids[1]}"
             QTest.keyClick(window, Qt.Key.Key_C)
@@ -57,7 +57,7 @@ def test_it_shows_its_request_with_its_keys_whatever_the_list_shows(run: Run, tm
             QTest.keyClick(window, Qt.Key.Key_U)
             await until(lambda: not shown.model.summary(1).read)
             QTest.keyClick(window, Qt.Key.Key_N)
-            note = window.detail.head.note
+            note = window.detail.header.note
             await until(note.text.hasFocus)
             QTest.keyClicks(note.text, "cls")
             QTest.keyClick(note.text, Qt.Key.Key_Return, CTRL)
@@ -94,8 +94,8 @@ def test_esc_closes_what_is_open_inside_first(run: Run, tmp_path: Path) -> None:
             await until(bar.field.hasFocus)
             QTest.keyClick(bar.field, Qt.Key.Key_Escape)
             assert not bar.isVisible()
-            window.detail.head.note.start()
-            QTest.keyClick(window.detail.head.note.text, Qt.Key.Key_Escape)
+            window.detail.header.note.start()
+            QTest.keyClick(window.detail.header.note.text, Qt.Key.Key_Escape)
             assert window.isVisible()
             QTest.keyClick(window, Qt.Key.Key_Escape)
             await until(lambda: not shown.page.windows.open_now)

@@ -95,7 +95,7 @@ def test_delete_asks_naming_what_goes_and_moves_on(run: Run, tmp_path: Path) -> 
             current = shown.list.current()
             assert current is not None
             assert current.id == ids[2]
-            assert shown.detail.wanted is None
+            assert shown.detail.capture_id is None
             assert shown.detail.placeholder.isVisible()
             assert not shown.list.selected()[0].read
             QTest.keyClick(shown.list, Qt.Key.Key_Return)

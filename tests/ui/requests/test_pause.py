@@ -115,7 +115,9 @@ def test_what_a_filter_finds_again_is_counted_once(run: Run, tmp_path: Path) -> 
                 await until(lambda number=number: shown.feed.new_count >= number)
             for starred in (False, True):
                 await star([made[0].id], starred)
-                await until(lambda: not shown.feed.search._looking and shown.feed.search._unseen is None)
+                await until(
+                    lambda: not shown.feed.search._searching_queued and shown.feed.search._oldest_queued is None
+                )
             assert shown.feed.new_count == 4
             page._pause.set(False)
             await until(lambda: shown.model.rowCount() == 4)

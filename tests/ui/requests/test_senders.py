@@ -97,13 +97,13 @@ def test_detail_and_info_tell_the_sender(run: Run, tmp_path: Path) -> None:
             await until(lambda: shown.model.rowCount() == 2)
             shown.page.open_request(known.id)
             await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == known.id)
-            assert shown.detail.head.title.text() == "invoice.paid · Stripe"
+            assert shown.detail.header.title.text() == "invoice.paid · Stripe"
             rows = dict(
                 cells for cells in map(shown.detail.info.pairs.cells, range(shown.detail.info.pairs.rowCount()))
             )
             assert (rows["Provider"], rows["Event"], rows["Delivery ID"]) == ("Stripe", "invoice.paid", "evt_1")
             shown.page.open_request(shown.model.summary(0).id)
-            await until(lambda: shown.detail.head.title.text() == "JSON · 2 B")
+            await until(lambda: shown.detail.header.title.text() == "JSON · 2 B")
             assert not shown.page.grab().isNull()
 
     run(check())
@@ -116,7 +116,7 @@ def test_what_is_found_out_later_appears_in_list_and_detail(run: Run, tmp_path: 
             await until(lambda: shown.model.rowCount() == 1)
             shown.page.open_request(later.id)
             await until(lambda: shown.detail.capture is not None)
-            assert shown.detail.head.title.text() == "JSON · 2 B"
+            assert shown.detail.header.title.text() == "JSON · 2 B"
             store = shown.desk.store
 
             def note(database: object) -> None:
@@ -127,6 +127,6 @@ def test_what_is_found_out_later_appears_in_list_and_detail(run: Run, tmp_path: 
             shown.desk.bus.publish(RequestsIdentified(senders=((later.id, "stripe", "invoice.paid"),)))
             assert shown.model.summary(0).event == "invoice.paid"
             assert "invoice.paid from Stripe" in shown.model.data(shown.model.index(0))
-            await until(lambda: shown.detail.head.title.text() == "invoice.paid · Stripe")
+            await until(lambda: shown.detail.header.title.text() == "invoice.paid · Stripe")
 
     run(check())

@@ -70,7 +70,7 @@ async def away(shown: PageDesk, names: list[str], monkeypatch: pytest.MonkeyPatc
 async def write_note(window: MainWindow, text: str, at: int) -> None:
     """Begin a note of the request shown, the text cursor at this place."""
     QTest.keyClick(window.requests.list, Key.Key_N)
-    note = window.requests.detail.head.note
+    note = window.requests.detail.header.note
     await until(note.text.hasFocus)
     QTest.keyClicks(note.text, text)
     cursor = note.text.textCursor()
@@ -92,14 +92,14 @@ def test_two_thousand_requests_change_nothing_of_what_is_open(run: Run, tmp_path
                 await until(lambda name=name: page.detail.capture is not None and page.detail.capture.id == name)
             await until(lambda: desk.store.captures.counts(endpoint.id).unread == 1)
             await write_note(window, "wrong signature", 5)
-            note = page.detail.head.note
+            note = page.detail.header.note
             await flood(desk, endpoint, 1_000, 40)
             await flood(desk, endpoint, 1_000, 500)
             newest = (await desk.store.captures.page(endpoint.id, limit=1))[0].id
             await until(lambda: page.feed.model.row_of(newest) == 0)
             await settle()
             assert page.feed.model.row_of(mine) is None
-            assert page.detail.wanted == mine
+            assert page.detail.capture_id == mine
             assert (note.writing, note.text.toPlainText(), note.text.textCursor().position()) == (
                 True,
                 "wrong signature",
@@ -125,7 +125,7 @@ def test_two_thousand_requests_change_nothing_of_what_is_open(run: Run, tmp_path
             assert capture is not None
             assert (capture.starred, capture.read, capture.note) == (True, False, "wrong signature")
             QTest.keyClick(page.list, Key.Key_Down)
-            await until(lambda: page.detail.wanted == made[0].id)
+            await until(lambda: page.detail.capture_id == made[0].id)
             assert page.list.selection.loaded()[0].id == made[0].id
 
     run(check())
@@ -215,7 +215,7 @@ async def expire(shown: PageDesk) -> str:
 
 
 async def delete_by_a_script(shown: PageDesk) -> str:
-    await shown.desk.store.captures.delete([shown.detail.wanted or ""])
+    await shown.desk.store.captures.delete([shown.detail.capture_id or ""])
     return "This request was deleted."
 
 
@@ -263,7 +263,7 @@ def test_what_is_open_and_deleted_is_still_shown_and_says_so(
                 await settle()
                 assert shown.page._toast.isVisible(), key
                 assert reason in shown.page._toast._text.text()
-            assert not detail.head.note.writing
+            assert not detail.header.note.writing
             assert not shown.page.findChildren(Question)
             detail.body.views.activated.emit("hex")
             await until(detail.body.hex.isVisible)
@@ -283,7 +283,7 @@ def test_a_note_on_a_request_that_is_deleted_meanwhile_can_be_copied(run: Run, t
             await filled(shown, 3)
             mine = await open_row(shown, 1)
             QTest.keyClick(shown.list, Key.Key_N)
-            note = shown.detail.head.note
+            note = shown.detail.header.note
             await until(note.text.hasFocus)
             QTest.keyClicks(note.text, "half")
             await shown.desk.store.captures.delete([mine])
@@ -400,7 +400,7 @@ def test_after_a_delete_the_next_is_chosen_and_not_opened(
             await until(lambda: shown.model.rowCount() == 6 - (rows[1] - rows[0] + 1))
             await settle(10)
             assert selected(shown) == [ids[follows]]
-            assert shown.detail.wanted is None
+            assert shown.detail.capture_id is None
             assert shown.detail.placeholder.text.text() == "Press Enter to open the selected request."
             await until(lambda: unread(shown) == count)
             if by == "click":
@@ -443,6 +443,6 @@ def test_a_move_that_was_not_told_yet_does_not_open_what_a_delete_selects(run: R
             shown.page.opener.select_next(lambda _, name: name in ids[1:4])  # in the same turn of the loop
             await settle(5)
             assert selected(shown) == [ids[4]]
-            assert shown.detail.wanted is None
+            assert shown.detail.capture_id is None
 
     run(check())

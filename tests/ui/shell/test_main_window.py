@@ -127,7 +127,7 @@ class TestKeys:
                 page = window.requests
                 await until(lambda: window.focusWidget() is page.list and page.feed.model.rowCount())
                 QTest.keyClick(page.list, Qt.Key.Key_J)
-                await until(page.detail.head.isVisible)
+                await until(page.detail.header.isVisible)
                 visited: list[QWidget | None] = [page.list]
                 while len(visited) < 60 and (len(visited) == 1 or visited[-1] is not page.list):
                     QTest.keyClick(visited[-1], Qt.Key.Key_Tab)

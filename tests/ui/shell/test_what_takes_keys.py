@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
@@ -21,7 +21,7 @@ Run = Callable[[Coroutine[Any, Any, Any]], Any]
 Key = Qt.Key
 
 
-async def listed(desk: Desk, window: MainWindow, count: int = 4) -> EndpointPage:
+async def listed(desk: Desk, window: MainWindow, count: int = 4) -> RequestsPage:
     """An endpoint with so many unread requests, none chosen, the keyboard in their list."""
     endpoint = desk.store.endpoints.all()[0]
     for _ in range(count):
@@ -81,7 +81,7 @@ def test_what_closes_opens_no_request(run: Run, tmp_path: Path, opens: Callable[
             page.list.setFocus(Qt.FocusReason.PopupFocusReason)
             await settle(5)
             assert window.focusWidget() is page.list
-            assert page.detail.wanted is None
+            assert page.detail.capture_id is None
             assert (page.list.current(), page.list.selected()) == (None, [])
             assert unread(desk) == 4
             QTest.keyClick(page.list, Key.Key_J)
@@ -107,11 +107,11 @@ def test_enter_in_the_filter_searches_and_what_is_typed_next_stays_typing(run: R
             await settle()
             assert line.text() == "stars"
             assert not any(page.feed.model.summary(row).starred for row in range(page.feed.model.rowCount()))
-            assert page.detail.wanted is None
+            assert page.detail.capture_id is None
             assert unread(desk) == 4
             QTest.keyClick(line, Key.Key_Down)
             assert page.list.hasFocus()
-            await until(lambda: page.detail.wanted == page.feed.model.summary(0).id)
+            await until(lambda: page.detail.capture_id == page.feed.model.summary(0).id)
 
     run(check())
 
@@ -177,7 +177,7 @@ def test_letters_typed_into_a_menu_do_nothing_behind_it(run: Run, tmp_path: Path
             assert not page.list.selected()[0].starred
             assert unread(desk) == 3
             assert not window.pause.on
-            assert not page.detail.head.note.writing
+            assert not page.detail.header.note.writing
             QTest.keyClick(menu, Key.Key_Escape)
             await until(lambda: not menus(page))
             QTest.keyClick(page.list, Key.Key_S)

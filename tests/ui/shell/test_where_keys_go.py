@@ -12,8 +12,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from app.ui.commands.command_button import ActionButton
-from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED
 from tests.ui.desk import Desk, shown
@@ -39,7 +38,7 @@ def click(row: QWidget) -> None:
     QTest.mouseClick(row, Qt.MouseButton.LeftButton, pos=QPoint(row.width() // 2, row.height() // 2))
 
 
-def all_there(page: EndpointPage, count: int) -> bool:
+def all_there(page: RequestsPage, count: int) -> bool:
     """Whether so many rows are in the list."""
     return page.feed.model.rowCount() == count
 
@@ -210,7 +209,7 @@ class TestTab:
                     *page.filter.bar.chips.chips,
                     page.list,
                     page.list_footer.button,
-                    detail.head.findChildren(ActionButton)[0],
+                    detail.header.findChildren(ActionButton)[0],
                     detail.tabs,
                     chosen,
                     detail.body.search,

@@ -86,7 +86,7 @@ def test_the_last_endpoint_is_shown_again_and_nothing_of_it_is_marked_read(run: 
                 assert window.sidebar.list.rows[endpoint.id].isChecked()
                 await until(lambda: window.requests.feed.model.rowCount() == 1)
                 await settle()
-                assert window.requests.detail.wanted is None
+                assert window.requests.detail.capture_id is None
                 assert desk.store.captures.counts(endpoint.id).unread == 1
 
     run(check())

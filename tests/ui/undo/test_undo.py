@@ -168,7 +168,7 @@ def test_what_comes_after_a_delete_of_several_opens_nothing(run: Run, tmp_path: 
             late = await desk.capture(endpoint)
             await until(lambda: late.id in rows(window))
             await settle(20)
-            assert (selected(window), page.detail.wanted) == ([following], None)
+            assert (selected(window), page.detail.capture_id) == ([following], None)
             assert desk.store.captures.counts(endpoint.id).unread == 8
 
     run(check())
@@ -215,7 +215,7 @@ def test_undone_in_a_flood_all_that_came_is_listed(run: Run, tmp_path: Path, set
                 await settle()
             await undo(window)
             await until(lambda: not page.feed.pager.jumping and not page.feed._waiting)
-            await until(lambda: page.detail.wanted == gone)
+            await until(lambda: page.detail.capture_id == gone)
             assert selected(window) == [gone]
             for _ in range(3):
                 page.list.scrollToBottom()
@@ -237,13 +237,13 @@ def test_what_was_opened_since_stays_open(run: Run, tmp_path: Path) -> None:
             page.list.select_row(3)
             mine = before[4]
             await until(lambda: page.detail.capture is not None and page.detail.capture.id == mine)
-            page.detail.head.note.start()
-            QTest.keyClicks(page.detail.head.note.text, "look")
+            page.detail.header.note.start()
+            QTest.keyClicks(page.detail.header.note.text, "look")
             QTest.mouseClick(window.undo_bar.button, LEFT)
             await until(lambda: rows(window) == before)
             await settle(6)
-            assert (page.detail.wanted, selected(window)) == (mine, [mine])
-            assert page.detail.head.note.writing
+            assert (page.detail.capture_id, selected(window)) == (mine, [mine])
+            assert page.detail.header.note.writing
             assert page.list.current() in page.list.selected()
 
     run(check())

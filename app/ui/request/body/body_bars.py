@@ -42,7 +42,7 @@ def view_footer(content: QWidget, parent: QWidget) -> QFrame:
     return footer
 
 
-class NotesBar(QFrame):
+class NoticesBar(QFrame):
     """Hidden while there are no notices."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -60,79 +60,81 @@ class NotesBar(QFrame):
         row.addWidget(self.place)
         self.hide()
 
-    def say(self, notes: list[str], *, place: bool = False) -> None:
+    def say(self, notices: list[str], *, place: bool = False) -> None:
         """Show these notices, with a button if there is a place to go to; an empty list hides the bar."""
         self.place.setVisible(place)
-        self.text.setText(" ".join(notes))
-        self.setVisible(bool(notes))
+        self.text.setText(" ".join(notices))
+        self.setVisible(bool(notices))
 
 
 class ErrorLocation(QObject):
-    """Create it after the object that shows what `loader` loads in `code`; the button in `notes` goes to the place."""
+    """The button in `notices` goes to the error in `code`. Create it after the object that shows there what `loader`
+    loads.
+    """
 
-    def __init__(self, code: CodeView, loader: BodyLoader, notes: NotesBar) -> None:
-        super().__init__(notes)
+    def __init__(self, code: CodeView, loader: BodyLoader, notices: NoticesBar) -> None:
+        super().__init__(notices)
         self._code, self._loader = code, loader
-        self._note, self._place = "", (0, 0)
-        self._going = False
+        self._notice, self._place = "", (0, 0)
+        self._jumping = False
         loader.begun.connect(self._begun)
         loader.continued.connect(self._continued)
-        notes.place.clicked.connect(self._go)
+        notices.place.clicked.connect(self._show_place)
 
     def forget(self) -> None:
         """Another body is shown."""
-        self._note, self._going = "", False
+        self._notice, self._jumping = "", False
 
     def notices(self, reader: BodyReader) -> tuple[list[str], bool]:
         """The notices about the body, and whether there is a place to go to. The text view does not know what is wrong
         with the body as JSON or XML; it learns that from the other view.
         """
-        notes = reader.notes
+        notices = reader.notes
         if reader.fault is not None:
-            self._note, self._place = reader.fault
-        elif self._note and _is_text(reader):
-            notes = [self._note, *notes]
-        return notes, bool(self._note) and self._note in notes
+            self._notice, self._place = reader.fault
+        elif self._notice and _is_text(reader):
+            notices = [self._notice, *notices]
+        return notices, bool(self._notice) and self._notice in notices
 
     @Slot()
-    def _go(self) -> None:
+    def _show_place(self) -> None:
         reader, source = self._loader.reader, self._loader.source
-        self._going = True
+        self._jumping = True
         if reader is not None and _is_text(reader):
-            self._look()
+            self._mark_place()
         elif source is not None:
             self._loader.start(source, "text")  # Only once: the view selected for bodies of this type stays.
 
     @Slot(object, object)
     def _begun(self, reader: BodyReader, lines: object) -> None:
-        if self._note and _is_text(reader):
-            self._look()
+        if self._notice and _is_text(reader):
+            self._mark_place()
         else:
-            self._going = False
+            self._jumping = False
 
     @Slot(object)
     def _continued(self, lines: object) -> None:
         reader = self._loader.reader
-        if self._note and reader is not None and _is_text(reader):
-            self._look()
+        if self._notice and reader is not None and _is_text(reader):
+            self._mark_place()
 
-    def _look(self) -> None:
+    def _mark_place(self) -> None:
         """Mark the place if it is shown; until then more is loaded, as far as the view allows."""
         reader = self._loader.reader
         line, column = self._place
         more = reader is not None and not reader.done and self._code.length() < SHOWN_MAX
-        if self._going and more and self._code.line_count() <= line:
+        if self._jumping and more and self._code.line_count() <= line:
             self._loader.more()
             return
-        self._code.mark_place(line, column, move=self._going)
-        self._going = False
+        self._code.mark_place(line, column, move=self._jumping)
+        self._jumping = False
 
 
 def _is_text(reader: BodyReader) -> bool:
     return reader.view is not None and reader.view.group == "text"
 
 
-class RestBar(QFrame):
+class LoadMoreBar(QFrame):
     """Says which part of a large body is shown, with buttons to load more."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -187,24 +189,13 @@ class RestBar(QFrame):
         self.show()
 
 
-def _part(reader: BodyReader, lines: int | None) -> str:
-    """Not from one size to another: far into a body both are rounded to the same."""
-    begin, end = reader.start_offset, reader.unpacked
-    if not begin:
-        return f"the first {size_text(end)}" if lines is None else f"{lines:,} lines of the first {size_text(end)}"
-    if not reader.done:
-        part = size_text(end - begin) if lines is None else f"{lines:,} lines"
-        return f"{part} after the first {size_text(begin)}"
-    return f"the last {size_text(end - begin)}" + (f" of {size_text(end)}" if reader.codings else "")
-
-
-class RestOfBody(QObject):
+class LoadMore(QObject):
     """Handles the buttons of `bar`."""
 
-    def __init__(self, bar: RestBar, loader: BodyLoader, code: CodeView) -> None:
+    def __init__(self, bar: LoadMoreBar, loader: BodyLoader, code: CodeView) -> None:
         super().__init__(bar)
         self._bar, self._loader, self._code = bar, loader, code
-        self._back_to: tuple[int | None, int] | None = None
+        self._return_to: tuple[int | None, int] | None = None
         """Number and byte of the line that stays at the top while what precedes it is loaded."""
         bar.more.clicked.connect(self._more)
         bar.earlier.clicked.connect(self._earlier)
@@ -213,17 +204,17 @@ class RestOfBody(QObject):
         """Update the text after lines were loaded."""
         full = self._code.length() >= SHOWN_MAX
         if full:
-            self._loader.enough()
+            self._loader.stop_after_step()
         textual = reader.view is not None and reader.view.formatter is not None
         if not size or not textual or (reader.done and not reader.start_offset):
             self._bar.hide()
         else:
             self._bar.say(reader, size, self._code.line_count() if reader.has_lines else None, full=full)
-        self._return()
+        self._restore_top_line()
 
     def forget(self) -> None:
         """Another body is shown."""
-        self._back_to = None
+        self._return_to = None
 
     @Slot()
     def _more(self) -> None:
@@ -239,20 +230,20 @@ class RestOfBody(QObject):
     def _earlier(self) -> None:
         reader, source = self._loader.reader, self._loader.source
         if reader is not None and source is not None and reader.view is not None:
-            self._back_to = (self._code.top_line(), reader.start_offset)
-            self._loader.start_at(source, reader.view.group, max(0, reader.start_offset - EARLIER))
+            self._return_to = (self._code.top_line(), reader.begins_at)
+            self._loader.start_at(source, reader.view.group, max(0, reader.begins_at - EARLIER))
 
-    def _return(self) -> None:
+    def _restore_top_line(self) -> None:
         """Once it is loaded again, scroll the previous top line back to the top."""
         reader = self._loader.reader
-        if self._back_to is None or reader is None:
+        if self._return_to is None or reader is None:
             return
-        number, byte = self._back_to
-        there = (
+        number, byte = self._return_to
+        loaded = (
             reader.unpacked > byte and not reader.has_lines and (number is None or self._code.line_count() >= number)
         )
-        if there or reader.done:
-            self._back_to = None
+        if loaded or reader.done:
+            self._return_to = None
             self._code.show_at_top(number)
         else:
             self._loader.more()

@@ -95,7 +95,7 @@ async def copy_text(source: BodySource, what: str = "body", mime_type: str | Non
         return too_large(what)
     data = await source.read(0, COPY_MAX)
     loop = asyncio.get_running_loop()
-    text, whole = await loop.run_in_executor(None, body_text, source.headers, source.content_type, data, COPY_MAX)
+    text, complete = await loop.run_in_executor(None, body_text, source.headers, source.content_type, data, COPY_MAX)
     if is_binary(text):
         return None
     copied = QMimeData()
@@ -103,7 +103,9 @@ async def copy_text(source: BodySource, what: str = "body", mime_type: str | Non
     if mime_type is not None:
         copied.setData(mime_type, QByteArray(data))
     QGuiApplication.clipboard().setMimeData(copied)
-    return f"Copied the {what}." if whole else f"Copied the first 8 MiB: the {what} is larger when decompressed."
+    return (
+        f"{what.capitalize()} copied." if complete else f"Copied the first 8 MiB: the {what} is larger once unpacked."
+    )
 
 
 async def copy_picture(source: BodySource) -> str:

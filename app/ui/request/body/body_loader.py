@@ -38,7 +38,7 @@ class BodyLoader(QObject):
         self._reader: BodyReader | None = None
         self._offset = 0
         self._loading = False
-        self._upto = 0
+        self._target = 0
         self._skipper: tuple[BodySource, str, Skipper] | None = None
 
     @property
@@ -68,12 +68,12 @@ class BodyLoader(QObject):
         """Continue reading, unless a read is in progress: one step, or this many more unpacked bytes, step by step."""
         if not self._loading and self._reader is not None and not self._reader.done:
             self._loading = True
-            self._upto = self._reader.unpacked + size if size else 0
-            self._latest.run(self._go_on)
+            self._target = self._reader.unpacked + size if size else 0
+            self._latest.run(self._read_more)
 
-    def enough(self) -> None:
+    def stop_after_step(self) -> None:
         """Stop reading after the current step."""
-        self._upto = 0
+        self._target = 0
 
     def stop(self) -> None:
         """Cancel reading."""
@@ -87,14 +87,14 @@ class BodyLoader(QObject):
         reader, lines = await self._first(source, wanted)
         if reader.view is not None and reader.view.formatter is not None and place > reader.unpacked - STEP // 2:
             self._loading = True
-            point = await self._point(source, reader, place)
+            point = await self._resume_point(source, reader, place)
             if self._latest.superseded:
                 return
             if point is not None:
                 reader.resume(point)
                 self._offset = 0 if reader.codings else point.offset
             else:
-                await self._pass_by(source, reader, place, lines)
+                await self._skip_to(source, reader, place, lines)
             lines = await self._read(source, reader)
             if point is not None and point.folded and lines:
                 lines[0] = lines[0]._replace(folded=True)
@@ -102,7 +102,7 @@ class BodyLoader(QObject):
 
     async def _first(self, source: BodySource, wanted: Group | None) -> tuple[BodyReader, list[Line]]:
         # No reader until the first lines are loaded: `more` must not append to the previous body.
-        self._source, self._reader, self._offset, self._loading, self._upto = source, None, 0, True, 0
+        self._source, self._reader, self._offset, self._loading, self._target = source, None, 0, True, 0
         reader = BodyReader(source.headers, source.content_type, wanted)
         return reader, await self._read(source, reader)
 
@@ -111,7 +111,7 @@ class BodyLoader(QObject):
         if not self._latest.superseded:
             self.begun.emit(reader, lines)
 
-    async def _point(self, source: BodySource, reader: BodyReader, place: int) -> Resume | None:
+    async def _resume_point(self, source: BodySource, reader: BodyReader, place: int) -> Resume | None:
         """Where the lines around `place` can begin, if that is known without formatting everything before it."""
         name = reader.view.name if reader.view else ""
         if self._skipper is None or self._skipper[:2] != (source, name):
@@ -133,21 +133,21 @@ class BodyLoader(QObject):
         following = following[: max(0, place - skipper.offset)]
         return await loop.run_in_executor(None, skipper.point, following) if following else None
 
-    async def _pass_by(self, source: BodySource, reader: BodyReader, place: int, lines: list[Line]) -> None:
+    async def _skip_to(self, source: BodySource, reader: BodyReader, place: int, lines: list[Line]) -> None:
         """Format and discard everything before the place."""
         passed = sum(not line.folded for line in lines)
         while not (reader.done or self._latest.superseded) and (reader.unpacked + CHUNK <= place or reader.has_lines):
             passed += sum(not line.folded for line in await self._step(source, reader))
         reader.skip_lines(passed)
 
-    async def _go_on(self) -> None:
+    async def _read_more(self) -> None:
         source, reader = self._source, self._reader
         while source is not None and reader is not None and not (reader.done or self._latest.superseded):
             self._loading = True
             lines = await self._read(source, reader)
             if not self._latest.superseded:
                 self.continued.emit(lines)
-            if not self._upto or (reader.unpacked >= self._upto and not reader.has_lines):
+            if not self._target or (reader.unpacked >= self._target and not reader.has_lines):
                 break
 
     async def _read(self, source: BodySource, reader: BodyReader) -> list[Line]:

@@ -15,18 +15,18 @@ from app.core.bodies.formatter import Group
 from app.core.bodies.lines import Line
 from app.core.bodies.media_types import media_type, type_hint
 from app.core.text import size_text
-from app.ui.request.body.body_bars import ErrorLocation, NotesBar, RestOfBody
+from app.ui.request.body.body_bars import ErrorLocation, LoadMore, NoticesBar
 from app.ui.request.body.body_loader import BodyLoader
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import SHOWN_MAX
 from app.ui.request.body.code.text_style import WrapButton
 from app.ui.request.body.find.body_find import BodyFind
 from app.ui.request.body.image_view import ImageView
+from app.ui.request.body.lazy_views import LazyViews
 from app.ui.request.body.parts_dialog import PartsDialog
 from app.ui.request.body.source_pane import EMPTY_WIDTH, SourcePane
 from app.ui.request.body.tree_view import TreeView
 from app.ui.request.body.value_decoder import ValueDecoder
-from app.ui.request.body.whole_views import WholeViews
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -36,7 +36,7 @@ VIEWS = (
     *(("pretty", "Pretty"), ("table", "Table"), ("tree", "Tree")),
     *(("text", "Text"), ("hex", "Hex"), ("preview", "Preview")),
 )
-RARE: tuple[Group, ...] = ("table", "tree", "preview")
+OPTIONAL_VIEWS: tuple[Group, ...] = ("table", "tree", "preview")
 """Views that are offered only for bodies that have them."""
 
 
@@ -47,14 +47,14 @@ class BodyPane(SourcePane):
         super().__init__(VIEWS, theme, tasks, parent, what="body")
         self._selected_views: dict[str, Group] = {}
         self.loader = BodyLoader(tasks, self)
-        for rare in RARE:
-            self.views.set_shown(rare, False)
+        for view in OPTIONAL_VIEWS:
+            self.views.set_shown(view, False)
         self.facts.setMinimumWidth(1)  # The facts can be spared more easily than the rest of the toolbar.
         self.wrap = WrapButton(theme, self)
         self.parts = Button("Parts…", theme, self, kind="link")
         self.parts.setToolTip("View, copy or save each part")
         self.parts.hide()
-        self.notes = NotesBar(theme, self)
+        self.notices = NoticesBar(theme, self)
         self.image = ImageView(theme, tasks, self)
         self.tree = TreeView(theme, tasks, self)
         self.finding = BodyFind(theme, tasks, self.loader, self, code=self.code, hexes=self.hex, tree=self.tree)
@@ -65,27 +65,27 @@ class BodyPane(SourcePane):
         self.split.addWidget(self.stack)
         for page in (self.code, self.hex, self.image, self.tree, self.nothing, self.unread):
             self.stack.addWidget(page)
-        self._lay_out(self.split, buttons=(self.parts, self.wrap), bars=(self.notes, self.find_bar))
+        self._lay_out(self.split, buttons=(self.parts, self.wrap), bars=(self.notices, self.find_bar))
         self._connect()
-        self.error_location = ErrorLocation(self.code, self.loader, self.notes)
+        self.error_location = ErrorLocation(self.code, self.loader, self.notices)
         self.values = ValueDecoder(self.code, self.split, theme, tasks, self._toast)
-        made = {"image": self.image, "drawing": self.image, "tree": self.tree}
-        self.whole = WholeViews(made, self.stack, self.values, tasks)
-        self.find_bar.words_changed.connect(self.whole.mark)
-        self.parts_shown = RestOfBody(self.rest, self.loader, self.code)
+        existing = {"image": self.image, "drawing": self.image, "tree": self.tree}
+        self.lazy_views = LazyViews(existing, self.stack, self.values, tasks)
+        self.find_bar.words_changed.connect(self.lazy_views.mark)
+        self.load_more = LoadMore(self.rest, self.loader, self.code)
 
     def show_source(self, source: BodySource) -> None:
         """Show this body, cancelling the load in progress."""
         self._source = source
         self.error_location.forget()
-        self.parts_shown.forget()
-        self._clear_whole()
+        self.load_more.forget()
+        self._free_views()
         self.find_bar.dismiss()
         for widget in (self.views, self.search, self.wrap, self.copy, self.save):
             widget.setVisible(bool(source.size))
         if not source.size:
             self.loader.stop()
-            self._show_none_of_it(self.nothing)
+            self._show_empty_state(self.nothing)
             return
         self._start()
 
@@ -93,7 +93,7 @@ class BodyPane(SourcePane):
         """Cancel loading."""
         self.finding.stop()
         self.loader.stop()
-        self._clear_whole()
+        self._free_views()
 
     @Slot()
     def open_find(self) -> None:
@@ -131,9 +131,9 @@ class BodyPane(SourcePane):
         pane = BodyPane(self._theme, self._tasks, parent, "This part is empty")
         return pane, pane
 
-    def _clear_whole(self) -> None:
+    def _free_views(self) -> None:
         """Free what the views have read of the whole body."""
-        self.whole.clear()
+        self.lazy_views.clear()
         self.values.forget()
 
     @Slot()
@@ -145,14 +145,14 @@ class BodyPane(SourcePane):
     def _failed(self) -> None:
         """The previous body must not stay below another request's header."""
         if self.loader.reader is None:
-            self._clear_whole()
+            self._free_views()
             self.code.set_lines([])
-            self._show_none_of_it(self.unread)
+            self._show_empty_state(self.unread)
 
-    def _show_none_of_it(self, page: EmptyState) -> None:
+    def _show_empty_state(self, page: EmptyState) -> None:
         self.facts.setText("")
         self.parts.hide()
-        self.notes.say([])
+        self.notices.say([])
         self.rest.hide()
         self.stack.setCurrentWidget(page)
 
@@ -165,19 +165,19 @@ class BodyPane(SourcePane):
         pretty = best_in("pretty", reader.views)
         self.views.set_enabled("pretty", pretty is not None)
         self.parts.setVisible(pretty is not None and pretty.name == "multipart")
-        for rare in RARE:
-            self.views.set_option_visible(rare, best_in(rare, reader.views) is not None)
-        self.views.set_option_visible("pretty", pretty is not None or best_in("preview", reader.views) is None)
-        chosen = media_type(source.content_type) in self._selected_views
-        what = _named(reader, source.content_type)
+        for view in OPTIONAL_VIEWS:
+            self.views.set_shown(view, best_in(view, reader.views) is not None)
+        self.views.set_shown("pretty", pretty is not None or best_in("preview", reader.views) is None)
+        selected = media_type(source.content_type) in self._selected_views
+        name = _name(reader, source.content_type)
         charset = reader.text_charset
         coded = [escape(charset.label)] if charset is not None and charset.name != "utf-8" else []
-        facts = [what, size_text(source.size), *coded, *reader.codings, *([] if chosen else ["auto"])]
+        facts = [name, size_text(source.size), *coded, *reader.codings, *([] if selected else ["auto"])]
         self.facts.setText(" · ".join(facts))
-        self._clear_whole()
+        self._free_views()
         page: QWidget = self.code
-        if reader.view.group in RARE:
-            page = self.whole.show(reader.view, source)
+        if reader.view.group in OPTIONAL_VIEWS:
+            page = self.lazy_views.show(reader.view, source)
         elif reader.view.formatter is None:
             page = self.hex
             self.hex.show_source(source)
@@ -197,11 +197,11 @@ class BodyPane(SourcePane):
 
     def _show_notices(self, reader: BodyReader) -> None:
         wrong = _not_as_sent(reader, self._source.content_type) if self._source else []
-        notes, place = self.error_location.notices(reader)
-        self.notes.say([*wrong, *notes], place=place)
+        notices, place = self.error_location.notices(reader)
+        self.notices.say([*wrong, *notices], place=place)
         if reader.done:
             self.code.end_lines()
-        self.parts_shown.show_part(reader, self._source.size if self._source else 0)
+        self.load_more.show_part(reader, self._source.size if self._source else 0)
 
     @Slot()
     def _end_near(self) -> None:
@@ -215,7 +215,7 @@ class BodyPane(SourcePane):
             self.loader.start(self._source, cast(Group, group))
 
 
-def _named(reader: BodyReader, content_type: str) -> str:
+def _name(reader: BodyReader, content_type: str) -> str:
     """The name of the view shown."""
     group = reader.view.group if reader.view else None
     if reader.picture is not None and group in ("preview", "hex"):

@@ -49,7 +49,7 @@ class CsvTable(QWidget):
         self._state = ""
         self.view.value_requested.connect(self.value_requested)
         self.view.decode_requested.connect(self.decode_requested)
-        self.view.rows.modelReset.connect(self._summarise)
+        self.view.rows.modelReset.connect(self._show_summary)
         self.view.refused.connect(self._show_refusal)
 
     def show_source(self, source: BodySource) -> None:
@@ -88,14 +88,14 @@ class CsvTable(QWidget):
 
     def _finish(self, state: str) -> None:
         self._state = state
-        self._summarise()
+        self._show_summary()
         self.ended.emit()
 
     def _add(self, block: Block, reader: CsvReader, content_type: str) -> None:
         model = self.view.rows
         if len(model.rows):
             model.add(block)
-            self._summarise()
+            self._show_summary()
             return
         rows = Rows(reader.delimiter)
         rows.add(block)
@@ -103,7 +103,7 @@ class CsvTable(QWidget):
         self.shown.emit()
 
     @Slot()
-    def _summarise(self) -> None:
+    def _show_summary(self) -> None:
         model = self.view.rows
         if not len(model.rows):
             self.summary.setText("Loading…" if self._state == "loading" else self._state)

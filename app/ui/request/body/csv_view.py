@@ -32,9 +32,9 @@ from app.ui.widgets.marked_text import CellDelegate
 
 Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
-SHOWN_MAX = 500
+TEXT_MAX = 500
 """Maximum characters shown of a cell."""
-_KEPT_ROWS = 500
+_CACHED_ROWS = 500
 _TIME_MAX = 40
 NARROWEST, WIDEST = 56, 320
 """Pixels of a column sized automatically; the user can drag it to any width."""
@@ -51,7 +51,7 @@ class CsvModel(QAbstractTableModel):
         super().__init__(parent)
         self._theme = theme
         self._rows = Rows(",")
-        self._cells = lru_cache(_KEPT_ROWS)(self._rows.cells)
+        self._cells = lru_cache(_CACHED_ROWS)(self._rows.cells)
         self.header = False
 
     @property
@@ -63,7 +63,7 @@ class CsvModel(QAbstractTableModel):
         """`add` appends to these rows."""
         self.beginResetModel()
         self._rows, self.header = rows, header
-        self._cells = lru_cache(_KEPT_ROWS)(rows.cells)
+        self._cells = lru_cache(_CACHED_ROWS)(rows.cells)
         self.endResetModel()
 
     def add(self, block: Block) -> None:
@@ -132,7 +132,7 @@ class CsvModel(QAbstractTableModel):
 
 
 def _short(text: str) -> str:
-    return escape(text[:SHOWN_MAX]) + ("…" if len(text) > SHOWN_MAX else "")
+    return escape(text[:TEXT_MAX]) + ("…" if len(text) > TEXT_MAX else "")
 
 
 class CsvView(QTableView):
@@ -224,14 +224,17 @@ class CsvView(QTableView):
         if sum(part.width() * part.height() for part in ranges) > COPY_MAX:
             self.refused.emit(f"More than {COPY_MAX:,} cells cannot be copied at once. Save the body instead.")
             return
-        chosen: dict[int, set[int]] = {}
+        selected: dict[int, set[int]] = {}
         for part in ranges:
             for row in range(part.top(), part.bottom() + 1):
-                chosen.setdefault(row, set()).update(range(part.left(), part.right() + 1))
-        if not chosen and self.currentIndex().isValid():
-            chosen = {self.currentIndex().row(): {self.currentIndex().column()}}
-        single = len(chosen) == 1 and all(len(columns) == 1 for columns in chosen.values())
-        lines = ["\t".join(self._pasted(row, at, single) for at in sorted(chosen[row])) for row in sorted(chosen)]
+                selected.setdefault(row, set()).update(range(part.left(), part.right() + 1))
+        if not selected and self.currentIndex().isValid():
+            selected = {self.currentIndex().row(): {self.currentIndex().column()}}
+        single = len(selected) == 1 and all(len(columns) == 1 for columns in selected.values())
+        lines = [
+            "\t".join(self._clipboard_text(row, at, single) for at in sorted(columns))
+            for row, columns in sorted(selected.items())
+        ]
         if lines:
             QGuiApplication.clipboard().setText("\n".join(lines))
 
@@ -250,10 +253,10 @@ class CsvView(QTableView):
             )
 
     def _ranges(self) -> list[QItemSelectionRange]:
-        chosen = self.selectionModel().selection()
-        return [chosen.at(number) for number in range(chosen.count())]
+        selected = self.selectionModel().selection()
+        return [selected.at(number) for number in range(selected.count())]
 
-    def _pasted(self, row: int, column: int, single: bool) -> str:
+    def _clipboard_text(self, row: int, column: int, single: bool) -> str:
         text = self.rows.value(row, column)
         return f'"{text.replace(chr(34), chr(34) * 2)}"' if _UNSAFE.search(text) and not single else text
 
@@ -278,5 +281,5 @@ class CsvView(QTableView):
             texts = [str(self.rows.index(row, column).data() or "")[:60] for row in rows]
             title = str(self.rows.headerData(column, Qt.Orientation.Horizontal))[:60]
             widest = max((fm.horizontalAdvance(text) for text in texts), default=0)
-            wanted = max(widest, names.horizontalAdvance(title)) + 2 * metrics.SPACE_3
-            self.setColumnWidth(column, min(max(NARROWEST, wanted), WIDEST))
+            width = max(widest, names.horizontalAdvance(title)) + 2 * metrics.SPACE_3
+            self.setColumnWidth(column, min(max(NARROWEST, width), WIDEST))

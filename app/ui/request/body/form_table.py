@@ -28,7 +28,7 @@ Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 NAME, VALUE, SENT = range(3)
 TITLES = ("Name", "Value", "As sent")
-SHOWN_MAX = 1_000
+CELL_MAX = 1_000
 """Maximum characters shown of a cell."""
 BYTES_MAX = 16 * 1024 * 1024
 """Maximum bytes of an unpacked form shown as a table."""
@@ -111,7 +111,7 @@ class FormModel(QAbstractItemModel):
 
 
 def _short(text: str) -> str:
-    return escape(text[:SHOWN_MAX]) + ("…" if len(text) > SHOWN_MAX else "")
+    return escape(text[:CELL_MAX]) + ("…" if len(text) > CELL_MAX else "")
 
 
 class FormTable(BodyTreePane):

@@ -68,9 +68,9 @@ class HexWidget(QAbstractScrollArea):
         """Mark these bytes (offset and length) and scroll to them; None clears."""
         self._marked = place
         if place is not None:
-            row, shown = place[0] // ROW, self._visible_rows()
-            if not 0 <= row - self.verticalScrollBar().value() < shown:
-                self.verticalScrollBar().setValue(max(0, row - shown // 2))
+            row, visible = place[0] // ROW, self._visible_rows()
+            if not 0 <= row - self.verticalScrollBar().value() < visible:
+                self.verticalScrollBar().setValue(max(0, row - visible // 2))
         self.viewport().update()
 
     def sizeHint(self) -> QSize:
@@ -104,7 +104,7 @@ class HexWidget(QAbstractScrollArea):
             if found:
                 self._paint_row(painter, (row - first) * self._row, found[0], row)
         if missing:
-            self._ask(missing)
+            self._request_pages(missing)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Begin to select rows."""
@@ -179,7 +179,7 @@ class HexWidget(QAbstractScrollArea):
             painter.fillRect(QRect(x - self._char // 2, top, 3 * self._char, self._row), colour)
             painter.fillRect(QRect(ascii_at + at * self._char, top, self._char, self._row), colour)
 
-    def _ask(self, pages: list[int]) -> None:
+    def _request_pages(self, pages: list[int]) -> None:
         source = self._source
 
         async def read() -> None:

@@ -68,10 +68,10 @@ class PageView(QWidget):
         else:
             # The view gets its width only when it is shown.
             width = min(max(self.area.viewport().width(), NARROWEST), WIDEST)
-            wanted = DrawRequest(
+            request = DrawRequest(
                 kind="html", content_type=source.content_type, width=width, ratio=self.devicePixelRatioF()
             )
-            picture = await draw_apart(wanted, data)
+            picture = await draw_apart(request, data)
         if not self._latest.superseded:
             self._say(picture)
             self.shown.emit()

@@ -15,7 +15,7 @@ from app.core.bodies.escape import escape
 from app.core.bodies.formats.multipart_parts import PARTS_MAX, PartContent, read_parts
 from app.core.file_names import safe_name
 from app.core.text import size_text
-from app.ui.request.body.body_bars import NotesBar
+from app.ui.request.body.body_bars import NoticesBar
 from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -52,7 +52,7 @@ class PartsDialog(Dialog):
     ) -> None:
         super().__init__("Parts", theme, parent)
         self._parts: list[PartContent] = []
-        self._notes: list[str] = []
+        self._notices: list[str] = []
         self.list = QListWidget(self)
         self.list.setAccessibleName("Parts of the body")
         self.list.setUniformItemSizes(True)
@@ -60,11 +60,11 @@ class PartsDialog(Dialog):
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.currentItemChanged.connect(self._show)
-        self.notes = NotesBar(theme, self)
-        self.pane, shown = pane(self)
+        self.notices = NoticesBar(theme, self)
+        self.pane, pane_widget = pane(self)
         self.close_button = Button("Close", theme, self)
         self.close_button.clicked.connect(self.reject)
-        self._lay_out(shown)
+        self._lay_out(pane_widget)
         self.finished.connect(self._stop)
         self.list.setFocus()
         self.resize(self.sizeHint())
@@ -94,11 +94,11 @@ class PartsDialog(Dialog):
             item.setSizeHint(QSize(0, metrics.ROW_DENSE + 2))
             item.setToolTip(plain_tooltip(escape(part.part.file_name or part.part.name or "")))
             self.list.addItem(item)
-        notes = [f"Only parts within the first {size_text(BYTES_MAX)} are listed."] if cut else []
+        notices = [f"Only parts within the first {size_text(BYTES_MAX)} are listed."] if cut else []
         if len(parts) == PARTS_MAX:
-            notes.append(f"Only the first {PARTS_MAX:,} parts are listed.")
-        self._notes = notes if parts else ["No parts found: the boundary does not occur in the body."]
-        self.notes.say(self._notes)
+            notices.append(f"Only the first {PARTS_MAX:,} parts are listed.")
+        self._notices = notices if parts else ["No parts found: the boundary does not occur in the body."]
+        self.notices.say(self._notices)
         self.list.setCurrentRow(0)
 
     @Slot(object, object)
@@ -106,22 +106,22 @@ class PartsDialog(Dialog):
         row = self.list.row(item) if item is not None else -1
         if 0 <= row < len(self._parts):
             part = self._parts[row]
-            undone = [f"Sent as {part.part.encoding}, decoded here and when it is saved."] if part.decoded else []
-            self.notes.say([*self._notes, *undone])
+            decoded = [f"Sent as {part.part.encoding}, decoded here and when it is saved."] if part.decoded else []
+            self.notices.say([*self._notices, *decoded])
             self.pane.show_source(of_part(part))
 
     @Slot()
     def _stop(self) -> None:
         self.pane.stop()
 
-    def _lay_out(self, shown: QWidget) -> None:
+    def _lay_out(self, pane_widget: QWidget) -> None:
         left = QVBoxLayout()
         left.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_3, 0)
         left.addWidget(self.list)
         right = QVBoxLayout()
         right.setContentsMargins(0, 0, 0, 0)
-        right.addWidget(self.notes)
-        right.addWidget(shown, 1)
+        right.addWidget(self.notices)
+        right.addWidget(pane_widget, 1)
         self.fill_columns(left, right)
         self.footer.addStretch(1)
         self.footer.addWidget(self.close_button)

@@ -78,8 +78,8 @@ def _page(data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
     document.setDocumentMargin(MARGIN)
     document.setHtml(page.text)
     document.setTextWidth(width)
-    whole = document.size().height()
-    height = max(1, min(math.ceil(whole), PAGE_HEIGHT))
+    page_height = document.size().height()
+    height = max(1, min(math.ceil(page_height), PAGE_HEIGHT))
     image = QImage(QSize(round(width * ratio), round(height * ratio)), QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(ratio)
     image.fill(QColor("white"))
@@ -87,8 +87,8 @@ def _page(data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
     painter.setClipRect(QRectF(QPointF(0, 0), QSize(width, height)))
     document.drawContents(painter, QRectF(0, 0, width, height))
     painter.end()
-    more = " · only the beginning is shown" if whole > PAGE_HEIGHT else ""
-    return Drawn(_words(f"{NOT_LOADED}{more}", page.removed), image)
+    more = " · only the beginning is shown" if page_height > PAGE_HEIGHT else ""
+    return Drawn(_words(f"{NOT_LOADED}{more}", page.left_out), image)
 
 
 def _words(words: str, removed: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from app.ui.request.body.body_bars import RestBar, body_toolbar
+from app.ui.request.body.body_bars import LoadMoreBar, body_toolbar
 from app.ui.request.body.body_export import BodyCopy, BodySave
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import CodeView
@@ -52,7 +52,7 @@ class SourcePane(QWidget):
         self.hex = HexWidget(theme, tasks, self)
         self.unread = EmptyState("body", f"Could not read the {what}", "", theme, self, action="Try again")
         self.unread.set_text_width(EMPTY_WIDTH)
-        self.rest = RestBar(theme, self)
+        self.rest = LoadMoreBar(theme, self)
         self.stack = QStackedWidget(self)
         self._toast = Toast(theme, self)
         self._saving = BodySave(self, tasks, self._toast, source=self._current_source, what=what)

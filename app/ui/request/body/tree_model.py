@@ -48,9 +48,9 @@ class TreeModel(QAbstractItemModel):
         self.tree: JsonTree | None = None
         self._trees: list[JsonTree] = []
         self._origins: list[tuple[TreePlace, Embedded] | None] = []
-        self._inside: dict[TreePlace, int] = {}
+        self._decoded_trees: dict[TreePlace, int] = {}
         self._may: dict[TreePlace, bool] = {}
-        self._asked: set[TreePlace] = set()
+        self._requested: set[TreePlace] = set()
         self._italic = QFont()
         self._italic.setItalic(True)
 
@@ -58,7 +58,7 @@ class TreeModel(QAbstractItemModel):
         self.beginResetModel()
         self.tree = tree
         self._trees, self._origins = ([tree], [None]) if tree is not None else ([], [])
-        self._inside, self._may, self._asked = {}, {}, set()
+        self._decoded_trees, self._may, self._requested = {}, {}, set()
         self.endResetModel()
 
     def set_base_font(self, font: QFont) -> None:
@@ -93,14 +93,14 @@ class TreeModel(QAbstractItemModel):
         """Show the decoded content of a string of this `tree`; None if there was nothing to decode."""
         if tree is None or tree is not self.tree:
             return
-        self._asked.discard(place)
+        self._requested.discard(place)
         index = self.index_of(place)
         if decoded is None:
             self._may[place] = False
             self.dataChanged.emit(index, index.siblingAtColumn(VALUE))
-        elif place not in self._inside:
+        elif place not in self._decoded_trees:
             self.beginInsertRows(index, 0, 0)
-            self._inside[place] = len(self._trees)
+            self._decoded_trees[place] = len(self._trees)
             self._trees.append(decoded[1])
             self._origins.append((place, decoded[0]))
             self.endInsertRows()
@@ -112,7 +112,7 @@ class TreeModel(QAbstractItemModel):
         if not parent.isValid():
             return self._created(row, column, TreePlace(0, ROOT))
         place = self.place(parent)
-        inside = self._inside.get(place)
+        inside = self._decoded_trees.get(place)
         if inside is not None:
             return self._created(row, column, TreePlace(inside, ROOT))
         return self._created(row, column, TreePlace(place.tree, self._trees[place.tree].children(place.node)[row]))
@@ -137,7 +137,7 @@ class TreeModel(QAbstractItemModel):
         place = self.place(parent)
         if parent.column() != NAME:
             return 0
-        return 1 if place in self._inside else len(self._trees[place.tree].children(place.node))
+        return 1 if place in self._decoded_trees else len(self._trees[place.tree].children(place.node))
 
     def columnCount(self, parent: Index = _NO_INDEX) -> int:
         return 2
@@ -160,8 +160,8 @@ class TreeModel(QAbstractItemModel):
     def fetchMore(self, parent: Index) -> None:
         """Request decoding; the child is added later."""
         place = self.place(parent)
-        if self.canFetchMore(parent) and place not in self._asked:
-            self._asked.add(place)
+        if self.canFetchMore(parent) and place not in self._requested:
+            self._requested.add(place)
             self.decode_requested.emit(place, self.plain(parent))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

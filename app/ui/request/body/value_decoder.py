@@ -36,7 +36,7 @@ KEY = "Ctrl+E"
 NOTHING = "Nothing to decode in this value."
 
 
-class Shown(NamedTuple):
+class DecodedValue(NamedTuple):
     """One step of the history: `text` is what is copied."""
 
     title: str
@@ -59,7 +59,7 @@ class ValuePanel(QFrame):
         self.setProperty("part", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._latest = Latest(tasks, "value: decode")
-        self._levels: list[Shown] = []
+        self._levels: list[DecodedValue] = []
         self.title = ElidedLabel("", "strong", self)
         self.note = ElidedLabel("", "small", self)
         self.back = Button("Back", theme, self, kind="link")
@@ -115,7 +115,7 @@ class ValuePanel(QFrame):
     async def _add_text(self, value: Value) -> None:
         lines = await asyncio.get_running_loop().run_in_executor(None, _text_lines, value.text)
         if not self._latest.superseded:
-            self._push(Shown(escape(value.name[:200]) or "Value", "", value.text, lines))
+            self._push(DecodedValue(escape(value.name[:200]) or "Value", "", value.text, lines))
 
     async def _add_decoded(self, value: Value, inner: bool) -> None:
         found = await asyncio.get_running_loop().run_in_executor(None, _decoded, value)
@@ -128,7 +128,7 @@ class ValuePanel(QFrame):
             self._levels = []
         self._push(found)
 
-    def _push(self, shown: Shown) -> None:
+    def _push(self, shown: DecodedValue) -> None:
         self._levels.append(shown)
         self._show()
 
@@ -152,12 +152,12 @@ class ValuePanel(QFrame):
             QGuiApplication.clipboard().setText(self._levels[-1].text)
 
 
-def _decoded(value: Value) -> Shown | None:
+def _decoded(value: Value) -> DecodedValue | None:
     found = decode(value.text)
     if found is None:
         return None
     name = f"{escape(value.name[:200])}, decoded" if value.name else "Decoded"
-    return Shown(f"{name} from {found.source}", found.note, found.text, _lines(found))
+    return DecodedValue(f"{name} from {found.source}", found.note, found.text, _lines(found))
 
 
 def _lines(found: Embedded) -> list[Line]:
@@ -165,16 +165,16 @@ def _lines(found: Embedded) -> list[Line]:
         return _text_lines(found.text)
     formatter = JsonFormatter()
     formatter.feed(found.text, True)
-    return _taken(formatter)
+    return _all_lines(formatter)
 
 
 def _text_lines(text: str) -> list[Line]:
     formatter = TextFormatter()
     formatter.feed(text[:DECODED_MAX], True)
-    return _taken(formatter)
+    return _all_lines(formatter)
 
 
-def _taken(formatter: JsonFormatter | TextFormatter) -> list[Line]:
+def _all_lines(formatter: JsonFormatter | TextFormatter) -> list[Line]:
     lines: list[Line] = []
     while not formatter.needs_input:
         lines += formatter.take(_STEP)
@@ -191,8 +191,8 @@ class ValueDecoder(QObject):
         super().__init__(split)
         self._split, self.theme, self._tasks, self._toast = split, theme, tasks, toast
         self._panel: ValuePanel | None = None
-        self._from: QWidget = code
-        self._asked: tuple[CodeView, QTextCursor] | None = None
+        self._origin: QWidget = code
+        self._menu_target: tuple[CodeView, QTextCursor] | None = None
         self._watch(code)
 
     @property
@@ -206,15 +206,15 @@ class ValueDecoder(QObject):
 
     def show_text(self, value: Value, origin: QWidget) -> None:
         """Show a value in full; closing the panel returns the focus to `origin`."""
-        self._from = origin
+        self._origin = origin
         self._toast.take_back(NOTHING)
-        self._made().show_text(value)
+        self._ensure_panel().show_text(value)
 
     def show_decoded(self, value: Value, origin: QWidget, *, inner: bool = False) -> None:
         """Show what a value decodes to."""
-        self._from = origin
+        self._origin = origin
         self._toast.take_back(NOTHING)
-        self._made().show_decoded(value, inner=inner)
+        self._ensure_panel().show_decoded(value, inner=inner)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """A tooltip on a number that is a time."""
@@ -233,15 +233,15 @@ class ValueDecoder(QObject):
         code.menu_opening.connect(self._add_to_menu)
         code.viewport().installEventFilter(self)
 
-    def _made(self) -> ValuePanel:
+    def _ensure_panel(self) -> ValuePanel:
         if self._panel is None:
             self._panel = ValuePanel(self.theme, self._tasks, self._split)
             self._split.addWidget(self._panel)
             self._split.setCollapsible(1, False)
             self._split.setSizes([max(HEIGHT, self._split.height() - HEIGHT), HEIGHT])
             self._split.setStretchFactor(0, 1)
-            self._panel.plain.connect(self._tell_plain)
-            self._panel.closed.connect(self._lead_back)
+            self._panel.plain.connect(self._report_plain)
+            self._panel.closed.connect(self._return_focus)
             close = QAction("Close", self._panel)
             close.setShortcut(QKeySequence("Esc"))
             close.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -259,37 +259,37 @@ class ValueDecoder(QObject):
 
     @Slot(object, object, object)
     def _add_to_menu(self, code: CodeView, menu: QMenu, cursor: QTextCursor) -> None:
-        self._asked = (code, cursor)
+        self._menu_target = (code, cursor)
         value = _value(code, cursor)
         action = QAction("Decode value", menu)
         action.setShortcut(QKeySequence(KEY))
         action.setEnabled(value is not None and may_decode(value.text))
-        action.triggered.connect(self._decode_asked)
+        action.triggered.connect(self._decode_at_menu)
         first = menu.actions()[0]
         menu.insertAction(first, action)
         menu.insertSeparator(first)
 
     @Slot()
-    def _decode_asked(self) -> None:
-        if self._asked is not None:
-            self._decode(*self._asked)
+    def _decode_at_menu(self) -> None:
+        if self._menu_target is not None:
+            self._decode(*self._menu_target)
 
     def _decode(self, code: CodeView, cursor: QTextCursor) -> None:
         value = _value(code, cursor)
         inner = self._panel is not None and code is self._panel.code
         if value is None:
-            self._tell_plain()
+            self._report_plain()
         else:
-            self.show_decoded(value, self._from if inner else code, inner=inner)
+            self.show_decoded(value, self._origin if inner else code, inner=inner)
 
     @Slot()
-    def _tell_plain(self) -> None:
+    def _report_plain(self) -> None:
         self._toast.say(NOTHING)
 
     @Slot()
-    def _lead_back(self) -> None:
-        if isValid(self._from):
-            self._from.setFocus()
+    def _return_focus(self) -> None:
+        if isValid(self._origin):
+            self._origin.setFocus()
 
 
 def _value(code: CodeView, cursor: QTextCursor) -> Value | None:

@@ -46,7 +46,7 @@ from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.marked_text import paint_wrapped
 
-WHOLE_LINES_MAX = 18
+FULL_LINES_MAX = 18
 """Maximum lines of a value shown in full; longer ones scroll."""
 LINES_MAX = 8
 """Lines shown of a value that has more than one line more."""
@@ -67,45 +67,45 @@ class PairsDelegate(QStyledItemDelegate):
     def font_of(self, column: int) -> QFont:
         return self._font if column else self.name_font
 
-    def height(self, view: PairsView, row: int, most: int) -> int:
-        """Also records in `view.pairs.cut` which values of the row show only `most` lines."""
+    def height(self, view: PairsView, row: int, lines_max: int) -> int:
+        """Also records in `view.pairs.cut` which values of the row show only `lines_max` lines."""
         tallest, cut = metrics.ROW_DENSE, set()
         for column, text in enumerate(view.pairs.cells(row)):
             fm = self._metrics if column else self._name_metrics
             width = max(40, view.columnWidth(column) - 2 * metrics.SPACE_3)
-            lines, link = self._lines(text, fm, width, most), 0
-            if lines > most + 1:
+            lines, link = self._lines(text, fm, width, lines_max), 0
+            if lines > lines_max + 1:
                 cut.add(column)
                 link = LINK_HEIGHT
                 # An estimate is enough: if it is too low, the value scrolls.
-                whole = len(escape(text)) * fm.averageCharWidth() // width + 1
+                lines_in_full = len(escape(text)) * fm.averageCharWidth() // width + 1
                 opened = view.is_open(view.pairs.index(row, column))
-                lines = min(WHOLE_LINES_MAX, max(lines, whole)) if opened else most
+                lines = min(FULL_LINES_MAX, max(lines, lines_in_full)) if opened else lines_max
             tallest = max(tallest, lines * fm.lineSpacing() + link + 2 * PADDING)
         if cut:
             view.pairs.cut[row] = frozenset(cut)
         return tallest
 
-    def _lines(self, text: str, fm: QFontMetrics, width: int, most: int) -> int:
+    def _lines(self, text: str, fm: QFontMetrics, width: int, lines_max: int) -> int:
         """The lines of the wrapped text, as far as they can be shown."""
-        part = text[: self._part(fm, width, most)]
+        part = text[: self._part(fm, width, lines_max)]
         if part.isascii() and len(part) * 2 * fm.averageCharWidth() <= width and len(part) == len(text):
             return 1
         wrap = int(Qt.TextFlag.TextWrapAnywhere)
         used = fm.boundingRect(QRect(0, 0, width, 1 << 20), wrap, escape(part) or " ").height()
         lines = max(1, round(used / fm.lineSpacing()))
-        return lines if len(part) == len(text) else max(lines, most + 2)
+        return lines if len(part) == len(text) else max(lines, lines_max + 2)
 
-    def _part(self, fm: QFontMetrics, width: int, most: int) -> int:
+    def _part(self, fm: QFontMetrics, width: int, lines_max: int) -> int:
         """Characters that fill a few more lines than are shown."""
-        return (width // max(1, fm.averageCharWidth()) + 1) * (most + 3)
+        return (width // max(1, fm.averageCharWidth()) + 1) * (lines_max + 3)
 
     def link_rect(self, view: PairsView, cell: QRect, index: Index) -> QRect:
         """The rectangle of the link in a cell that is cut."""
         top = cell.top() + PADDING + view.lines_shown() * self._metrics.lineSpacing()
-        words = QFontMetrics(self._link_font).horizontalAdvance(_link_text(str(index.data(RAW))))
+        pattern = QFontMetrics(self._link_font).horizontalAdvance(_link_text(str(index.data(RAW))))
         left = cell.left() + metrics.SPACE_3 + (metrics.SPACE_1 if index.column() == 0 else 0)
-        return QRect(left, top, min(words + 2, cell.right() - left), LINK_HEIGHT)
+        return QRect(left, top, min(pattern + 2, cell.right() - left), LINK_HEIGHT)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         tokens, rect, view = self._theme.tokens, option.rect, self._view
@@ -200,12 +200,12 @@ class PairsView(QTableView):
         self._fit_columns()
         self.scrollToTop()
 
-    def mark(self, words: re.Pattern[str] | None) -> None:
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
         """Mark matches of this pattern, in these rows and all later ones; None marks nothing."""
-        self._delegate.marked = words
+        self._delegate.marked = pattern
         for fields in self._open.values():
             for field in fields:
-                field.mark(words)
+                field.mark(pattern)
         self.viewport().update()
 
     @property
@@ -350,10 +350,10 @@ class PairsView(QTableView):
     @Slot()
     def _fit_rows(self) -> None:
         """Row heights by the wrapped texts, within bounds."""
-        most = self.lines_shown()
+        lines_max = self.lines_shown()
         self.pairs.cut.clear()
         for row in range(self.pairs.rowCount()):
-            height = self._delegate.height(self, row, most)
+            height = self._delegate.height(self, row, lines_max)
             if self.rowHeight(row) != height:
                 self.setRowHeight(row, height)
         self.fitted.emit()

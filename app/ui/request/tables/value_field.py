@@ -29,7 +29,7 @@ class ValueField(QWidget):
     def __init__(self, row: int, text: str, font: QFont, theme: Theme, parent: QWidget, *, first: bool) -> None:
         super().__init__(parent)
         self._row = row
-        self.text = _WholeText(text, self)
+        self.text = _FullText(text, self)
         self.text.setFont(font)
         self.text.setAccessibleName("Whole value")
         self.setFocusProxy(self.text)
@@ -44,13 +44,13 @@ class ValueField(QWidget):
         column.addWidget(self.less, 0, Qt.AlignmentFlag.AlignLeft)
         self._theme = theme
 
-    def mark(self, words: re.Pattern[str] | None) -> None:
+    def mark(self, pattern: re.Pattern[str] | None) -> None:
         """Mark matches of this pattern."""
         shown = self.text.toPlainText()
         ground = QColor(self._theme.tokens.warning_fill)
         ground.setAlphaF(0.32)
         selections = []
-        for match in words.finditer(shown) if words is not None else ():
+        for match in pattern.finditer(shown) if pattern is not None else ():
             selection = QTextEdit.ExtraSelection()
             cursor = QTextCursor(self.text.document())
             cursor.setPosition(utf16(shown[: match.start()]))
@@ -74,7 +74,7 @@ class ValueField(QWidget):
         self.closed.emit(self._row)
 
 
-class _WholeText(QPlainTextEdit):
+class _FullText(QPlainTextEdit):
     def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(parent)
         self._sent = text

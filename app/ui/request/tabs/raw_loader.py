@@ -29,13 +29,13 @@ def raw_of_capture(capture: Capture, captures: CaptureRepository) -> tuple[BodyS
 
     async def read(offset: int, length: int) -> bytes:
         data = head[offset : offset + length]
-        at, left = max(0, offset - len(head)), length - len(data)
-        if left > 0 and at < capture.size:
-            data += await captures.body(capture.id, at, min(left, capture.size - at))
-        left = length - len(data)
-        if left > 0 and offset + len(data) >= end:
+        at, missing = max(0, offset - len(head)), length - len(data)
+        if missing > 0 and at < capture.size:
+            data += await captures.body(capture.id, at, min(missing, capture.size - at))
+        missing = length - len(data)
+        if missing > 0 and offset + len(data) >= end:
             at = offset + len(data) - end
-            data += tail[at : at + left]
+            data += tail[at : at + missing]
         return data
 
     name = f"request-{capture.id[:13]}"
@@ -73,7 +73,7 @@ class RawLoader(QObject):
         """Continue reading, unless a read is in progress."""
         if not self._loading and self._formatter is not None and not self.done:
             self._loading = True
-            self._latest.run(self._go_on)
+            self._latest.run(self._read_more)
 
     def stop(self) -> None:
         self._latest.stop()
@@ -88,7 +88,7 @@ class RawLoader(QObject):
             self._formatter = formatter
             self.begun.emit(lines)
 
-    async def _go_on(self) -> None:
+    async def _read_more(self) -> None:
         source, formatter = self._source, self._formatter
         if source is None or formatter is None:
             return

@@ -48,16 +48,16 @@ class RawFinder(Finder):
         self.clear()
         self.needle, self.progress = needle, "Searching…"
         if needle:
-            self._look()
+            self._search_new()
             self._code.show_match(self._matches, 0)
             if not self._matches:
-                self._seek()
+                self._load_more()
         self.changed.emit()
 
     def step(self, by: int) -> None:
         """After the last known match, continues in what is not loaded yet."""
-        if by > 0 and self.current + by >= self.total and self._goes_on():
-            self._seek()
+        if by > 0 and self.current + by >= self.total and self._can_load_more():
+            self._load_more()
         elif self._matches:
             self.current = (self.current + by) % self.total
             self._code.show_match(self._matches, self.current)
@@ -78,30 +78,30 @@ class RawFinder(Finder):
         """More lines are shown; the view scrolls only if they were loaded for the search."""
         if not self.needle:
             return
-        if self.busy and self._goes_on() and self._code.length() - self._searched < SEEK_STEP:
+        if self.busy and self._can_load_more() and self._code.length() - self._searched < SEEK_STEP:
             self._loader.more()
             return
         known = self.total
-        self._look()
+        self._search_new()
         if self.busy and self.total > known:
             self.busy, self.current = False, known
             self._code.show_match(self._matches, known)
         else:
             self._code.show_match(self._matches, self.current, move=False)
             if self.busy:
-                self._seek()
+                self._load_more()
         self.changed.emit()
 
-    def _goes_on(self) -> bool:
+    def _can_load_more(self) -> bool:
         """Whether more can be loaded and counted."""
         return not self._loader.done and self._code.length() < SHOWN_MAX and self.total < MATCHES_MAX
 
-    def _seek(self) -> None:
-        self.busy = self._goes_on()
+    def _load_more(self) -> None:
+        self.busy = self._can_load_more()
         if self.busy:
             self._loader.more()
 
-    def _look(self) -> None:
+    def _search_new(self) -> None:
         """Search the new text, and the end of the previous text: a match may span both."""
         begin = max(0, self._searched - len(self.needle) + 1)
         found, self._searched = self._code.find_words([self.needle], (), begin)
@@ -118,18 +118,18 @@ class RawTab(QWidget):
         super().__init__(parent)
         self._captures, self._theme, self._tasks = captures, theme, tasks
         self._capture: Capture | None = None
-        self._made: RawView | None = None
+        self._view: RawView | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
 
     @property
     def view(self) -> RawView:
         """Created when first used, because it would slow down the start of the window."""
-        if self._made is None:
-            self._made = RawView(self._captures, self._theme, self._tasks, self)
-            self.layout().addWidget(self._made)  # type: ignore[union-attr]  # made above
+        if self._view is None:
+            self._view = RawView(self._captures, self._theme, self._tasks, self)
+            self.layout().addWidget(self._view)  # type: ignore[union-attr]  # made above
             order_tabs(self)
-        return self._made
+        return self._view
 
     def show_capture(self, capture: Capture) -> None:
         self.stop()
@@ -140,8 +140,8 @@ class RawTab(QWidget):
     def stop(self) -> None:
         """Stop loading, and clear the view."""
         self._capture = None
-        if self._made is not None:
-            self._made.stop()
+        if self._view is not None:
+            self._view.stop()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Load the request that was set while the tab was hidden."""

@@ -52,8 +52,8 @@ class HeadersTab(QWidget):
     def _fit_trailers(self) -> None:
         rows = sum(map(self.trailers.rowHeight, range(self.trailers.pairs.rowCount())))
         height = self.trailers.horizontalHeader().sizeHint().height() + rows + 2
-        most = max(TRAILERS_HEIGHT, self.height() // 2) if self.trailers.any_open else TRAILERS_HEIGHT
-        self.trailers.setFixedHeight(min(height, most))
+        limit = max(TRAILERS_HEIGHT, self.height() // 2) if self.trailers.any_open else TRAILERS_HEIGHT
+        self.trailers.setFixedHeight(min(height, limit))
 
 
 def query_rows(target: str) -> list[tuple[str, str, str]]:
@@ -108,7 +108,7 @@ def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str,
     reply = str(capture.reply_status)
     if capture.reply_ms is not None:
         reply += f" after {ms_text(capture.reply_ms)}"
-    whole = "Yes" if capture.complete else "No: the sender disconnected before the end of the body"
+    complete = "Yes" if capture.complete else "No: the sender disconnected before the end of the body"
     return [
         ("Received", time_text(capture.received_at, None)),
         ("In UTC", time_text(capture.received_at)),
@@ -122,6 +122,6 @@ def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str,
         ("Content type", capture.content_type or "None"),
         ("Body", "1 byte" if capture.size == 1 else f"{capture.size:,} bytes"),
         ("SHA-256", capture.sha256),
-        ("Complete", whole),
+        ("Complete", complete),
         ("Id", capture.id),
     ]

@@ -34,7 +34,7 @@ def tab_for(chosen: int | None, capture: Capture, *, query: bool) -> int:
     return instead if chosen is None or empty.get(chosen, False) else chosen
 
 
-class DetailTabs(QTabBar):
+class RequestTabs(QTabBar):
     """Space is reserved for the count beside each title, so that no title moves. `chosen` carries a tab that the user
     selected with mouse or keyboard, not one that the program selected."""
 
@@ -62,12 +62,12 @@ class DetailTabs(QTabBar):
         self._counts[tab] = count
         self.setTabText(tab, f"{_title(tab)} {count}")
 
-    def show_request(self, wanted: int, *, query: bool) -> None:
-        """Select `wanted` directly, without another tab in between; the query tab is enabled only with a `query`."""
+    def show_request(self, tab: int, *, query: bool) -> None:
+        """Select `tab` directly, without another tab in between; the query tab is enabled only with a `query`."""
         if query:
             self.setTabEnabled(QUERY, True)
             self.setTabToolTip(QUERY, "")
-        self.setCurrentIndex(wanted)
+        self.setCurrentIndex(tab)
         if not query:
             self.setTabEnabled(QUERY, False)
             self.setTabToolTip(QUERY, NO_QUERY)
@@ -100,43 +100,44 @@ class DetailTabs(QTabBar):
             strong = tab == self.currentIndex() or hovered
             enabled = self.isTabEnabled(tab)
             colour = tokens.text_disabled if not enabled else tokens.text if strong else tokens.text_muted
-            room = self.tabRect(tab).adjusted(LEFT, TOP, 0, 0)
+            space = self.tabRect(tab).adjusted(LEFT, TOP, 0, 0)
             painter.setFont(self._font)
             painter.setPen(QColor(colour))
-            painter.drawText(room, _MIDDLE, _title(tab))
-            self._paint_count(painter, tab, room, tokens.text_faint if enabled else tokens.text_disabled)
+            painter.drawText(space, _MIDDLE, _title(tab))
+            self._paint_count(painter, tab, space, tokens.text_faint if enabled else tokens.text_disabled)
 
     def _used(self, tab: int) -> QRect:
         """The tab without the space that its count does not use."""
         place = self.tabRect(tab)
         if tab in self._counts:
             fm = QFontMetrics(self._count_font)
-            spare = fm.horizontalAdvance(ROOM[tab]) - fm.horizontalAdvance(_count_text(self._counts[tab]))
+            space = fm.horizontalAdvance(ROOM[tab])
+            spare = space - fm.horizontalAdvance(_count_text(count)) if count else COUNT_GAP + space
             place.setWidth(place.width() - max(0, spare))
         return place
 
-    def _paint_count(self, painter: QStylePainter, tab: int, room: QRect, colour: str) -> None:
-        if tab not in self._counts:
+    def _paint_count(self, painter: QStylePainter, tab: int, space: QRect, colour: str) -> None:
+        count = self._counts.get(tab, 0)
+        if not count:
             return
         painter.setFont(self._count_font)
         painter.setPen(QColor(colour))
         left = QFontMetrics(self._font).horizontalAdvance(_title(tab)) + COUNT_GAP
-        flags = _MIDDLE | int(Qt.TextFlag.TextDontClip)  # A long count uses the distance to the next title.
-        painter.drawText(room.adjusted(left, 1, 0, 0), flags, _count_text(self._counts[tab]))
+        painter.drawText(space.adjusted(left, 1, 0, 0), _MIDDLE, _count_text(count))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The arrow keys select like a click."""
         before = self.currentIndex()
         super().keyPressEvent(event)
-        self._tell_if_changed(before)
+        self._emit_if_changed(before)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """The wheel selects, too."""
         before = self.currentIndex()
         super().wheelEvent(event)
-        self._tell_if_changed(before)
+        self._emit_if_changed(before)
 
-    def _tell_if_changed(self, before: int) -> None:
+    def _emit_if_changed(self, before: int) -> None:
         if self.currentIndex() != before:
             self.chosen.emit(self.currentIndex())
 

@@ -13,7 +13,7 @@ from app.core.bodies.formats.jwt import NOT_VERIFIED, JwtToken, token_lines, tok
 from app.core.bodies.lines import Line, LineBuilder
 from app.core.model import Capture
 from app.ui.latest_only import Latest
-from app.ui.request.body.body_bars import NotesBar
+from app.ui.request.body.body_bars import NoticesBar
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.tabs.table_tabs import query_rows
@@ -32,7 +32,7 @@ class TokensTab(QWidget):
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self._latest = Latest(tasks, "tokens: find")
-        self.notes = NotesBar(theme, self)
+        self.notices = NoticesBar(theme, self)
         self.code = CodeView(theme, self)
         self.code.setAccessibleName("Tokens")
         self.setFocusProxy(self.code)
@@ -40,12 +40,12 @@ class TokensTab(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self.notes)
+        column.addWidget(self.notices)
         column.addWidget(self.code, 1)
 
     def show_tokens(self, capture: Capture, source: BodySource) -> None:
         """Search this request for tokens."""
-        self.notes.say([])
+        self.notices.say([])
         self.code.set_lines([])  # Tokens of another request must not stay below this one's header.
         self._latest.run(partial(self._find, capture, source))
 
@@ -63,15 +63,15 @@ class TokensTab(QWidget):
         if self._latest.superseded:
             return
         loop = asyncio.get_running_loop()
-        count, lines = await loop.run_in_executor(None, _looked, capture, data)
+        count, lines = await loop.run_in_executor(None, _search, capture, data)
         if self._latest.superseded:
             return
-        self.notes.say([NOT_VERIFIED] if count else [])
+        self.notices.say([NOT_VERIFIED] if count else [])
         self.code.set_lines(lines)
         self.found.emit(capture.id, count)
 
 
-def _looked(capture: Capture, data: bytes) -> tuple[int, list[Line]]:
+def _search(capture: Capture, data: bytes) -> tuple[int, list[Line]]:
     text, _ = body_text(capture.headers, capture.content_type, data, TEXT_MAX)
     places = [
         *((f"{name} header", value) for name, value in capture.headers),

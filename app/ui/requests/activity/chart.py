@@ -30,7 +30,7 @@ MOVES = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Home: -BARS_MAX, Q
 APPLIES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
-class Marks:
+class BarSelection:
     """The range from the first bar to the current one; empty at first."""
 
     def __init__(self) -> None:
@@ -74,8 +74,8 @@ class ActivityChart(QWidget):
     def __init__(self, source: ActivitySource, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._source, self._theme = source, theme
-        self._chosen: tuple[int, int] | None = None
-        self._marks = Marks()
+        self._times: tuple[int, int] | None = None
+        self._marks = BarSelection()
         self._hovered: int | None = None
         self._dragging = False
         self._by_keyboard = False
@@ -88,9 +88,9 @@ class ActivityChart(QWidget):
         source.changed.connect(self._follow)
         theme.changed.connect(self._follow)
 
-    def show_chosen(self, times: tuple[int, int] | None) -> None:
+    def show_time_range(self, times: tuple[int, int] | None) -> None:
         """Show the selected time range."""
-        self._chosen = times
+        self._times = times
         self._unmark()
 
     def marked(self) -> tuple[int, int] | None:
@@ -114,13 +114,13 @@ class ActivityChart(QWidget):
         self._source.set_watched(False)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        axis, chosen = self._source.axis, None
-        if self._chosen is not None:
-            chosen = (axis.place(self._chosen[0]), axis.place(self._chosen[1]))
+        axis, selected = self._source.axis, None
+        if self._times is not None:
+            selected = (axis.place(self._times[0]), axis.place(self._times[1]))
         picture = ChartPicture(
             axis=axis,
             bars=self._source.bars,
-            chosen=chosen,
+            selected=selected,
             marked=self.marked(),
             hovered=self._hovered if not self._dragging else None,
             ringed=self.hasFocus() and self._by_keyboard,
@@ -147,7 +147,7 @@ class ActivityChart(QWidget):
         if event.button() == Qt.MouseButton.LeftButton and self._dragging:
             self._dragging = False
             self._mark(event, extend=True)
-            self._choose()
+            self._select_range()
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
@@ -164,11 +164,11 @@ class ActivityChart(QWidget):
             self._marks.move(self._source.axis, MOVES[key], extend=extend)
             self._follow()
         elif key in APPLIES and pending:
-            self._choose()
+            self._select_range()
         elif key == Qt.Key.Key_Escape and pending:
             self._dragging = False
             self._unmark()
-        elif key == Qt.Key.Key_Escape and self._chosen is not None:
+        elif key == Qt.Key.Key_Escape and self._times is not None:
             self.cleared.emit()
         else:
             super().keyPressEvent(event)
@@ -189,7 +189,7 @@ class ActivityChart(QWidget):
         self._marks.put(self._source.axis, bar, extend=extend)
         self._follow()
 
-    def _choose(self) -> None:
+    def _select_range(self) -> None:
         marked = self.marked()
         if marked is not None:
             start, end = self._source.axis.between(*marked)
@@ -202,10 +202,10 @@ class ActivityChart(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        self._tell()
+        self._update_description()
         self.update()
 
-    def _tell(self) -> None:
+    def _update_description(self) -> None:
         """The text for screen readers: the marked bars, or all that are shown."""
         first, last = self.marked() or (0, self._source.axis.bars - 1)
         text = self.text_of(first, last)

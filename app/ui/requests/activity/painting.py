@@ -13,7 +13,7 @@ from app.ui.theme.fonts import ui_font
 from app.ui.theme.tokens import Tokens
 
 HEIGHT = 62
-TOP, FOOT = 6, 16
+TOP, LABELS_HEIGHT = 6, 16
 """Pixels above the highest bar, and for the labels below."""
 LABEL_PX = 10
 TICK_ROOM = 74
@@ -25,11 +25,11 @@ LEAST, LOW = 2.0, 3
 
 @dataclass(frozen=True)
 class ChartPicture:
-    """The contents of the chart. `chosen` and `marked` are ranges of bars, first and last; `hovered` is one."""
+    """The contents of the chart. `selected` and `marked` are ranges of bars, first and last; `hovered` is one."""
 
     axis: Axis
     bars: Sequence[Bar]
-    chosen: tuple[float, float] | None = None
+    selected: tuple[float, float] | None = None
     marked: tuple[int, int] | None = None
     hovered: int | None = None
     ringed: bool = False
@@ -42,7 +42,7 @@ def colours(tokens: Tokens) -> tuple[str, str, str, str]:
 
 def paint_chart(painter: QPainter, room: QRectF, picture: ChartPicture, tokens: Tokens) -> None:
     """Paint the chart, filling `room`."""
-    plot = QRectF(room.left(), room.top() + TOP, room.width(), room.height() - TOP - FOOT)
+    plot = QRectF(room.left(), room.top() + TOP, room.width(), room.height() - TOP - LABELS_HEIGHT)
     peak = max((bar.total for bar in picture.bars), default=0)
     _grounds(painter, plot, picture, tokens)
     _grid(painter, plot, tokens)
@@ -64,7 +64,7 @@ def _grounds(painter: QPainter, plot: QRectF, picture: ChartPicture, tokens: Tok
     if picture.hovered is not None:
         ground = QRectF(plot.left() + picture.hovered * slot, tall.top(), slot, tall.height())
         painter.fillRect(ground, QColor(tokens.pressed))
-    for stretch in (picture.chosen, _places(picture)):
+    for stretch in (picture.selected, _places(picture)):
         if stretch is not None and stretch[1] > stretch[0]:
             left, right = (plot.left() + place * plot.width() for place in stretch)
             painter.fillRect(QRectF(left, tall.top(), right - left, tall.height()), QColor(tokens.accent_soft))
@@ -132,7 +132,7 @@ def _times(painter: QPainter, plot: QRectF, axis: Axis, tokens: Tokens) -> None:
         left = x - width / 2
         if left >= plot.left() and left + width <= plot.right():
             painter.setPen(QColor(tokens.text_faint))
-            painter.drawText(QRectF(left, plot.bottom() + 3, width + 1, FOOT - 3), 0, text)
+            painter.drawText(QRectF(left, plot.bottom() + 3, width + 1, LABELS_HEIGHT - 3), 0, text)
 
 
 def _full(painter: QPainter, plot: QRectF, full: int, tokens: Tokens) -> None:

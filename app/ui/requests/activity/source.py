@@ -133,8 +133,8 @@ class ActivitySource(QObject):
         """Count these bars; events in them meanwhile make them doubtful again."""
         began = asyncio.get_running_loop().time()
         found: dict[tuple[int, int], Bar] = {}
-        for run in _runs(bars):
-            edges = axis.edges[run[0] : run[-1] + 2]
+        for group in _consecutive(bars):
+            edges = axis.edges[group[0] : group[-1] + 2]
             counted = await self._activity.bars(self.endpoint_id, edges)
             if generation != self._generation:
                 return
@@ -173,15 +173,15 @@ class ActivitySource(QObject):
     def _captured(self, event: Captured) -> None:
         if not self._watched:
             return
-        mine = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
-        if not mine:
+        listed = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
+        if not listed:
             return
         if self._oldest is None:
-            self._oldest = min(item.received_at for item in mine)
-        if max(item.received_at for item in mine) >= self.axis.edges[-1]:
+            self._oldest = min(item.received_at for item in listed)
+        if max(item.received_at for item in listed) >= self.axis.edges[-1]:
             self._advance()
-        plain = Counter(self.axis.bar_of(item.received_at) for item in mine if item.complete)
-        incomplete = Counter(self.axis.bar_of(item.received_at) for item in mine if not item.complete)
+        plain = Counter(self.axis.bar_of(item.received_at) for item in listed if item.complete)
+        incomplete = Counter(self.axis.bar_of(item.received_at) for item in listed if not item.complete)
         for bar in plain.keys() | incomplete.keys():
             if bar is not None:
                 self.bars[bar] += Bar(plain=plain[bar], incomplete=incomplete[bar])
@@ -218,12 +218,12 @@ class ActivitySource(QObject):
         self._recount.call()
 
 
-def _runs(numbers: Iterable[int]) -> list[list[int]]:
+def _consecutive(numbers: Iterable[int]) -> list[list[int]]:
     """Groups neighbours: `1 2 3 7` becomes `[1 2 3] [7]`."""
-    runs: list[list[int]] = []
+    groups: list[list[int]] = []
     for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
+        if groups and groups[-1][-1] == number - 1:
+            groups[-1].append(number)
         else:
-            runs.append([number])
-    return runs
+            groups.append([number])
+    return groups

@@ -49,11 +49,11 @@ class ActivityStrip(QFrame):
         self._lay_out()
         self.fold.clicked.connect(self._toggle)
         self.chip.clicked.connect(self.clear)
-        self.chart.range_selected.connect(self._choose)
+        self.chart.range_selected.connect(self._select_range)
         self.chart.cleared.connect(self.clear)
         self.spans.activated.connect(self._set_span)
-        self.source.changed.connect(self._sum_up)
-        self._sum_up()
+        self.source.changed.connect(self._show_summary)
+        self._show_summary()
 
     @property
     def open(self) -> bool:
@@ -75,7 +75,7 @@ class ActivityStrip(QFrame):
         self.spans.setVisible(on)
         self.fold.set_icon_name("collapse" if on else "expand")
         self.fold.set_name("Hide the activity chart" if on else "Show the activity chart")
-        self._sum_up()
+        self._show_summary()
 
     def set_span(self, span: Span) -> None:
         """Show this time span."""
@@ -95,20 +95,20 @@ class ActivityStrip(QFrame):
             self.range_selected.emit(None)
 
     @Slot(object, object)
-    def _choose(self, start: int, end: int) -> None:
+    def _select_range(self, start: int, end: int) -> None:
         self._show_times((start, end))
         self.range_selected.emit((start, end))
 
     def _show_times(self, times: tuple[int, int] | None) -> None:
         self.times = times
-        self.chart.show_chosen(times)
+        self.chart.show_time_range(times)
         if times is not None:
             text = period_text(*times, now_us())
             self.chip.setText(text)
             self.chip.setAccessibleName(f"Showing {text} only. Show all times")
             self.chip.setToolTip("Show all times")
         self.chip.setVisible(times is not None)
-        self._sum_up()
+        self._show_summary()
 
     def _lay_out(self) -> None:
         row = QHBoxLayout()
@@ -138,12 +138,12 @@ class ActivityStrip(QFrame):
         self.source.show(self.source.endpoint_id, Span(span))
 
     @Slot()
-    def _sum_up(self) -> None:
-        chosen = self.source.total_of(self.times) if self.times else None
+    def _show_summary(self) -> None:
+        selected = self.source.total_of(self.times) if self.times else None
         if not self.open:
             words = "Activity"
-        elif chosen is not None:
-            words = chosen.text()
+        elif selected is not None:
+            words = selected.text()
         else:
             words = self.source.total.text().capitalize()
         self.summary.setText(words)

@@ -110,19 +110,19 @@ class FilterBar(QFrame):
         except QueryError as error:
             # Incomplete text is not an error while completions are offered.
             if not self.line.suggestions.isVisible():
-                self._tell(error)
+                self._show_error(error)
             return False
-        self._tell(None)
+        self._show_error(None)
         self.query = query if query.terms else None
         self.line.mark(_names(query), None)
         terms = chips(query)
         # One plain word needs no chip: the field's clear button removes it.
         self.chips.show_terms([chip.text for chip in terms] if len(terms) > 1 or (terms and terms[0].name) else [])
-        self.saved.in_force = query.text.strip()
+        self.saved.current = query.text.strip()
         order_tabs(self)  # The chips are new widgets.
         return True
 
-    def _tell(self, error: QueryError | None) -> None:
+    def _show_error(self, error: QueryError | None) -> None:
         self._wrong = error
         self.error.setText(error.message if error else "")
         self._error_row.setVisible(error is not None)
@@ -184,12 +184,12 @@ class FilterBar(QFrame):
             self._suggest()
 
     @Slot(object)
-    def _complete(self, chosen: Completion) -> None:
+    def _complete(self, completion: Completion) -> None:
         """A completed filter name is followed by its value; a completed value ends its term."""
-        whole = not chosen.insert.endswith(":")
-        last = chosen.end == len(self.line.text())
-        self.line.replace(chosen.start, chosen.end, chosen.insert + (" " if whole and last else ""))
-        if whole:
+        is_value = not completion.insert.endswith(":")
+        last = completion.end == len(self.line.text())
+        self.line.replace(completion.start, completion.end, completion.insert + (" " if is_value and last else ""))
+        if is_value:
             self.apply()
         else:
             self._suggest()

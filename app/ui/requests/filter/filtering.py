@@ -11,7 +11,7 @@ from app.core.search.format import words
 from app.core.search.query import Contains, Filter, HeaderTest, Query, flatten
 from app.core.search.spellings import pattern_of
 from app.core.search.walk import walk
-from app.ui.request.request_pane import DetailPane
+from app.ui.request.request_pane import RequestPane
 from app.ui.request.tabs.tabs import BODY
 from app.ui.requests.filter.bar import FilterBar
 from app.ui.requests.filter.saved import SavedFilters, ask_name
@@ -49,7 +49,7 @@ class SearchStatus:
         self._feed.search.stop()
         return True
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Continue a stopped search."""
         self._feed.search.progress.stopped = False
         if self._feed.model.rowCount():
@@ -65,15 +65,15 @@ class SearchStatus:
         """The text of the footer."""
         search = self._feed.search
         found = 0 if search.stale.isActive() else self._feed.model.rowCount()
-        then, known = ("", total) if search.time_range is None else (" in this time", None)
+        in_range, known = ("", total) if search.time_range is None else (" in this time", None)
         if self.stopped:
-            where = search.progress.where(known)
+            searched_text = search.progress.searched_text(known)
             if search.progress.searched:
-                where = where.removesuffix(" requests")  # The footer is as narrow as the list.
-            return f"Stopped: {_number(found, 'none')} in {where}{then} · Enter continues"
+                searched_text = searched_text.removesuffix(" requests")  # The footer is as narrow as the list.
+            return f"Stopped: {_number(found, 'none')} in {searched_text}{in_range} · Enter continues"
         if self.long:
-            return f"{_number(found, 'None')} found so far{then} · {search.progress.running_text(known)}"
-        matches = f"{found:,}{'' if search.done else '+'} of {total:,} {'matches' if found == 1 else 'match'}{then}"
+            return f"{_number(found, 'None')} found so far{in_range} · {search.progress.running_text(known)}"
+        matches = f"{found:,}{'' if search.done else '+'} of {total:,} {'matches' if found == 1 else 'match'}{in_range}"
         return f"{matches} · searching…" if search.busy else matches
 
     def show_empty(self, state: EmptyState, total: int) -> None:
@@ -83,7 +83,7 @@ class SearchStatus:
             state.button.setText("Continue search" if self.stopped else "Clear filter")
         if self.stopped:
             known = total if self._feed.search.time_range is None else None
-            state.text.setText(f"Stopped: nothing matches among {self._feed.search.progress.where(known)}.")
+            state.text.setText(f"Stopped: nothing matches among {self._feed.search.progress.searched_text(known)}.")
         elif self._feed.search.time_range is not None:
             text = "No request in the time chosen in the chart above matches. Clear the filter, or choose another time."
             state.text.setText(text)
@@ -110,7 +110,7 @@ class PageFilter(QObject):
         *,
         feed: RequestFeed,
         rows: RequestList,
-        detail: DetailPane,
+        detail: RequestPane,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
@@ -127,11 +127,11 @@ class PageFilter(QObject):
         self.nothing.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.nothing.action.connect(self._clear_or_resume)
         self.bar.changed.connect(self._apply)
-        self.bar.entered.connect(self._go_on)
+        self.bar.entered.connect(self._resume)
         self.bar.results_requested.connect(self._list.start)
         self.bar.line.stop_requested.connect(self.search_status.stop)
         self.bar.saved.save_requested.connect(self._save)
-        self._feed.search.progressed.connect(self._progress)
+        self._feed.search.progressed.connect(self._show_progress)
         self._feed.loaded.connect(rows.selection.keep_open)
         for keys, slot in (("/", self.start), ("F3", self.next_mark), ("Shift+F3", self.previous_mark)):
             shortcut = QShortcut(QKeySequence(keys), parent)
@@ -183,21 +183,21 @@ class PageFilter(QObject):
     def next_mark(self) -> None:
         """Go to the next match in the body."""
         self._detail.tabs.setCurrentIndex(BODY)
-        self._detail.body.find_bar.go_on()
+        self._detail.body.find_bar.next_match()
 
     @Slot()
     def previous_mark(self) -> None:
         """Go to the previous match in the body."""
         self._detail.tabs.setCurrentIndex(BODY)
-        self._detail.body.find_bar.go_back()
+        self._detail.body.find_bar.previous_match()
 
     @Slot(object)
     def _apply(self, query: Query | None) -> None:
-        chosen = self._list.selection.main()
+        selected = self._list.selection.main()
         self._mark(query)
         self._feed.filter_by(query)
-        if query is None and chosen is not None:
-            self._list.jumps.select(chosen)
+        if query is None and selected is not None:
+            self._list.jumps.select(selected)
         self.changed.emit()
 
     def _mark(self, query: Query | None) -> None:
@@ -213,24 +213,24 @@ class PageFilter(QObject):
     @Slot()
     def _clear_or_resume(self) -> None:
         if self.search_status.stopped:
-            self.search_status.go_on()
+            self.search_status.resume()
         else:
             self.bar.clear()
 
     @Slot()
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         if self.search_status.stopped:
-            self.search_status.go_on()
+            self.search_status.resume()
 
     @Slot()
-    def _progress(self) -> None:
+    def _show_progress(self) -> None:
         self.bar.progress.set_running(self._feed.search.busy)
         self.bar.line.searching = self.search_status.long
         self.changed.emit()
 
     @Slot()
     def _save(self) -> None:
-        self._tasks.start(self._ask_and_save(self.bar.saved.in_force), "filter: save")
+        self._tasks.start(self._ask_and_save(self.bar.saved.current), "filter: save")
 
     async def _ask_and_save(self, text: str) -> None:
         name = await ask_name(text, {one.name for one in self._saved.all()}, self._theme, self._page)

@@ -54,13 +54,13 @@ class ProgressLine(QWidget):
             self._share = share
             self.update()
 
-    def seen(self) -> bool:
+    def is_showing(self) -> bool:
         """Whether anything is visible."""
         return self._frames.isActive()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the moving part, or the share that is done."""
-        if not self.seen():
+        if not self.is_showing():
             return
         if self._share is None:
             width = self.width() * PART

@@ -66,8 +66,8 @@ class SavedButton(IconButton):
     def __init__(self, saved: SavedFilters, theme: Theme, parent: QWidget) -> None:
         super().__init__("saved", "Saved filters", theme, parent)
         self.filters = saved
-        self.in_force = ""
-        """The current filter, which Save filter… would save; empty if there is none."""
+        self.current = ""
+        """The current filter, which Save this filter… would save; empty if there is none."""
         self.clicked.connect(self.open_menu)
 
     def menu_now(self) -> QMenu:
@@ -79,17 +79,17 @@ class SavedButton(IconButton):
             action = menu.addAction(_title(one))
             action.setData(one)
             action.setCheckable(True)
-            action.setChecked(one.text == self.in_force)
+            action.setChecked(one.text == self.current)
             action.triggered.connect(self._choose)
         if filters:
             menu.addSeparator()
-        keep = menu.addAction("Save filter…")
-        keep.setEnabled(bool(self.in_force) and len(filters) < SAVED_MAX)
-        keep.triggered.connect(self.save_requested)
+        save = menu.addAction("Save this filter…")
+        save.setEnabled(bool(self.current) and len(filters) < SAVED_MAX)
+        save.triggered.connect(self.save_requested)
         if filters:
-            gone = menu.addMenu("Delete")
+            delete_menu = menu.addMenu("Delete")
             for one in filters:
-                action = gone.addAction(_title(one))
+                action = delete_menu.addAction(_title(one))
                 action.setData(one)
                 action.triggered.connect(self._delete)
         return menu
@@ -124,7 +124,7 @@ class NameDialog(Dialog):
     def __init__(self, text: str, taken: set[str], theme: Theme, parent: QWidget) -> None:
         super().__init__("Save filter", theme, parent)
         self._taken = taken
-        self.given: str | None = None
+        self.entered: str | None = None
         self.name = QLineEdit(self)
         self.name.setMaxLength(NAME_MAX)
         self.name.setPlaceholderText("Failed payments")
@@ -136,7 +136,7 @@ class NameDialog(Dialog):
         self.footer.addWidget(self.cancel)
         self.footer.addWidget(self.confirm)
         self.cancel.clicked.connect(self.reject)
-        self.confirm.clicked.connect(self._take)
+        self.confirm.clicked.connect(self._accept)
         self.confirm.setDefault(True)
         self.name.textChanged.connect(self._check)
         self._check()
@@ -144,8 +144,8 @@ class NameDialog(Dialog):
         self.setFixedWidth(440)
 
     @Slot()
-    def _take(self) -> None:
-        self.given = self.name.text().strip()
+    def _accept(self) -> None:
+        self.entered = self.name.text().strip()
         self.accept()
 
     @Slot()
@@ -159,7 +159,7 @@ async def ask_name(text: str, taken: set[str], theme: Theme, over: QWidget) -> s
     """The name the user entered; None if they cancelled."""
     dialog = NameDialog(text, taken, theme, over)
     await result_of(dialog)
-    return dialog.given
+    return dialog.entered
 
 
 def _title(one: SavedFilter) -> str:

@@ -22,9 +22,9 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 
-ROWS_SEEN = 9
+ROWS_VISIBLE = 9
 WIDTH_MAX = 440
-_WHAT = Qt.ItemDataRole.UserRole
+_COMPLETION = Qt.ItemDataRole.UserRole
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -59,7 +59,7 @@ class Suggestions(QFrame):
         for suggestion in suggestions:
             item = QListWidgetItem(suggestion.insert)
             item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{suggestion.insert} {suggestion.help}")
-            item.setData(_WHAT, suggestion)
+            item.setData(_COMPLETION, suggestion)
             self.rows.addItem(item)
         self.rows.setCurrentRow(-1)
         if not suggestions:
@@ -69,7 +69,7 @@ class Suggestions(QFrame):
         if self.parentWidget() is not window:
             self.setParent(window)
         place = self._anchor.mapTo(window, QPoint(0, self._anchor.height() + 2))
-        height = min(len(suggestions), ROWS_SEEN) * metrics.ROW_DENSE + 10
+        height = min(len(suggestions), ROWS_VISIBLE) * metrics.ROW_DENSE + 10
         self.setGeometry(
             QRect(place, QSize(min(WIDTH_MAX, self._anchor.width()), min(height, window.height() - place.y())))
         )
@@ -103,7 +103,7 @@ class Suggestions(QFrame):
 
     @Slot(object)
     def _clicked(self, item: QListWidgetItem) -> None:
-        suggestion = item.data(_WHAT)
+        suggestion = item.data(_COMPLETION)
         self.hide()
         self.activated.emit(suggestion)
 
@@ -120,7 +120,7 @@ class _Row(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint the completion, then its explanation."""
-        suggestion: Completion = index.data(_WHAT)
+        suggestion: Completion = index.data(_COMPLETION)
         tokens, rect = self._theme.tokens, option.rect
         painter.save()
         lit = option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver)

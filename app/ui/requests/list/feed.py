@@ -62,16 +62,16 @@ class RequestFeed(QObject):
         # Requests that arrived while the page was read may be missing: they are counted, and read at the top.
         self._new_requests = NewRequestCounter(captures, tasks, self)
         self._new_requests.changed.connect(self.new_count_changed)
-        self._all.joined.connect(self._new_requests.set)
+        self._all.reached_newest.connect(self._new_requests.set)
         self.search = SearchPager(self.model, captures, tasks, self)
         self.search.loaded.connect(self._loaded)
-        self.search.arrived.connect(self._take)
+        self.search.arrived.connect(self._add)
         self.following = True
         """Whether new requests are inserted at the top, because the user is there."""
         self.paused = False
         """Whether new requests are only counted, wherever the user is."""
         self._waiting: list[Summary] = []
-        self._check_late = False
+        self._check_waiting = False
         """Whether requests in the queue may have been deleted already."""
         self._throttle = Throttle(MERGE_MS, self)
         self._throttle.fired.connect(self._flush)
@@ -165,22 +165,22 @@ class RequestFeed(QObject):
             self._throttle.call()
 
     def _captured(self, event: Captured) -> None:
-        mine = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
-        if self.pager.time_range is not None and mine:
-            mine = self.pager.time_range.cut(mine)
+        listed = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
+        if self.pager.time_range is not None and listed:
+            listed = self.pager.time_range.cut(listed)
             self._throttle.call()  # The page's counts are of all times.
-        if not mine:
+        if not listed:
             return
-        self.arrived.emit(mine)
-        self._all.arrived += len(mine)
+        self.arrived.emit(listed)
+        self._all.arrived += len(listed)
         if self.query is None:
-            self._take(mine)
+            self._add(listed)
         else:
-            self.search.note(item.id for item in mine)
+            self.search.queue(item.id for item in listed)
             self._throttle.call()
 
     @Slot(object)
-    def _take(self, newer: list[Summary]) -> None:
+    def _add(self, newer: list[Summary]) -> None:
         """Insert these at the top, or between the rows if they were marked or stored late."""
         known = {item.id for item in self._waiting}
         fresh = [item for item in newer if item.id not in known and self.model.row_of(item.id) is None]
@@ -196,7 +196,7 @@ class RequestFeed(QObject):
     @Slot()
     def _flush(self) -> None:
         self.counts_changed.emit()
-        self.search.look()
+        self.search.search_queued()
         if not self._waiting or self.pager.jumping:
             return
         waiting, self._waiting = self._waiting, []
@@ -211,8 +211,8 @@ class RequestFeed(QObject):
         was_empty = not self.model.rowCount()
         crowded = self.model.rowCount() > FOLLOWED_ROWS + PAGE
         self.model.add_newer(waiting, FOLLOWED_ROWS if crowded else None)
-        if self._check_late:
-            self._check_late = False
+        if self._check_waiting:
+            self._check_waiting = False
             self.pager.check()
         if was_empty:
             self.loaded.emit()
@@ -228,7 +228,7 @@ class RequestFeed(QObject):
                 if item.endpoint_id in event.endpoint_ids:
                     self.model.change(item.id, read=event.read)
         if mark_adds_matches(self.query, "read", event.read):
-            self.search.note(event.ids or (first_id(0),))
+            self.search.queue(event.ids or (first_id(0),))
         self._throttle.call()
 
     def _identified(self, event: RequestsIdentified) -> None:
@@ -236,7 +236,7 @@ class RequestFeed(QObject):
         for name, provider, event_type in event.senders:
             self.model.set_sender(name, provider, event_type)
         if self.query is not None and (mentions(self.query, "provider") or mentions(self.query, "event")):
-            self.search.note(known)
+            self.search.queue(known)
             self._throttle.call()
 
     def _described(self, event: RequestsDescribed) -> None:
@@ -246,7 +246,7 @@ class RequestFeed(QObject):
     def _mirrored(self, event: Mirrored) -> None:
         self.model.set_mirror(event.delivery.capture_id, event.state)
         if self.query is not None and mentions(self.query, "mirror"):
-            self.search.note((event.delivery.capture_id,))
+            self.search.queue((event.delivery.capture_id,))
             self._throttle.call()
 
     def _removed(self, event: RequestsRemoved) -> None:
@@ -259,26 +259,26 @@ class RequestFeed(QObject):
 
         self._waiting = [item for item in self._waiting if not gone(item)]
         self._new_requests.remove(names)
-        lost = self.model.remove(gone)
-        if event.ids is None or (lost and not self.model.rowCount()):
+        removed = self.model.remove(gone)
+        if event.ids is None or (removed and not self.model.rowCount()):
             self.head()
         self._throttle.call()
 
     def _purged(self, event: Purged) -> None:
-        lost = event.report.deleted
-        if lost and (self.endpoint_id is None or self.endpoint_id in lost):
+        removed = event.report.deleted
+        if removed and (self.endpoint_id is None or self.endpoint_id in removed):
             self.pager.check()
-            self._check_kept(lost)
-            self._check_late = bool(self._waiting)
+            self._check_kept(removed)
+            self._check_waiting = bool(self._waiting)
             self._new_requests.check(self.endpoint_id, self.model.newest_key())
             self._throttle.call()
 
     def check_selected(self) -> None:
         """Forget selected requests that are not loaded and no longer stored, whatever deleted them."""
         if self.model.kept:
-            self._tasks.start(self._forget_gone(tuple(self.model.kept)), "list: what is selected")
+            self._tasks.start(self._forget_deleted(tuple(self.model.kept)), "list: what is selected")
 
-    async def _forget_gone(self, ids: Collection[str]) -> None:
+    async def _forget_deleted(self, ids: Collection[str]) -> None:
         found = await self._captures.clearings.stored(tuple(ids))
         stored = {name for some in found.values() for name in some.ids}
         self.model.forget([name for name in ids if name in self.model.kept and name not in stored])
@@ -287,9 +287,9 @@ class RequestFeed(QObject):
         """Selected requests that are not loaded may have been deleted, too."""
         kept = [item for item in self.model.kept.values() if item.endpoint_id in endpoint_ids]
         if kept:
-            self._tasks.start(self._forget_lost(sorted(kept, key=attrgetter("id"))), "list: what is selected")
+            self._tasks.start(self._forget_purged(sorted(kept, key=attrgetter("id"))), "list: what is selected")
 
-    async def _forget_lost(self, oldest_first: list[Summary]) -> None:
+    async def _forget_purged(self, oldest_first: list[Summary]) -> None:
         """An endpoint's oldest requests are deleted first: all that are newer than a stored one are stored."""
         stored: set[int] = set()
         for item in oldest_first:

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.model import Summary
-from app.ui.request.request_pane import DetailPane
+from app.ui.request.request_pane import RequestPane
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
 
@@ -29,16 +29,16 @@ class FirstRequest(QObject):
     The request is marked read as soon as the window is active: at once, or later if it is not.
     """
 
-    def __init__(self, page: QWidget, feed: RequestFeed, rows: RequestList, detail: DetailPane) -> None:
+    def __init__(self, page: QWidget, feed: RequestFeed, rows: RequestList, detail: RequestPane) -> None:
         super().__init__(page)
         self._page, self._feed, self._list, self._detail = page, feed, rows, detail
         self.waiting = False
         """Whether the page shows the empty state."""
         self._oldest: Summary | None = None
         """Of those that arrived since; a flood may keep it from being loaded."""
-        self._unseen: str | None = None
-        feed.arrived.connect(self._note)
-        feed.loaded.connect(self._look)
+        self._to_mark_read: str | None = None
+        feed.arrived.connect(self._remember_oldest)
+        feed.loaded.connect(self._open_first)
         feed.relisted.connect(self.forget)
         app = QGuiApplication.instance()
         assert isinstance(app, QGuiApplication)
@@ -50,33 +50,33 @@ class FirstRequest(QObject):
         self.waiting, self._oldest = False, None
 
     @Slot(object)
-    def _note(self, arrived: Sequence[Summary]) -> None:
+    def _remember_oldest(self, arrived: Sequence[Summary]) -> None:
         if self.waiting:
             known = (self._oldest,) if self._oldest is not None else ()
             self._oldest = min((*known, *arrived), key=attrgetter("id"))
 
     @Slot()
-    def _look(self) -> None:
+    def _open_first(self) -> None:
         count = self._feed.model.rowCount()
         if not (self.waiting and count) or self._feed.query is not None or self._feed.pager.time_range is not None:
             return
         first = self._oldest or self._feed.model.summary(count - 1)
         self.forget()
-        if not self._page.isVisible() or self._page.window().isMinimized() or self._detail.wanted or _busy():
+        if not self._page.isVisible() or self._page.window().isMinimized() or self._detail.capture_id or _busy():
             return
         self._list.keep_one(first)
-        seen = self._page.isActiveWindow()
-        self._unseen = None if seen else first.id
-        self._detail.show_request(first.id, seen=seen)
+        active = self._page.isActiveWindow()
+        self._to_mark_read = None if active else first.id
+        self._detail.show_request(first.id, mark_read=active)
 
     @Slot(QObject)
     def _front_changed(self, window: QObject | None) -> None:
         """The window is active again, and the request is still open."""
-        if self._unseen is None or not self._page.isActiveWindow():
+        if self._to_mark_read is None or not self._page.isActiveWindow():
             return
-        if self._page.isVisible() and self._detail.wanted == self._unseen:
-            self._detail.mark_seen()
-        self._unseen = None
+        if self._page.isVisible() and self._detail.capture_id == self._to_mark_read:
+            self._detail.mark_read()
+        self._to_mark_read = None
 
 
 def _busy() -> bool:

@@ -26,12 +26,12 @@ class Jumps(QObject):
     def __init__(self, rows: RequestList, feed: RequestFeed) -> None:
         super().__init__(rows)
         self._list, self._feed, self._model = rows, feed, feed.model
-        self._landing: Callable[[], None] | None = None
-        feed.loaded.connect(self._arrive)
+        self._when_loaded: Callable[[], None] | None = None
+        feed.loaded.connect(self._run_pending)
 
     def give_up(self) -> None:
         """The user moved the cursor."""
-        self._landing = None
+        self._when_loaded = None
 
     def open(self, capture: Capture | Summary) -> None:
         """Open a request and centre it in the list."""
@@ -42,16 +42,16 @@ class Jumps(QObject):
         self._around(summary, partial(self._select, summary.id))
 
     def open_newest(self) -> None:
-        self._landing = partial(self._list.select_row, 0)
+        self._when_loaded = partial(self._list.select_row, 0)
         self._feed.head()
 
     def open_oldest(self) -> None:
-        self._landing = self._open_last
+        self._when_loaded = self._open_last
         self._feed.tail()
 
     def take_first(self) -> None:
         """Go to the first row once the list is loaded, if the list still has the focus then."""
-        self._landing = self._take_first
+        self._when_loaded = self._take_first
 
     def move_from_away(self, key: Qt.Key, *, open_it: bool) -> bool:
         """Whether the cursor is on a request that is not loaded, or that was deleted: then move on from there. Without
@@ -66,25 +66,25 @@ class Jumps(QObject):
             return True
         above = place.id > newest.id and not self._model.at_head
         below = place.id < oldest.id and not self._model.at_tail
-        landing = partial(self._move_from, place.id, rows) if open_it else partial(self._select, place.id)
+        action = partial(self._move_from, place.id, rows) if open_it else partial(self._select, place.id)
         if above or below:
-            self._around(place, landing)
+            self._around(place, action)
         else:
-            landing()
+            action()
         return True
 
-    def _around(self, place: Capture | Summary, landing: Callable[[], None]) -> None:
-        self._landing = landing
+    def _around(self, place: Capture | Summary, action: Callable[[], None]) -> None:
+        self._when_loaded = action
         self._feed.around(PageKey(received_at=place.received_at, id=place.id))
 
     @Slot()
-    def _arrive(self) -> None:
-        landing, self._landing = self._landing, None
-        if landing is not None:
-            landing()
+    def _run_pending(self) -> None:
+        action, self._when_loaded = self._when_loaded, None
+        if action is not None:
+            action()
 
     def _open(self, capture_id: str) -> None:
-        self._list.select(capture_id, midway=True)
+        self._list.select(capture_id, centre=True)
 
     def _select(self, capture_id: str) -> None:
         row = self._model.row_of(capture_id)
@@ -94,8 +94,8 @@ class Jumps(QObject):
 
     def _move_from(self, capture_id: str, rows: int) -> None:
         """If the request was deleted, the next older one takes its place."""
-        row, there = self._model.row_from(capture_id), self._model.row_of(capture_id) is not None
-        self._list.select_row(row + (rows if there or rows < 0 else rows - 1))
+        row, loaded = self._model.row_from(capture_id), self._model.row_of(capture_id) is not None
+        self._list.select_row(row + (rows if loaded or rows < 0 else rows - 1))
 
     def _open_last(self) -> None:
         self._list.select_row(self._model.rowCount() - 1)

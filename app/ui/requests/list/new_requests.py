@@ -64,9 +64,9 @@ class NewRequestCounter(QObject):
 
     async def _check(self, endpoint_id: int | None, newest: PageKey) -> None:
         counted = frozenset(self._ids)
-        left = await self._captures.page(endpoint_id, after=newest, limit=REMEMBERED)
-        if len(left) < REMEMBERED:
-            self.remove(counted - {item.id for item in left})
+        stored = await self._captures.page(endpoint_id, after=newest, limit=REMEMBERED)
+        if len(stored) < REMEMBERED:
+            self.remove(counted - {item.id for item in stored})
 
     def _show(self) -> None:
         count = self._forgotten + len(self._ids)
@@ -112,10 +112,10 @@ class NewRequestsPill(Button):
         count = self._feed.new_count
         scrolled = self._list.verticalScrollBar().value()
         far = scrolled > FAR_SCREENS * self._list.viewport().height() or not self._feed.model.at_head
-        shown = count > 0 or (far and self._feed.model.rowCount() > 0)
-        if shown:
+        visible = count > 0 or (far and self._feed.model.rowCount() > 0)
+        if visible:
             self._restyle(count)
-        self.setVisible(shown)
+        self.setVisible(visible)
 
     @Slot()
     def _pause_feed(self) -> None:
@@ -139,5 +139,5 @@ class NewRequestsPill(Button):
 
     def _place(self) -> None:
         self.adjustSize()
-        seen = self._list.viewport().geometry()
-        self.move(seen.left() + (seen.width() - self.width()) // 2, seen.top() + metrics.SPACE_2)
+        viewport = self._list.viewport().geometry()
+        self.move(viewport.left() + (viewport.width() - self.width()) // 2, viewport.top() + metrics.SPACE_2)

@@ -48,7 +48,7 @@ class Pager(QObject):
 
     loaded = Signal()
     """The newest or the oldest page is in the model, or the two around a request."""
-    joined = Signal(int)
+    reached_newest = Signal(int)
     """Paging upwards reached the newest request; carries how many have arrived since that page was requested."""
 
     def __init__(
@@ -98,7 +98,7 @@ class Pager(QObject):
         """Drop rows that are no longer stored."""
         newest, oldest = self._model.newest_key(), self._model.oldest_key()
         if newest is not None and oldest is not None:
-            self._tasks.start(self._drop_lost(newest, oldest, self._generation), "list: what retention left")
+            self._tasks.start(self._drop_deleted(newest, oldest, self._generation), "list: what retention left")
 
     def _jump(self, read: Callable[[int], Coroutine[Any, Any, None]], name: str) -> None:
         self._generation += 1
@@ -172,13 +172,13 @@ class Pager(QObject):
             self._model.at_head = ended
             self._model.add_newer(page)
             if self._model.at_head:
-                self.joined.emit(self.arrived - arrived)
+                self.reached_newest.emit(self.arrived - arrived)
 
-    async def _drop_lost(self, newest: PageKey, oldest: PageKey, generation: int) -> None:
+    async def _drop_deleted(self, newest: PageKey, oldest: PageKey, generation: int) -> None:
         above, count = just_above(newest), self._model.rowCount()
-        left = {item.id for item in await self._captures.page(self.endpoint_id, before=above, limit=count)}
+        stored = {item.id for item in await self._captures.page(self.endpoint_id, before=above, limit=count)}
         if generation == self._generation:
-            self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in left)
+            self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in stored)
 
 
 def just_above(key: PageKey) -> PageKey:

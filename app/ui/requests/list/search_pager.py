@@ -53,7 +53,7 @@ class SearchProgress(QObject):
         of = "" if total is None else f" of {total:,}"
         return f"{self._at_most(total):,}{of} searched · Esc stops"
 
-    def where(self, total: int | None) -> str:
+    def searched_text(self, total: int | None) -> str:
         """What was searched before it was stopped: "the newest 300,000 requests"."""
         if not self.searched:
             return "the newest requests"
@@ -66,8 +66,8 @@ class SearchProgress(QObject):
 
 def mark_adds_matches(query: Query | None, mark: str, given: bool = True) -> bool:
     """Whether the query may match a request only since it was `given` a mark of `is:`, or since it lost it."""
-    asked = set(_marks(query)) if query is not None else set()
-    return (mark, given) in asked or (_OPPOSITE.get(mark, ""), not given) in asked
+    conditions = set(_marks(query)) if query is not None else set()
+    return (mark, given) in conditions or (_OPPOSITE.get(mark, ""), not given) in conditions
 
 
 def _marks(query: Query) -> Iterator[tuple[str, bool]]:
@@ -109,9 +109,9 @@ class SearchPager(QObject):
         """Active while the rows are still those of the previous filter."""
         self._generation = 0
         self._running: asyncio.Task[Any] | None = None
-        self._looking = False
-        self._unseen: str | None = None
-        """The oldest of the requests passed to `note`: everything newer is searched again."""
+        self._searching_queued = False
+        self._oldest_queued: str | None = None
+        """The oldest of the requests passed to `queue`: everything newer is searched again."""
 
     @property
     def done(self) -> bool:
@@ -125,7 +125,7 @@ class SearchPager(QObject):
     def give_up(self) -> None:
         """End the current search."""
         self._generation += 1
-        self.jumping, self._unseen = False, None
+        self.jumping, self._oldest_queued = False, None
         self.stale.stop()
         if self._running is not None:
             self._running.cancel()
@@ -163,8 +163,8 @@ class SearchPager(QObject):
         """Continue the search below the last row, unless it is running or the user stopped it."""
         key = self._model.oldest_key()
         room = self._model.rowCount() <= MAX_ROWS - PAGE
-        wanted = self._running is None and not self._model.at_tail and not self.progress.stopped
-        if wanted and key is not None and room:
+        continues = self._running is None and not self._model.at_tail and not self.progress.stopped
+        if continues and key is not None and room:
             self._running = self._tasks.start(self._run(self._read_older, self._generation), "search: older")
             self.progressed.emit()
 
@@ -175,17 +175,17 @@ class SearchPager(QObject):
         """Drop rows of requests that no longer exist or match."""
         newest, oldest = self._model.newest_key(), self._model.oldest_key()
         if newest is not None and oldest is not None and not self.jumping:
-            self._tasks.start(self._drop_lost(newest, oldest, self._generation), "search: what retention left")
+            self._tasks.start(self._drop_deleted(newest, oldest, self._generation), "search: what retention left")
 
-    def note(self, ids: Iterable[str]) -> None:
-        """These requests are new or changed: `look` checks whether they match."""
-        self._unseen = min([*ids, *([self._unseen] if self._unseen else [])], default=None)
+    def queue(self, ids: Iterable[str]) -> None:
+        """These requests are new or changed: `search_queued` checks whether they match."""
+        self._oldest_queued = min([*ids, *([self._oldest_queued] if self._oldest_queued else [])], default=None)
 
-    def look(self) -> None:
-        """Search the requests passed to `note`, and report them with `arrived`."""
-        if self._unseen is not None and not self._looking and not self.jumping:
-            unseen, self._unseen, self._looking = self._unseen, None, True
-            self._tasks.start(self._look(unseen, self._generation), "search: new requests")
+    def search_queued(self) -> None:
+        """Search the requests passed to `queue`, and report them with `arrived`."""
+        if self._oldest_queued is not None and not self._searching_queued and not self.jumping:
+            oldest, self._oldest_queued, self._searching_queued = self._oldest_queued, None, True
+            self._tasks.start(self._search_queued(oldest, self._generation), "search: new requests")
 
     async def _run(self, work: Callable[[], Coroutine[Any, Any, None]], generation: int) -> None:
         """Always resets the state if this is still the newest search."""
@@ -226,23 +226,23 @@ class SearchPager(QObject):
             self.progressed.emit()
         self._model.at_tail = found < PAGE
 
-    async def _look(self, unseen: str, generation: int) -> None:
+    async def _search_queued(self, oldest: str, generation: int) -> None:
         found: list[Summary] = []
         try:
-            async for rows in self._search(since=uuid7_ms(unseen) * 1000, limit=PAGE + 1):
-                found += [summary for summary in rows if summary.id >= unseen]
+            async for rows in self._search(since=uuid7_ms(oldest) * 1000, limit=PAGE + 1):
+                found += [summary for summary in rows if summary.id >= oldest]
         finally:
-            self._looking = False
+            self._searching_queued = False
         # Emitted in any case: the listener then checks the requests noted meanwhile.
         self.arrived.emit(found if generation == self._generation else [])
 
-    async def _drop_lost(self, newest: PageKey, oldest: PageKey, generation: int) -> None:
-        left: set[str] = set()
+    async def _drop_deleted(self, newest: PageKey, oldest: PageKey, generation: int) -> None:
+        stored: set[str] = set()
         count = self._model.rowCount()
         async for rows in self._search(before=just_above(newest), since=oldest.received_at, limit=count):
-            left |= {summary.id for summary in rows}
+            stored |= {summary.id for summary in rows}
         if generation == self._generation:
-            self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in left)
+            self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in stored)
 
     async def _search(
         self,

@@ -35,15 +35,15 @@ class Selection(QObject):
         self._relisted = False
         self._takes_first = False
         """Whether everything loaded was deleted, so that the first row loaded next is selected."""
-        model.rowsAboutToBeInserted.connect(self._coming)
-        model.rowsAboutToBeRemoved.connect(self._leaving)
-        model.modelAboutToBeReset.connect(self._all_leaving)
+        model.rowsAboutToBeInserted.connect(self._before_insertion)
+        model.rowsAboutToBeRemoved.connect(self._before_removal)
+        model.modelAboutToBeReset.connect(self._before_reset)
 
     def follow(self) -> None:
         """The view has the model now."""
-        self._model.rowsRemoved.connect(self._left)
-        self._model.rowsInserted.connect(self._came)
-        self._model.modelReset.connect(self._came_anew)
+        self._model.rowsRemoved.connect(self._rows_removed)
+        self._model.rowsInserted.connect(self._rows_inserted)
+        self._model.modelReset.connect(self._model_reset)
 
     @property
     def quiet(self) -> bool:
@@ -119,13 +119,13 @@ class Selection(QObject):
 
     def add(self, rows: Iterable[int]) -> None:
         """Add these rows to the selection without opening any."""
-        mine = QItemSelection()
+        selected = QItemSelection()
         for row in rows:
-            mine.select(self._model.index(row), self._model.index(row))
+            selected.select(self._model.index(row), self._model.index(row))
             self._model.kept.pop(self._model.summary(row).id, None)
-        if mine.count():
+        if selected.count():
             with self.quietly():
-                self._view.selectionModel().select(mine, _Flag.Select)
+                self._view.selectionModel().select(selected, _Flag.Select)
 
     def select_next(self, deleted: Callable[[Summary], bool]) -> None:
         """The user is deleting these: the row that follows is selected, not opened. Call before the rows are removed or
@@ -168,28 +168,28 @@ class Selection(QObject):
             self.put(row)
 
     @Slot(QModelIndex, int, int)
-    def _coming(self, parent: QModelIndex, first: int, last: int) -> None:
+    def _before_insertion(self, parent: QModelIndex, first: int, last: int) -> None:
         # Qt emits selectionChanged now, when it settles what the last Shift+arrow selected
         self._quiet += 1
 
     @Slot(QModelIndex, int, int)
-    def _leaving(self, parent: QModelIndex, first: int, last: int) -> None:
+    def _before_removal(self, parent: QModelIndex, first: int, last: int) -> None:
         self._quiet += 1
         self._keep(first, last)
         if first <= self._view.currentIndex().row() <= last:
             self._view.selectionModel().clearCurrentIndex()
 
     @Slot()
-    def _left(self) -> None:
+    def _rows_removed(self) -> None:
         self._quiet -= 1
 
     @Slot()
-    def _all_leaving(self) -> None:
+    def _before_reset(self) -> None:
         self._keep(0, self._model.rowCount() - 1)
         self._relisted = False
 
     @Slot(QModelIndex, int, int)
-    def _came(self, parent: QModelIndex, first: int, last: int) -> None:
+    def _rows_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
         self._quiet -= 1
         kept, model = self._model.kept, self._model
         if kept:
@@ -200,7 +200,7 @@ class Selection(QObject):
             self._restore_cursor()
 
     @Slot()
-    def _came_anew(self) -> None:
+    def _model_reset(self) -> None:
         kept, model = self._model.kept, self._model
         if len(kept) < model.rowCount():
             self.add([row for name in tuple(kept) if (row := model.row_of(name)) is not None])
@@ -231,8 +231,8 @@ class Selection(QObject):
 
     def _ends(self) -> list[tuple[int, int]]:
         """First and last row of each selected range, from the top."""
-        stretches = self._view.selectionModel().selection()
-        return sorted((stretches.at(n).top(), stretches.at(n).bottom()) for n in range(stretches.count()))
+        ranges = self._view.selectionModel().selection()
+        return sorted((ranges.at(n).top(), ranges.at(n).bottom()) for n in range(ranges.count()))
 
 
 def _none() -> str | None:

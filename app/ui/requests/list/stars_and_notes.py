@@ -15,7 +15,7 @@ from app.ui.requests.list.search_pager import mark_adds_matches
 from app.ui.requests.list.view import RequestList
 
 
-class FeedMarks:
+class MarkUpdates:
     """Shows stars and notes as they change. Requests that a filter by `is:` matches now are added; those that it no
     longer matches stay until the list is reloaded, so that nothing disappears under the pointer.
     """
@@ -44,8 +44,8 @@ class FeedMarks:
     def _search_again(self, ids: Sequence[str], endpoint_ids: Sequence[int]) -> None:
         feed = self._feed
         if feed.endpoint_id is None or feed.endpoint_id in endpoint_ids:
-            feed.search.note(ids)
-            feed.search.look()
+            feed.search.queue(ids)
+            feed.search.search_queued()
 
 
 class StarClicks(QObject):
@@ -92,9 +92,9 @@ class StarClicks(QObject):
             return None
         star = self._list.request_delegate.star_rect(self._list.visualRect(index))
         summary: Summary = index.data(SUMMARY_ROLE)
-        return summary if star.contains(place) and (summary.starred or self._offered(index)) else None
+        return summary if star.contains(place) and (summary.starred or self._is_offered(index)) else None
 
-    def _offered(self, index: QModelIndex) -> bool:
+    def _is_offered(self, index: QModelIndex) -> bool:
         """Whether a row shows a star although it is not starred."""
         under_mouse = self._mouse is not None and self._list.indexAt(self._mouse) == index
         return under_mouse or self._list.selectionModel().isSelected(index)

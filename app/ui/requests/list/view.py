@@ -132,19 +132,19 @@ class RequestList(QListView):
         self.selection.keep_one(summary)
         self._settle()
 
-    def select(self, capture_id: str, *, midway: bool = False) -> bool:
-        """Put the cursor on a request, if it is loaded, and open it; `midway` centres it."""
+    def select(self, capture_id: str, *, centre: bool = False) -> bool:
+        """Put the cursor on a request, if it is loaded, and open it; `centre` centres it."""
         row = self._feed.model.row_of(capture_id)
         if row is None:
             return False
         self.select_row(row)
-        if midway:
+        if centre:
             self.scrollTo(self.currentIndex(), QAbstractItemView.ScrollHint.PositionAtCenter)
         return True
 
     def go_to(self, capture: Capture | Summary) -> None:
         """Open a request and centre it, once it is loaded."""
-        if self._feed.pager.jumping or not self.select(capture.id, midway=True):
+        if self._feed.pager.jumping or not self.select(capture.id, centre=True):
             self.jumps.open(capture)
 
     def select_row(self, row: int) -> None:

@@ -39,7 +39,7 @@ class DragFiles:
         self._services, self._actions = services, actions
         self._folder = services.data_folder / FOLDER
         self._drags = 0
-        self._sweeping = tasks.start(self._sweep(), "drag: old files")
+        self._cleanup = tasks.start(self._remove_old(), "drag: old files")
 
     async def mime(self, summaries: Sequence[Summary]) -> QMimeData:
         """Each body that is not empty as a file, named as Save names it; as text a curl command, or several URLs."""
@@ -67,7 +67,7 @@ class DragFiles:
         if not captures:
             return []
         self._drags += 1
-        await asyncio.wait([self._sweeping])
+        await asyncio.wait([self._cleanup])
         folder = await asyncio.to_thread(self._new_folder, self._drags)
         paths: list[Path] = []
         for capture in captures:
@@ -87,7 +87,7 @@ class DragFiles:
             raise SaveError(f"Files to drag could not be written to {folder}: {error.strerror or error}.") from error
         return folder
 
-    async def _sweep(self) -> None:
+    async def _remove_old(self) -> None:
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 
@@ -104,7 +104,7 @@ class DragOut(QObject):
         self._data: QMimeData | None = None
         self._label = ""
         self.preparing = False
-        self._held = False
+        self._button_down = False
         # Qt runs a nested event loop for the drag, which must not start inside a coroutine.
         self._begin = QTimer(self)
         self._begin.setSingleShot(True)
@@ -115,27 +115,27 @@ class DragOut(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """While the button is held for a drag, moving the mouse selects nothing."""
         if event.type() in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonRelease):
-            self._held = False
-        elif event.type() == QEvent.Type.MouseMove and self._held:
+            self._button_down = False
+        elif event.type() == QEvent.Type.MouseMove and self._button_down:
             return True
         return super().eventFilter(watched, event)
 
     @Slot()
     def prepare(self) -> None:
         """Write the files of the selection, or say why it cannot be dragged."""
-        self._held = True
-        chosen = self._list.selected()
-        refusal = refused(chosen)
+        self._button_down = True
+        selected = self._list.selected()
+        refusal = refused(selected)
         if refusal is not None:
             self._actions.say(refusal)
-        elif chosen and not self.preparing:
+        elif selected and not self.preparing:
             self.preparing = True
-            self._tasks.start(self._prepare(chosen), "drag: files")
+            self._tasks.start(self._prepare(selected), "drag: files")
 
-    async def _prepare(self, chosen: Sequence[Summary]) -> None:
+    async def _prepare(self, selected: Sequence[Summary]) -> None:
         try:
-            self._data = await self._files.mime(chosen)
-            self._label = _label(chosen)
+            self._data = await self._files.mime(selected)
+            self._label = _label(selected)
             self._begin.start(0)
         finally:
             self.preparing = False
@@ -143,9 +143,9 @@ class DragOut(QObject):
     @Slot()
     def _drag(self) -> None:
         data, self._data = self._data, None
-        if data is None or not self._held:
+        if data is None or not self._button_down:
             return
-        self._held = False
+        self._button_down = False
         drag = QDrag(self._list)
         drag.setMimeData(data)
         drag.setPixmap(_chip(self._label, self._theme, self._list))

@@ -21,7 +21,7 @@ COMMAND_WIDTH = 264
 class EmptyList(QWidget):
     """Updates itself; its owner hides it when the first request arrives."""
 
-    test_asked = Signal()
+    test_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -44,7 +44,7 @@ class EmptyList(QWidget):
         side.addStretch(1)
         row.addLayout(side)
         self.test = Button("Send a test request", theme, self, kind="primary", icon="send")
-        self.test.clicked.connect(self.test_asked)
+        self.test.clicked.connect(self.test_requested)
         centre = Qt.AlignmentFlag.AlignHCenter
         place = self._state.body.count() - 1
         self._state.body.insertSpacing(place, metrics.SPACE_2)

@@ -20,8 +20,8 @@ from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, plain_tooltip, restyle
 
-OFFERED = "Also those that are not loaded, as they are stored now"
-WORDS_FROM = 640
+SELECT_ALL_TIP = "Also those that are not loaded, as they are stored now"
+TEXT_FROM = 640
 """Wider than this the buttons have words beside their icons."""
 HEIGHT = 40
 """Of both, so that the list does not move when one takes the other's place."""
@@ -68,8 +68,8 @@ class SelectionBar(QFrame):
         for button, (_, word) in zip(self.buttons, buttons, strict=True):
             button.setText(word)
         self._layers = QStackedLayout(self)
-        self._layers.addWidget(self._choices())
-        self._layers.addWidget(self._work())
+        self._layers.addWidget(self._make_choices())
+        self._layers.addWidget(self._make_progress())
         self.select_all.clicked.connect(self._select_rest)
         batch.changed.connect(self._show_progress)
         for signal in (rows.selection_settled, feed.loaded, feed.counts_changed, feed.search.progressed):
@@ -97,12 +97,12 @@ class SelectionBar(QFrame):
         self.text.setText(text)
         self._offer = offer
         self.select_all.setAccessibleName(offer)
-        self.select_all.setToolTip(plain_tooltip(f"{OFFERED} ({SELECT_ALL_KEY})" if offer else ""))
+        self.select_all.setToolTip(plain_tooltip(f"{SELECT_ALL_TIP} ({SELECT_ALL_KEY})" if offer else ""))
         self.fit()
 
     def fit(self) -> None:
         """In a narrow bar the button stays, shortened, and the number of selected requests gives way."""
-        wide = self.width() >= WORDS_FROM
+        wide = self.width() >= TEXT_FROM
         style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if wide else Qt.ToolButtonStyle.ToolButtonIconOnly
         for button in self.buttons:
             button.setToolButtonStyle(style if button.text() else Qt.ToolButtonStyle.ToolButtonIconOnly)
@@ -137,7 +137,7 @@ class SelectionBar(QFrame):
             self._list.setFocus()
         self._select_all.select()
 
-    def _choices(self) -> QWidget:
+    def _make_choices(self) -> QWidget:
         page = QWidget(self)
         self._choices_row = row = QHBoxLayout(page)
         row.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_2, 0)
@@ -150,7 +150,7 @@ class SelectionBar(QFrame):
             row.addWidget(button)
         return page
 
-    def _work(self) -> QWidget:
+    def _make_progress(self) -> QWidget:
         page = QWidget(self)
         row = QHBoxLayout(page)
         row.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_2, 0)

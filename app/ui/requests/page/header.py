@@ -18,7 +18,7 @@ from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.labels import ElidedLabel, label
 
-WORDED = 400
+TEXT_FROM = 400
 """Pixels from which the buttons have words."""
 
 
@@ -57,15 +57,15 @@ class EndpointHeader(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """In a narrow list the buttons show icons only, so that the endpoint's name has room."""
         super().resizeEvent(event)
-        self._word_buttons()
+        self._fit_buttons()
 
-    def _word_buttons(self) -> None:
+    def _fit_buttons(self) -> None:
         words = {self.edit: "Edit", self.test: "Send test"}
         for button, text in words.items():
             button.setText(text)
         margins = 2 * metrics.SPACE_4 + 3 * metrics.SPACE_2
         needed = sum(part.sizeHint().width() for part in (self.name, self.edit, self.test, self.more)) + margins
-        if self.width() < max(WORDED, needed):
+        if self.width() < max(TEXT_FROM, needed):
             for button in words:
                 button.setText("")
 
@@ -86,7 +86,7 @@ class EndpointHeader(QFrame):
         self.url.set_text(url)
         for widget in (self.url, self.edit, self.test, self.more):
             widget.setVisible(own)
-        self._word_buttons()
+        self._fit_buttons()
         active = endpoint is None or endpoint.active
         self.banner.setVisible(not active)
         self._commands.refresh()

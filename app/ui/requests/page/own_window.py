@@ -13,7 +13,7 @@ from app.core.model import Summary
 from app.ui.commands.command import Command
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.request.current_request import CurrentRequest
-from app.ui.request.request_pane import LOST, NOT_STORED, DetailPane
+from app.ui.request.request_pane import HOW_DELETED, NOT_STORED, RequestPane
 from app.ui.request.title import name_of
 from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.request_actions import RequestActions
@@ -51,7 +51,7 @@ class OwnWindow(QWidget):
         endpoint = services.endpoints.by_id(summary.endpoint_id)
         of = f" · {escape(endpoint.name)}" if endpoint else ""
         self.setWindowTitle(f"{name_of(summary)[:TITLE_MAX]}{of}")
-        self.detail = DetailPane(services, theme, tasks, self)
+        self.detail = RequestPane(services, theme, tasks, self)
         self.detail.placeholder.say("Opening…", "")
         self.detail.closed.connect(self._show_deleted)
         self.request = CurrentRequest(self.detail, services.bus, self)
@@ -62,9 +62,9 @@ class OwnWindow(QWidget):
         self.commands = RequestCommands(self._shown, self._actions, tasks, theme, self)
         self.request.changed.connect(self.commands.refresh)
         offered = [command for command in self.commands.with_keys() if command is not self.commands.own_window]
-        self.detail.head.show_commands(offered)
-        self.commands.note_asked.connect(self.detail.head.note.start)
-        self.detail.head.note.saved.connect(self._save_note)
+        self.detail.header.show_commands(offered)
+        self.commands.note_requested.connect(self.detail.header.note.start)
+        self.detail.header.note.saved.connect(self._save_note)
         find = Command("Find in body", theme, self, run=self.detail.open_find, keys=("Ctrl+F",))
         close = Command("Close", theme, self, run=self.close, keys=("Ctrl+W",))
         for command in (*offered, find, close):
@@ -107,7 +107,7 @@ class OwnWindow(QWidget):
     @Slot(str, str)
     def _save_note(self, capture_id: str, note: str) -> None:
         saving = self._actions.set_note(capture_id, note)
-        self._tasks.start(self.detail.head.note.follow(saving, capture_id, note), "save a note")
+        self._tasks.start(self.detail.header.note.follow(saving, capture_id, note), "save a note")
 
     def _shown(self) -> SelectedRequests:
         shown = self.request.summary
@@ -118,13 +118,13 @@ class OwnWindow(QWidget):
         if event.hides is not None and event.hides(self._summary.endpoint_id, self._summary.id):
             self.detail.clear()
             self.detail.placeholder.say(NOT_STORED, "You deleted it.")
-        elif event.state == "undone" and self.detail.wanted is None:
-            self.detail.show_request(self._summary.id, seen=False)  # It may have been marked unread.
+        elif event.state == "undone" and self.detail.capture_id is None:
+            self.detail.show_request(self._summary.id, mark_read=False)  # It may have been marked unread.
 
     @Slot()
     def _show_deleted(self) -> None:
         """There is no other request to select here."""
-        self.detail.placeholder.say(NOT_STORED, LOST)
+        self.detail.placeholder.say(NOT_STORED, HOW_DELETED)
 
 
 class OwnWindows(QObject):

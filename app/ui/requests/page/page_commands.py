@@ -11,7 +11,7 @@ from app.core.model import Summary
 from app.ui.commands.command import Command, CommandGroup
 from app.ui.pause import Pause
 from app.ui.request.current_request import CurrentRequest
-from app.ui.request.request_pane import DetailPane
+from app.ui.request.request_pane import RequestPane
 from app.ui.requests.list.stars_and_notes import StarClicks
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.selection.request_actions import RequestActions
@@ -198,7 +198,7 @@ class PageCommands(QObject):
         select_all: SelectAll,
         *,
         rows: RequestList,
-        detail: DetailPane,
+        detail: RequestPane,
         request: CurrentRequest,
         page: QWidget,
     ) -> None:
@@ -222,12 +222,12 @@ class PageCommands(QObject):
         )
         self.selected.add_to(rows)
         self.shown.add_to(detail)
-        detail.head.show_commands(self.shown.with_keys())
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.setInterval(MERGE_MS)
+        detail.header.show_commands(self.shown.with_keys())
+        self._refresh_timer = QTimer(self)
+        self._refresh_timer.setSingleShot(True)
+        self._refresh_timer.setInterval(MERGE_MS)
         self.stars = StarClicks(rows)
-        self._note = detail.head.note
+        self._note = detail.header.note
         self._connect()
         for signal in (select_all.changed, actions.batch.changed, request.changed):
             signal.connect(self.refresh)
@@ -261,16 +261,16 @@ class PageCommands(QObject):
     @Slot()
     def refresh_list(self) -> None:
         """Only the commands on the list: cheap, however many are selected."""
-        self.list.refresh(bool(self._here()))
+        self.list.refresh(bool(self._open_request()))
 
     def _connect(self) -> None:
         rows = self._list
-        self._later.timeout.connect(self.refresh)
+        self._refresh_timer.timeout.connect(self.refresh)
         rows.request_selected.connect(self.refresh)
         rows.selection_settled.connect(self.refresh)
         self.stars.toggled.connect(self._toggle_star)
-        self.selected.note_asked.connect(self._note.start)
-        self.shown.note_asked.connect(self._note.start)
+        self.selected.note_requested.connect(self._note.start)
+        self.shown.note_requested.connect(self._note.start)
         self._note.saved.connect(self._save_note)
         rows.doubleClicked.connect(self.selected.own_window.trigger)
         rows.model().dataChanged.connect(self._rows_changed)
@@ -282,9 +282,9 @@ class PageCommands(QObject):
         return self._select_all.requests or (selected_requests(selected) if selected else self._shown())
 
     def _shown(self) -> SelectedRequests:
-        return selected_requests(self._here(), self._request.deleted)
+        return selected_requests(self._open_request(), self._request.deleted)
 
-    def _here(self) -> Sequence[Summary]:
+    def _open_request(self) -> Sequence[Summary]:
         shown = self._request.summary
         return (shown,) if shown is not None and self._page.isVisible() else ()
 
@@ -302,15 +302,15 @@ class PageCommands(QObject):
     @Slot(QModelIndex, QModelIndex)
     def _rows_changed(self, first: QModelIndex, last: QModelIndex) -> None:
         """Only selected rows matter; many changes in a row lead to one refresh."""
-        waiting = self._later.isActive()
+        waiting = self._refresh_timer.isActive()
         if not waiting and (first.row() != last.row() or self._list.selectionModel().isSelected(first)):
-            self._later.start()
+            self._refresh_timer.start()
 
     @Slot()
     def _open(self) -> None:
         """Open the selected request, with the focus in it."""
         selected = self._list.selected()
-        if len(selected) == 1 and selected[0].id != self._detail.wanted:
-            self._detail.show_request(selected[0].id, enter=True)
+        if len(selected) == 1 and selected[0].id != self._detail.capture_id:
+            self._detail.show_request(selected[0].id, focus=True)
         else:
             self._detail.take_focus()

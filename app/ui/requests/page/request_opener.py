@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.model import Summary
 from app.ui.request.current_request import CurrentRequest
-from app.ui.request.request_pane import DetailPane
+from app.ui.request.request_pane import RequestPane
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.view import RequestList
 
@@ -23,7 +23,7 @@ class RequestOpener(QObject):
     def __init__(
         self,
         rows: RequestList,
-        detail: DetailPane,
+        detail: RequestPane,
         request: CurrentRequest,
         page_filter: PageFilter,
         page: QWidget,
@@ -41,7 +41,7 @@ class RequestOpener(QObject):
         detail.closed.connect(self._leave_detail)
 
     def leave(self, endpoint_id: int | None) -> None:
-        self._open_by_endpoint[endpoint_id] = None if self._detail.deleted else self._detail.wanted
+        self._open_by_endpoint[endpoint_id] = None if self._detail.deleted else self._detail.capture_id
         self._detail.clear()
 
     def come_back(self, endpoint_id: int | None) -> None:
@@ -76,7 +76,7 @@ class RequestOpener(QObject):
         elif deletes(shown):
             self._detail.clear()
             if self._list.selected_count() == 1:
-                self._detail.placeholder.not_open()
+                self._detail.placeholder.none_open()
 
     @Slot(object)
     def _open_row(self, summary: Summary | None) -> None:

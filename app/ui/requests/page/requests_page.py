@@ -15,15 +15,15 @@ from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.pause import Pause
 from app.ui.request.current_request import CurrentRequest
-from app.ui.request.request_pane import DetailPane
+from app.ui.request.request_pane import RequestPane
 from app.ui.requests.activity.strip import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.first_request import FirstRequest
 from app.ui.requests.list.new_requests import NewRequestsPill
 from app.ui.requests.list.pager import TimeRange
-from app.ui.requests.list.restore import Restoring
-from app.ui.requests.list.stars_and_notes import FeedMarks
+from app.ui.requests.list.restore import ListRestorer
+from app.ui.requests.list.stars_and_notes import MarkUpdates
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.page.drag_out import DragFiles, DragOut
 from app.ui.requests.page.footer import ListFooter, SelectionBar
@@ -43,7 +43,7 @@ from app.ui.widgets.focus import focus_first
 from app.ui.widgets.toast import Toast
 
 
-class EndpointPage(QWidget):
+class RequestsPage(QWidget):
     """`show_endpoint` fills it."""
 
     def __init__(
@@ -65,7 +65,7 @@ class EndpointPage(QWidget):
         self.activity = ActivityStrip(services.activity, services.bus, theme, tasks, self)
         self.list = RequestList(self.feed, theme, self)
         self.list.request_delegate.show_providers(services.providers, services.provider_marks)
-        self.detail = DetailPane(services, theme, tasks, self)
+        self.detail = RequestPane(services, theme, tasks, self)
         self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self.splitter.setObjectName("requests")
         self.filter = PageFilter(
@@ -73,7 +73,7 @@ class EndpointPage(QWidget):
         )
         self._toast = Toast(theme, self)
         self._pause = pause
-        self._marks = FeedMarks(self.feed, services.bus)
+        self._marks = MarkUpdates(self.feed, services.bus)
         self.pill = NewRequestsPill(self.list, self.feed, pause, theme)
         self.request = CurrentRequest(self.detail, services.bus, self)
         self.batch = BatchJob(self)
@@ -81,7 +81,7 @@ class EndpointPage(QWidget):
         self.select_all = SelectAll(self.list, self.feed, services, tasks, self.batch)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
-        self._restoring = Restoring(self.list, self.feed, self.detail, services.bus)
+        self._restoring = ListRestorer(self.list, self.feed, self.detail, services.bus)
         self.commands = self._commands(actions, tasks, theme)
         self.windows = OwnWindows(services, theme, tasks, self)
         self.drag_files = DragFiles(services, actions, tasks)
@@ -100,7 +100,7 @@ class EndpointPage(QWidget):
             parent=self,
         )
         self.opener = RequestOpener(self.list, self.detail, self.request, self.filter, self, focus_list=self.take_focus)
-        self.list.selection.open_id = partial(getattr, self.detail, "wanted")
+        self.list.selection.open_id = partial(getattr, self.detail, "capture_id")
         self._build_layout()
         self._connect()
         self.first = FirstRequest(self, self.feed, self.list, self.detail)
@@ -237,10 +237,10 @@ class EndpointPage(QWidget):
     def _connect(self) -> None:
         self.filter.bar.left.connect(self.take_focus)
         self.list_area.refreshed.connect(self._refreshed)
-        self.list_area.empty.test_asked.connect(self.endpoint_commands.send_test.trigger)
+        self.list_area.empty.test_requested.connect(self.endpoint_commands.send_test.trigger)
         self.activity.range_selected.connect(self._narrow)
         for commands in (self.commands.selected, self.commands.shown):
-            commands.own_window_asked.connect(self.windows.open)
+            commands.own_window_requested.connect(self.windows.open)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.setContext(Qt.ShortcutContext.WindowShortcut)
         find.activated.connect(self.detail.open_find)

@@ -96,9 +96,9 @@ class RequestActions:
 
     def _report(self, text: str, done: int, requests: SelectedRequests) -> None:
         """Say what was done, and how much was left when the user stopped it."""
-        left = requests.count - done
+        unchanged = requests.count - done
         if done:
-            self._toast.say(f"{text} Stopped. {count_of(left, 'request')} unchanged." if left else text)
+            self._toast.say(f"{text} Stopped. {count_of(unchanged, 'request')} unchanged." if unchanged else text)
 
 
 def _without(ids: Sequence[str], kept: frozenset[str]) -> list[str]:

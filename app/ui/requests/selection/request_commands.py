@@ -21,8 +21,8 @@ _Check = Callable[[SelectedRequests], str | None]
 class RequestCommands(QObject):
     """`requests` returns the ones they are about; call `refresh` when that changed."""
 
-    own_window_asked = Signal(object)
-    note_asked = Signal()
+    own_window_requested = Signal(object)
+    note_requested = Signal()
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class RequestCommands(QObject):
         self.own_window = self._command("Open in new window", "own-window", own, _not_one, *keys)
         self.curl = self._command("Copy as curl", "code", self._copy_curl, _not_one, "C")
         self.link = self._command("Copy link", "link", self._copy_link, _not_one, "L")
-        self.note = self._command("Add note…", "note", self.note_asked.emit, _not_one, "N")
+        self.note = self._command("Add note…", "note", self.note_requested.emit, _not_one, "N")
         self.toggle_read = self._command("Mark as unread", "unread", self._toggle_read, self._not_any, "U")
         self.star = self._command("Star", "star", self._toggle_star, self._not_any, "S")
         self.mark_read = self._command("Mark as read", "read", self._mark_read, self._none_unread)
@@ -104,7 +104,7 @@ class RequestCommands(QObject):
         return self._not_any(requests) or (None if requests.unread < requests.count else "Already marked as unread.")
 
     def _own_window(self) -> None:
-        self.own_window_asked.emit(self._requests().only)
+        self.own_window_requested.emit(self._requests().only)
 
     def _copy_curl(self) -> None:
         if (only := self._requests().only) is not None:

@@ -42,10 +42,10 @@ class ListScope(Record, frozen=True):
 
 
 class _Reading:
-    """What was read so far, without the requests in `late`, which were received meanwhile."""
+    """What was read so far, without the requests in `received_meanwhile`, which were received meanwhile."""
 
     def __init__(self) -> None:
-        self.late: set[str] = set()
+        self.received_meanwhile: set[str] = set()
         self._newest_first: list[str] = []
         self._unread = self._starred = 0
         self._endpoint_ids: set[int] = set()
@@ -56,7 +56,7 @@ class _Reading:
 
     def add(self, newest_first: Iterable[Summary]) -> None:
         for one in newest_first:
-            if one.id not in self.late:
+            if one.id not in self.received_meanwhile:
                 self._newest_first.append(one.id)
                 self._unread += not one.read
                 self._starred += one.starred
@@ -65,7 +65,7 @@ class _Reading:
 
     def requests(self, query: Query | None) -> SelectedRequests:
         """All that was read, found by `query`."""
-        ids = [name for name in reversed(self._newest_first) if name not in self.late]
+        ids = [name for name in reversed(self._newest_first) if name not in self.received_meanwhile]
         return SelectedRequests(
             ids=ids,
             unread=self._unread,
@@ -204,10 +204,10 @@ class SelectAll(QObject):
 
     @Slot()
     def _check(self) -> None:
-        given_up = self._running is not None and (
+        ended = self._running is not None and (
             self._batch.stopping or not self._still_selected(self._loaded_at_start.__contains__)
         )
-        if given_up or (self._requests is not None and not self._still_selected(self._requests.has)):
+        if ended or (self._requests is not None and not self._still_selected(self._requests.has)):
             self.drop()
 
     @Slot(QModelIndex, int, int)
@@ -224,15 +224,16 @@ class SelectAll(QObject):
 
     def _captured(self, event: Captured) -> None:
         if self._running is not None:
-            self._reading.late.update(item.id for item in event.summaries)
+            self._reading.received_meanwhile.update(item.id for item in event.summaries)
 
     def _marked(self, event: RequestsChanged) -> None:
         requests = self._requests
         if requests is None:
             return
         if event.ids is not None:
-            some = sum(map(requests.has, event.ids))
-            self._requests = replace(requests, unread=max(0, requests.unread + (-some if event.read else some)))
+            changed = sum(map(requests.has, event.ids))
+            unread = requests.unread + (-changed if event.read else changed)
+            self._requests = replace(requests, unread=max(0, unread))
         elif requests.endpoint_ids <= set(event.endpoint_ids):
             self._requests = replace(requests, unread=0 if event.read else requests.count)
         else:
@@ -240,8 +241,8 @@ class SelectAll(QObject):
 
     def _starred(self, event: RequestsStarred) -> None:
         if self._requests is not None:
-            some = sum(map(self._requests.has, event.ids))
-            starred = self._requests.starred + (some if event.starred else -some)
+            changed_count = sum(map(self._requests.has, event.ids))
+            starred = self._requests.starred + (changed_count if event.starred else -changed_count)
             self._requests = replace(self._requests, starred=max(0, starred))
 
     def _removed(self, endpoint_ids: set[int]) -> None:

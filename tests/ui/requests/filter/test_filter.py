@@ -365,7 +365,7 @@ def test_a_new_search_ends_the_one_in_hand(run: Run, tmp_path: Path) -> None:
             await settle()
             assert targets(shown) == ["last"]
             await until(lambda: not shown.desk.tasks.running())
-            assert not bar.progress.seen()
+            assert not bar.progress.is_showing()
             bar.clear()
             await until(lambda: shown.model.rowCount() == pager_module.PAGE)
 

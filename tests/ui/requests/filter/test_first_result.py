@@ -41,7 +41,7 @@ def test_down_selects_the_first_result_where_the_open_request_is_none_of_them(
             assert first is not None
             assert first.id == shown.list.selected()[0].id == found[1].id
             await settle()
-            assert shown.detail.wanted == other.id
+            assert shown.detail.capture_id == other.id
             assert not shown.model.summary(0).read
             QTest.keyClick(shown.list, Key.Key_S)
             await until(lambda: shown.model.summary(0).starred)

@@ -47,12 +47,12 @@ def test_it_says_how_far_it_is(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
             assert page.footer.text().startswith("None found so far · ")
             assert page.footer.text().endswith(f" of {ROWS + 1:,} searched · Esc stops")
             before = page.filter.search_status.share(ROWS + 1)
-            await until(page.filter.bar.progress.seen)
+            await until(page.filter.bar.progress.is_showing)
             await until(lambda: (page.filter.search_status.share(ROWS + 1) or 0) > (before or 1))
             monkeypatch.undo()  # what is left of it need not be slow
             await until(lambda: not shown.feed.search.busy, 20)
             assert page.footer.text() == f"1 of {ROWS + 1:,} matches"
-            assert not page.filter.bar.progress.seen()
+            assert not page.filter.bar.progress.is_showing()
 
     run(check())
 
@@ -75,7 +75,7 @@ def test_esc_stops_it_and_enter_goes_on(
             shown.feed.pager.older()
             await settle()
             assert not shown.feed.search.busy
-            assert not page.filter.bar.progress.seen()
+            assert not page.filter.bar.progress.is_showing()
             monkeypatch.undo()
             QTest.keyClick(line, Key.Key_Return)
             await until(lambda: shown.model.rowCount() == 2, 20)

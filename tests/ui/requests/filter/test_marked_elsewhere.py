@@ -44,7 +44,7 @@ def test_what_is_marked_comes_in_at_its_place_and_nothing_moves(run: Run, tmp_pa
             bar.setValue(15 * ROW)
             await settle()
             first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
-            seen = shown.model.summary(first).id
+            is_showing = shown.model.summary(first).id
             await mark(shown, text, [ids[3], ids[87]])
             await until(lambda: {ids[3], ids[87]} <= set(shown.ids()))
             assert shown.ids() == sorted(shown.ids(), reverse=True)
@@ -52,7 +52,7 @@ def test_what_is_marked_comes_in_at_its_place_and_nothing_moves(run: Run, tmp_pa
             assert [one.id for one in shown.list.selected()] == [chosen]
             await settle()
             first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
-            assert shown.model.summary(first).id == seen
+            assert shown.model.summary(first).id == is_showing
 
     run(check())
 

@@ -130,8 +130,8 @@ class CodeFolds(QObject):
         cursor.setPosition(block.position() + utf16(self._rows.lines[line].text))
         cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
         folds.unfold([line])
-        shown = [self.text(inner) for inner in folds.visible_lines(line + 1, region.end)]
-        cursor.insertText("\n" + "\n".join(shown))
+        texts = [self.text(inner) for inner in folds.visible_lines(line + 1, region.end)]
+        cursor.insertText("\n" + "\n".join(texts))
         for row in (self._rows.row_of(line), self._rows.row_of(region.end)):
             self._rows.view.document().findBlockByNumber(row).setUserState(-1)
 

@@ -26,7 +26,7 @@ class CodeGutter(QWidget):
         self.setMouseTracking(True)
         rows.view.updateRequest.connect(self._follow)
 
-    def room(self) -> int:
+    def needed_width(self) -> int:
         """The width in pixels."""
         digits = max(2, len(str(self._rows.last_number())))
         arrows = ARROWS if self._folds.possible else 0
@@ -34,7 +34,7 @@ class CodeGutter(QWidget):
 
     def place(self) -> None:
         area = self._rows.view.contentsRect()
-        self.setGeometry(QRect(area.left(), area.top(), self.room(), area.height()))
+        self.setGeometry(QRect(area.left(), area.top(), self.needed_width(), area.height()))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint line numbers, an arrow for continuations, and arrows that fold."""
@@ -46,7 +46,7 @@ class CodeGutter(QWidget):
         width, height = self.width() - GAP - arrows, self._theme.body_text.line_height
         metrics = QFontMetrics(self._rows.view.font())
         above = max(0, height - metrics.height())
-        for row, top in self._rows.seen(exposed.bottom()):
+        for row, top in self._rows.visible_rows(exposed.bottom()):
             line = self._rows.line_of(row)
             painter.setPen(QColor(tokens.text_faint))
             text = self._rows.number_text(line)
@@ -82,7 +82,7 @@ class CodeGutter(QWidget):
 
     def _line_at(self, event: QMouseEvent) -> int:
         y = event.position().y()
-        above = [row for row, top in self._rows.seen(int(y)) if top <= y]
+        above = [row for row, top in self._rows.visible_rows(int(y)) if top <= y]
         return self._rows.line_of(above[-1]) if above else -1
 
     def _paint_arrow(self, painter: QPainter, tokens: Tokens, line: int, middle: QPointF) -> None:

@@ -30,7 +30,7 @@ class CodeLayout:
 
     def __init__(self, rows: CodeRows, text: BodyTextStyle) -> None:
         self._rows, self._text = rows, text
-        self._untold = False
+        self._size_changed = False
 
     def lay_out(self, block: QTextBlock) -> None:
         view = self._rows.view
@@ -54,7 +54,7 @@ class CodeLayout:
         layout.endLayout()
         if number != count:
             block.setLineCount(number)
-        self._untold = True
+        self._size_changed = True
 
     def lay_out_around(self, row: int) -> None:
         """Before scrolling to a position, so that it ends up where intended."""
@@ -71,8 +71,8 @@ class CodeLayout:
         while rows and block.isValid():
             self.lay_out(block)
             block, rows = block.previous(), rows - 1
-        if self._untold:
-            self._untold = False
+        if self._size_changed:
+            self._size_changed = False
             layout = view.document().documentLayout()
             layout.documentSizeChanged.emit(layout.documentSize())
 

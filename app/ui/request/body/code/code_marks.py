@@ -115,7 +115,7 @@ class CodeMarks(QObject):
         if cursor is None:
             return
         self._layout.lay_out_around(cursor.blockNumber())
-        seen = view.viewport().rect().contains(view.cursorRect(cursor))
+        visible = view.viewport().rect().contains(view.cursorRect(cursor))
         view.setTextCursor(cursor)
-        if not seen:
+        if not visible:
             view.centerCursor()

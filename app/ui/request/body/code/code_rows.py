@@ -17,7 +17,7 @@ TAB = 4
 
 
 class CodeRows:
-    """The rows of a view. A place is a position as if nothing were folded, in UTF-16 units, as in `found_text`."""
+    """The rows of a view. A place is a position as if nothing were folded, in UTF-16 units, as in `searchable_text`."""
 
     def __init__(self, view: QPlainTextEdit) -> None:
         self.view = view
@@ -106,7 +106,7 @@ class CodeRows:
             return None
         return self.block_of(line).position() + place - self._starts[line]
 
-    def seen(self, bottom: int) -> Iterator[tuple[int, float]]:
+    def visible_rows(self, bottom: int) -> Iterator[tuple[int, float]]:
         """The rows from the first one in view down to the pixel `bottom`, with their tops."""
         view = self.view
         block = view.firstVisibleBlock()

@@ -28,7 +28,7 @@ from app.ui.request.body.code.code_gutter import CodeGutter
 from app.ui.request.body.code.code_layout import CodeLayout
 from app.ui.request.body.code.code_marks import CodeMarks
 from app.ui.request.body.code.code_rows import TAB, CodeRows
-from app.ui.request.body.code.searchable_text import FoundText, qt_spans, utf16
+from app.ui.request.body.code.searchable_text import SearchableText, qt_spans, utf16
 from app.ui.request.body.view_actions import add_view_action
 from app.ui.theme.body_text import BodyTextStyle
 from app.ui.theme.fonts import mono_font
@@ -92,10 +92,10 @@ class CodeView(QPlainTextEdit):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._text = FoundText()
+        self._text = SearchableText()
         self._length = 0
         self._formats: dict[str, QTextCharFormat] = {}
-        self._dress_number = 0
+        self._style_number = 0
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setProperty("frameless", True)
@@ -124,7 +124,7 @@ class CodeView(QPlainTextEdit):
         folded.
         """
         self.rows.begin(lines, first, folding=folding)
-        self._text = FoundText()
+        self._text = SearchableText()
         self.marks.forget()
         self._length = sum(len(line.text) + 1 for line in lines)
         self._text.add(lines)
@@ -132,7 +132,7 @@ class CodeView(QPlainTextEdit):
         if self.blockCount() == 1:
             # Qt has laid the text out by now; laid out again, it is without lines of the previous document.
             self.document().firstBlock().clearLayout()
-        self._make_room()
+        self._fit_gutter()
 
     def add_lines(self, lines: Sequence[Line]) -> None:
         """Append lines."""
@@ -144,7 +144,7 @@ class CodeView(QPlainTextEdit):
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.insertText("\n" + "\n".join(line.text for line in lines))
-        self._make_room()
+        self._fit_gutter()
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -175,7 +175,7 @@ class CodeView(QPlainTextEdit):
         line = self.rows.with_number(number)[0] if number is not None else len(self.rows.lines)
         bar.setValue(self.rows.block_of(line).firstLineNumber() if line < len(self.rows.lines) else bar.maximum())
 
-    def found_text(self) -> FoundText:
+    def searchable_text(self) -> SearchableText:
         """The text to search, without folds."""
         return self._text
 
@@ -214,9 +214,9 @@ class CodeView(QPlainTextEdit):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Lay out and colour what is about to be visible, then paint."""
-        for row, _ in self.rows.seen(self.viewport().height()):
+        for row, _ in self.rows.visible_rows(self.viewport().height()):
             block = self.document().findBlockByNumber(row)
-            if block.userState() != self._dress_number:
+            if block.userState() != self._style_number:
                 self._colour(block)
             self._layout.lay_out(block)
         self._layout.lay_out_end()
@@ -235,12 +235,12 @@ class CodeView(QPlainTextEdit):
         else:
             super().wheelEvent(event)
 
-    def _make_room(self) -> None:
-        self.setViewportMargins(self.gutter.room(), 0, 0, 0)
+    def _fit_gutter(self) -> None:
+        self.setViewportMargins(self.gutter.needed_width(), 0, 0, 0)
         self.gutter.place()
 
     def _colour(self, block: QTextBlock) -> None:
-        block.setUserState(self._dress_number)
+        block.setUserState(self._style_number)
         line = self.rows.line_of(block.blockNumber())
         spans = qt_spans(self.rows.lines[line]) if line < len(self.rows.lines) else []
         if self.folds.is_folded(line):
@@ -263,11 +263,11 @@ class CodeView(QPlainTextEdit):
         self.setTabStopDistance(TAB * QFontMetrics(font).horizontalAdvance(" "))
         widget = QPlainTextEdit.LineWrapMode.WidgetWidth
         self.setLineWrapMode(widget if text.wrap else QPlainTextEdit.LineWrapMode.NoWrap)
-        self._make_room()
+        self._fit_gutter()
 
     @Slot(object)
     def _apply_style(self, tokens: Tokens) -> None:
-        self._dress_number += 1
+        self._style_number += 1
         for kind in ("key", "string", "number", "literal", "punctuation"):
             self._formats[kind] = QTextCharFormat()
             self._formats[kind].setForeground(QColor(getattr(tokens, f"code_{kind}")))

@@ -14,7 +14,7 @@ MATCHES_MAX = 10_000
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
-class FoundText:
+class SearchableText:
     """Display lines as one text. Qt counts UTF-16 units and treats a fold as a line break, which the text does not
     contain.
     """
@@ -23,7 +23,7 @@ class FoundText:
         self._texts: list[str] = []
         self._folds: list[int] = []
         self._length = 0
-        self._whole: str | None = ""
+        self._joined: str | None = ""
         self._astral: list[int] = []
 
     def add(self, lines: Iterable[Line]) -> None:
@@ -36,15 +36,15 @@ class FoundText:
                 self._folds.append(self._length)
             self._texts.append(line.text)
             self._length += len(line.text)
-        self._whole = None
+        self._joined = None
 
     def text(self) -> str:
         """The full text."""
-        if self._whole is None:
-            self._whole = "".join(self._texts)
-            self._texts = [self._whole]
-            self._astral = [match.start() for match in _ASTRAL.finditer(self._whole)]
-        return self._whole
+        if self._joined is None:
+            self._joined = "".join(self._texts)
+            self._texts = [self._joined]
+            self._astral = [match.start() for match in _ASTRAL.finditer(self._joined)]
+        return self._joined
 
     def find(self, words: Iterable[str], written: Sequence[Encoding] = (), begin: int = 0) -> list[tuple[int, int]]:
         """Qt's start and end positions of each match of a word from the character `begin` on, ignoring case, in the

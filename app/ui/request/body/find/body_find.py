@@ -96,7 +96,7 @@ class TreeFinder(Finder):
         tree = self._tree.view.nodes.tree
         if needle and tree is not None:
             self.busy, self.progress = True, "Searching…"
-            self._latest.run(lambda: self._look(tree, needle))
+            self._latest.run(lambda: self._search(tree, needle))
         self.changed.emit()
 
     def step(self, by: int) -> None:
@@ -116,7 +116,7 @@ class TreeFinder(Finder):
         self._latest.stop()
         self.needle, self._nodes, self.total, self.current, self.busy = "", [], 0, 0, False
 
-    async def _look(self, tree: JsonTree, needle: str) -> None:
+    async def _search(self, tree: JsonTree, needle: str) -> None:
         pattern = pattern_of([needle], ("json",))
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(None, tree.find, pattern) if pattern is not None else []

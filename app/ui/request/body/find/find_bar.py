@@ -20,7 +20,7 @@ from app.ui.widgets.labels import label
 
 
 class WordMarks:
-    """`shown` is false while a search of the body marks its matches. `written`: the notation of the body."""
+    """`active` is false while a search of the body marks its matches. `written`: the notation of the body."""
 
     def __init__(self, view: CodeView) -> None:
         self._view = view
@@ -28,7 +28,7 @@ class WordMarks:
         self._matches: list[tuple[int, int]] = []
         self._current = self._searched = 0
         self.written: Sequence[Written] = ()
-        self.shown = True
+        self.active = True
 
     def set_words(self, words: Sequence[str]) -> None:
         """Highlight these words in every body from now on."""
@@ -37,7 +37,7 @@ class WordMarks:
 
     def mark(self, *, move: bool = True) -> None:
         """Highlight the words in what is shown, and scroll to the first if `move`."""
-        if not self.shown:
+        if not self.active:
             return
         self._matches, self._searched, self._current = [], 0, 0
         if self._words:
@@ -46,14 +46,14 @@ class WordMarks:
 
     def mark_more(self) -> None:
         """More lines are shown; the view does not scroll."""
-        if self.shown and self._words:
+        if self.active and self._words:
             more, self._searched = self._view.find_words(self._words, self.written, self._searched)
             self._matches = (self._matches + more)[:MATCHES_MAX]
             self._view.show_match(self._matches, self._current, move=False)
 
     def move(self, step: int) -> None:
         """Go to the next or previous match, wrapping around."""
-        if self.shown and self._matches:
+        if self.active and self._matches:
             self._current = (self._current + step) % len(self._matches)
             self._view.show_match(self._matches, self._current)
 
@@ -85,8 +85,8 @@ class FindBar(QFrame):
         self.back = IconButton("up", "Previous match", theme, self)
         self.next = IconButton("collapse", "Next match", theme, self)
         self.close_button = IconButton("close", "Close", theme, self)
-        self.back.clicked.connect(self.go_back)
-        self.next.clicked.connect(self.go_on)
+        self.back.clicked.connect(self.previous_match)
+        self.next.clicked.connect(self.next_match)
         self.close_button.clicked.connect(self.leave)
         row = QHBoxLayout(self)
         row.setContentsMargins(metrics.SPACE_3, 6, metrics.SPACE_2, 6)
@@ -108,7 +108,7 @@ class FindBar(QFrame):
         return super().event(event)
 
     @property
-    def looking(self) -> bool:
+    def searching(self) -> bool:
         """Whether the body is still being searched."""
         return self.finder is not None and self.finder.busy
 
@@ -132,7 +132,7 @@ class FindBar(QFrame):
 
     def start(self) -> None:
         """Open, with the last search text selected."""
-        self.words.shown = False
+        self.words.active = False
         self.show()
         self.field.setFocus()
         self.field.selectAll()
@@ -145,12 +145,12 @@ class FindBar(QFrame):
             self.finder.search(self.field.text())
 
     @Slot()
-    def go_on(self) -> None:
+    def next_match(self) -> None:
         """Go to the next match, wrapping around."""
         self._move(1)
 
     @Slot()
-    def go_back(self) -> None:
+    def previous_match(self) -> None:
         """Go to the previous match, wrapping around."""
         self._move(-1)
 
@@ -164,7 +164,7 @@ class FindBar(QFrame):
     def dismiss(self) -> None:
         """Close without emitting `closed`: another body is shown."""
         self.hide()
-        self.words.shown = True
+        self.words.active = True
         if self.finder is not None:
             self.finder.clear()
 

@@ -34,8 +34,8 @@ class LinesFinder(ScanningFinder):
         self._searched = 0
         self._in_lines = True
         """Whether the lines shown are the whole body."""
-        self._shown: tuple[BodySource, str] | None = None
-        self._going: int | None = None
+        self._searched_view: tuple[BodySource, str] | None = None
+        self._target: int | None = None
         """The index of the place to show once its lines are loaded."""
         self._wants_next = False
         loader.failed.connect(self._loading_failed)
@@ -44,9 +44,9 @@ class LinesFinder(ScanningFinder):
         """The first match in view becomes the current one, or else the first in the body."""
         self.forget()
         self.needle, self._matches, self._searched = needle, [], 0
-        self._going, self._wants_next = None, False
+        self._target, self._wants_next = None, False
         source, reader = self._loader.source, self._loader.reader
-        self._shown = _named(source, reader)
+        self._searched_view = _view_key(source, reader)
         self._code.show_match((), 0)
         if needle and source is not None and reader is not None:
             self._in_lines = reader.done and not reader.start_offset
@@ -79,18 +79,18 @@ class LinesFinder(ScanningFinder):
             self.changed.emit()
 
     def stop(self) -> None:
-        self._going, self._wants_next = None, False
+        self._target, self._wants_next = None, False
         super().stop()
 
     def clear(self) -> None:
         self.forget()
-        self.needle, self._matches, self._going, self._shown = "", [], None, None
+        self.needle, self._matches, self._target, self._searched_view = "", [], None, None
         self._code.show_match((), 0)
 
     def view_changed(self) -> None:
         """Another body, or other lines of the same one, which keep the places."""
         reader = self._loader.reader
-        if self._in_lines or _named(self._loader.source, reader) != self._shown or reader is None:
+        if self._in_lines or _view_key(self._loader.source, reader) != self._searched_view or reader is None:
             self.search(self.needle)
             return
         self._matches, self._searched = self._code.find_words([self.needle], self._marks.written)
@@ -103,7 +103,7 @@ class LinesFinder(ScanningFinder):
             more, self._searched = self._code.find_words([self.needle], self._marks.written, self._searched)
             self._matches = (self._matches + more)[:MATCHES_MAX]
             reader = self._loader.reader
-            if reader is not None and self._going is None:
+            if reader is not None and self._target is None:
                 self._code.show_match(self._matches, self.current - self._before(reader), move=False)
         if self._in_lines:
             self._count()
@@ -118,13 +118,13 @@ class LinesFinder(ScanningFinder):
         if self._wants_next and (self.current + 1 < len(self.places) or not self.busy):
             self._wants_next = False
             self._go_to((self.current + 1) % max(1, len(self.places)))
-        elif self.places and not self._matches and self._going is None:
+        elif self.places and not self._matches and self._target is None:
             self._go_to(0)
         self.changed.emit()
 
     async def _search_all(self, source: BodySource, reader: BodyReader) -> None:
         """Search many lines off the GUI thread."""
-        text, begin = self._code.found_text(), self._code.found_text().text()
+        text, begin = self._code.searchable_text(), self._code.searchable_text().text()
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(None, text.find, [self.needle], self._marks.written)
         if self._latest.superseded:
@@ -165,7 +165,7 @@ class LinesFinder(ScanningFinder):
         return 0 if self._in_lines else bisect_left(self.places, reader.start_offset)
 
     def _go_to(self, number: int) -> None:
-        self._going = self.current = number
+        self._target = self.current = number
         self.not_in_view = False
         self._show()
         self.changed.emit()
@@ -173,12 +173,12 @@ class LinesFinder(ScanningFinder):
     def _show(self) -> None:
         """Show the current place, loading its lines if needed."""
         reader, source = self._loader.reader, self._loader.source
-        if self._going is None or reader is None or source is None:
+        if self._target is None or reader is None or source is None:
             return
-        match = self._going - self._before(reader)
-        place = 0 if self._in_lines else self.places[self._going]
+        match = self._target - self._before(reader)
+        place = 0 if self._in_lines else self.places[self._target]
         if 0 <= match < len(self._matches):
-            self._going = None
+            self._target = None
             self._code.show_match(self._matches, match)
         elif place < reader.start_offset or place > reader.unpacked + LOAD_ON_MAX:
             self._loader.start_at(source, reader.view.group if reader.view else None, place)
@@ -188,15 +188,15 @@ class LinesFinder(ScanningFinder):
             self._loader.more()
         else:
             # The bytes match, but the view shows them differently.
-            self._going, self.not_in_view = None, not reader.codings
+            self._target, self.not_in_view = None, not reader.codings
             self.changed.emit()
 
     @Slot()
     def _loading_failed(self) -> None:
-        if self._going is not None:
-            self._going, self._failed, self.busy = None, True, False
+        if self._target is not None:
+            self._target, self._failed, self.busy = None, True, False
             self.changed.emit()
 
 
-def _named(source: BodySource | None, reader: BodyReader | None) -> tuple[BodySource, str] | None:
+def _view_key(source: BodySource | None, reader: BodyReader | None) -> tuple[BodySource, str] | None:
     return (source, reader.view.name) if source is not None and reader is not None and reader.view is not None else None

@@ -17,7 +17,7 @@ from app.ui.tasks import Tasks
 
 PLACES_MAX = 10_000
 """Matches counted before the user asks for the next one."""
-TELL_EVERY = 4 * 1024 * 1024
+PROGRESS_EVERY = 4 * 1024 * 1024
 """Bytes between progress updates."""
 
 
@@ -128,7 +128,7 @@ class ScanningFinder(Finder):
                     if len(self.places) >= room:
                         del self.places[room:]
                         break
-                    if read - read_before >= TELL_EVERY or (found and first):
+                    if read - read_before >= PROGRESS_EVERY or (found and first):
                         read_before, first = read, False
                         self.progress = f"Searching… {size_text(read)} of {size_text(source.size)}"
                         self.places_changed()

@@ -17,13 +17,13 @@ from app.ui.request.body.value_decoder import ValueDecoder
 from app.ui.tasks import Tasks
 
 
-class WholeViews(QObject):
-    """`show` puts the widget for a view on top of `stack`; `made` are the existing ones, by view."""
+class LazyViews(QObject):
+    """`show` puts the widget for a view on top of `stack`; `existing` are the existing ones, by view."""
 
-    def __init__(self, made: dict[str, QWidget], stack: QStackedWidget, values: ValueDecoder, tasks: Tasks) -> None:
+    def __init__(self, existing: dict[str, QWidget], stack: QStackedWidget, values: ValueDecoder, tasks: Tasks) -> None:
         super().__init__(stack)
         self._stack, self._values, self._tasks = stack, values, tasks
-        self._made: dict[str, Any] = dict(made)
+        self._views: dict[str, Any] = dict(existing)
         self._words: re.Pattern[str] | None = None
 
     def show(self, view: View, source: BodySource) -> QWidget:
@@ -35,23 +35,23 @@ class WholeViews(QObject):
 
     def clear(self) -> None:
         """Stop loading, and free what was read."""
-        for page in self._made.values():
+        for page in self._views.values():
             page.clear()
 
     @Slot(object)
     def mark(self, words: Sequence[str]) -> None:
         """Mark a filter's words in tables."""
         self._words = pattern_of(words, ("form",))
-        for page in self._made.values():
+        for page in self._views.values():
             if hasattr(page, "mark"):
                 page.mark(self._words)
 
     def page(self, name: str) -> Any:
         """The widget for the view of this name."""
-        if name not in self._made:
-            self._made[name] = self._make(name)
-            self._stack.addWidget(self._made[name])
-        return self._made[name]
+        if name not in self._views:
+            self._views[name] = self._make(name)
+            self._stack.addWidget(self._views[name])
+        return self._views[name]
 
     def _make(self, name: str) -> QWidget:
         if name == "page":
