@@ -1,4 +1,4 @@
-"""The head of the detail: method, target, what was answered, and the request's own commands."""
+"""The header of the open request: method, target, response status, title, time and size, and its commands."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RequestHeader(QFrame):
         self._capture: Capture | None = None
         self._day = QTimer(self)
         self._day.setSingleShot(True)
-        self._day.timeout.connect(self._name_day)
+        self._day.timeout.connect(self._show_facts)
         self._below = below = QHBoxLayout()
         below.setSpacing(metrics.SPACE_1)
         below.addWidget(self.facts, 1)
@@ -77,7 +77,7 @@ class RequestHeader(QFrame):
             self._below.addWidget(ActionButton(command, self._theme, self))
 
     def show_capture(self, capture: Capture, providers: Mapping[str, str]) -> None:
-        """Fill it; `providers` gives services' names by id."""
+        """`providers` has the providers' names by ID."""
         self._badge.set_method(escape(capture.method[:20]))
         self.target.setText(escape(capture.target))
         self.target.updateGeometry()
@@ -87,15 +87,14 @@ class RequestHeader(QFrame):
         self.cut.setVisible(not capture.complete)
         self._show_title(capture, providers)
         self._capture = capture
-        self._name_day()
+        self._show_facts()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """While nobody looked the day may have changed."""
+        """The day may have changed while it was hidden."""
         super().showEvent(event)
-        self._name_day()
+        self._show_facts()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Nobody looks."""
         super().hideEvent(event)
         self._day.stop()
 
@@ -109,12 +108,12 @@ class RequestHeader(QFrame):
         self.title.updateGeometry()
 
     @Slot()
-    def _name_day(self) -> None:
-        """Today is yesterday after midnight."""
+    def _show_facts(self) -> None:
+        """Write the time again: after midnight, “Today” is no longer right."""
         if self._capture is not None:
             now = now_us()
             self.facts.set_wordings(header_lines(self._capture, now), header_tooltip(self._capture))
-            # A clock that is set, or a sleeping computer, moves midnight: so it is looked at in between too.
+            # Midnight may come earlier than computed: the clock is set, or the computer sleeps.
             self._day.start(min(DAY_CHECK_MS, to_midnight_ms(now)))
 
 

@@ -79,7 +79,7 @@ class RequestPane(QFrame):
         self._capture_id: str | None = None
         self._focus_when_loaded = False
         self._reopened = False
-        """Whether what is wanted was shown before, and is shown again unasked."""
+        """Whether the request was opened again by the program, not by the user."""
         self.deleted = ""
         """Why the request shown is no longer stored; empty while it is."""
         self._tab_of: dict[str, int] = {}
@@ -147,7 +147,7 @@ class RequestPane(QFrame):
         self._latest.run(partial(self._load, capture_id, False))
 
     def mark_read(self) -> None:
-        """Mark the request read that was opened unseen, or is being opened."""
+        """Mark the request read that is open, or being opened."""
         if self._capture_id is not None and not self.deleted:
             self._tasks.start(self._services.captures.mark_read([self._capture_id]), "detail: mark read")
 

@@ -13,13 +13,13 @@ from app.core.model import Record, Summary
 from app.core.request_target import below_slug
 
 TITLE_MAX = 400
-"""Characters of a target that are looked at for a row: more never fit."""
+"""Maximum characters of a target in a title: more never fit."""
 
 
 class Title(Record, frozen=True):
-    """The parts of a row's name in the order they are drawn; `sender` and `path` may be empty.
+    """The parts in the order they are drawn; `sender` and `path` may be empty.
 
-    `is_event`: the sender says so itself; otherwise `main` is what Hookline makes of the request.
+    `is_event`: `main` is the event type; otherwise it is a summary of the request.
     """
 
     main: str
@@ -34,7 +34,7 @@ def path_of(summary: Summary) -> str:
 
 
 def title_of(summary: Summary, providers: Mapping[str, str]) -> Title:
-    """The name of a row; `providers` gives services' names by id."""
+    """`providers` has the providers' names by ID."""
     path = path_of(summary)
     if path.startswith("/?") or path == "/":
         path = path[1:]  # nothing stands between the slug and the query
@@ -52,5 +52,5 @@ def name_of(summary: Summary) -> str:
 
 
 def _gist_so_far(summary: Summary) -> str:
-    """Of a request that an older version stored: what can be said before its body was read."""
+    """For a request stored by an older version, whose body was not summarized."""
     return gist(summary.method, summary.target, (), summary.content_type, b"", size=summary.size)

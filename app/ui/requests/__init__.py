@@ -1,1 +1,1 @@
-"""The request list: a window of loaded rows kept small, fed live, painted by its own delegate."""
+"""The page of an endpoint or of all requests: its list, filter, selection and activity chart."""

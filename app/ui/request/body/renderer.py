@@ -1,6 +1,6 @@
 """Draws a sender's page or drawing with Qt, after everything that could load, run or link was removed.
 
-Run by `drawing_process.py` in a separate process: it may take forever, and a bug in Qt could crash the process.
+Run by `render_process.py` in a separate process: it may take forever, and a bug in Qt could crash the process.
 """
 
 from __future__ import annotations

@@ -106,7 +106,6 @@ class TreeModel(QAbstractItemModel):
             self.endInsertRows()
 
     def index(self, row: int, column: int, parent: Index = _NO_INDEX) -> QModelIndex:
-        """The parent of a child."""
         if self.tree is None or not self.hasIndex(row, column, parent):
             return QModelIndex()
         if not parent.isValid():
@@ -129,7 +128,6 @@ class TreeModel(QAbstractItemModel):
         return self.index_of(origin[0]) if origin else QModelIndex()
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        """Children."""
         if self.tree is None:
             return 0
         if not parent.isValid():
@@ -228,7 +226,7 @@ class TreeModel(QAbstractItemModel):
 
 
 def mark(embedded: Embedded) -> str:
-    """A tooltip which says that this is decoded, not as it was sent."""
+    """The text of a row that says that what is below it is decoded, not as it was sent."""
     more = ", not verified" if embedded.source == "JSON Web Token" else ""
     return f"decoded from {embedded.source}{more}"
 

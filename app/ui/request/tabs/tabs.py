@@ -20,7 +20,7 @@ ROOM = {HEADERS: "00", QUERY: "0", MIRROR: "0", TOKENS: "0"}
 """Digits that a count has space for."""
 COUNT_MAX = 99
 COUNT_SIZE, COUNT_GAP = 11, 5
-# As the style sheet has it: border and padding at either side, and the distance to the next tab.
+# The style sheet's border and padding on each side, and the distance to the next tab.
 LEFT, RIGHT, APART, TOP = 7, 7, 3, 2
 
 

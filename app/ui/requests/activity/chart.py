@@ -109,7 +109,6 @@ class ActivityChart(QWidget):
         self._source.set_watched(True)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest."""
         super().hideEvent(event)
         self._source.set_watched(False)
 

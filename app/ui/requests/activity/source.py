@@ -173,15 +173,15 @@ class ActivitySource(QObject):
     def _captured(self, event: Captured) -> None:
         if not self._watched:
             return
-        listed = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
-        if not listed:
+        relevant = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
+        if not relevant:
             return
         if self._oldest is None:
-            self._oldest = min(item.received_at for item in listed)
-        if max(item.received_at for item in listed) >= self.axis.edges[-1]:
+            self._oldest = min(item.received_at for item in relevant)
+        if max(item.received_at for item in relevant) >= self.axis.edges[-1]:
             self._advance()
-        plain = Counter(self.axis.bar_of(item.received_at) for item in listed if item.complete)
-        incomplete = Counter(self.axis.bar_of(item.received_at) for item in listed if not item.complete)
+        plain = Counter(self.axis.bar_of(item.received_at) for item in relevant if item.complete)
+        incomplete = Counter(self.axis.bar_of(item.received_at) for item in relevant if not item.complete)
         for bar in plain.keys() | incomplete.keys():
             if bar is not None:
                 self.bars[bar] += Bar(plain=plain[bar], incomplete=incomplete[bar])

@@ -1,1 +1,1 @@
-"""The filter above the request list: a field with completion and error marking, and filters saved by name."""
+"""The filter above the list: a field with completions and errors, chips, and filters saved by name."""

@@ -1,1 +1,1 @@
-"""The list of requests: its rows, and what keeps them up to date."""
+"""The list of requests: its rows, its selection, and what keeps them up to date."""

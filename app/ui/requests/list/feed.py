@@ -165,18 +165,18 @@ class RequestFeed(QObject):
             self._throttle.call()
 
     def _captured(self, event: Captured) -> None:
-        listed = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
-        if self.pager.time_range is not None and listed:
-            listed = self.pager.time_range.cut(listed)
+        relevant = [item for item in event.summaries if self.endpoint_id in (None, item.endpoint_id)]
+        if self.pager.time_range is not None and relevant:
+            relevant = self.pager.time_range.cut(relevant)
             self._throttle.call()  # The page's counts are of all times.
-        if not listed:
+        if not relevant:
             return
-        self.arrived.emit(listed)
-        self._all.arrived += len(listed)
+        self.arrived.emit(relevant)
+        self._all.arrived += len(relevant)
         if self.query is None:
-            self._add(listed)
+            self._add(relevant)
         else:
-            self.search.queue(item.id for item in listed)
+            self.search.queue(item.id for item in relevant)
             self._throttle.call()
 
     @Slot(object)

@@ -48,10 +48,10 @@ class ListRestorer(QObject):
             return
         if event.state == "hides":
             return
-        place = self._positions.pop(event.number, None)
+        position = self._positions.pop(event.number, None)
         if event.state == "undone":
-            if place is not None and place.scope == self._scope():
-                self._restore(place)
+            if position is not None and position.scope == self._scope():
+                self._restore(position)
             elif self._feed.endpoint_id is None or self._feed.endpoint_id in event.endpoint_ids:
                 self._reload()
 
@@ -75,60 +75,60 @@ class ListRestorer(QObject):
             open_id=self._detail.capture_id,
         )
 
-    def _restore(self, place: ListPosition) -> None:
+    def _restore(self, position: ListPosition) -> None:
         """Requests received since stay on top. Those deleted in the meantime by others are dropped once that is known.
         A request that the user has opened since stays open.
         """
-        moved_on = self._detail.capture_id not in (None, place.open_id)
-        selected, current = place.selected, place.current
+        moved_on = self._detail.capture_id not in (None, position.open_id)
+        selected, current = position.selected, position.current
         if moved_on:
             selected, current = self._list.selected(), self._list.selection.cursor
-        if self._is_contiguous(place):
-            self._restore_rows(place)
+        if self._is_contiguous(position):
+            self._restore_rows(position)
         else:
             self._reload()
         self._list.selection.restore(selected, current)
         if moved_on:
             self._list.scrollTo(self._list.currentIndex())
         self._feed.check_selected()
-        if place.open_id is not None and self._detail.capture_id is None:
-            self._detail.show_request(place.open_id, mark_read=False)  # it may have been marked unread
+        if position.open_id is not None and self._detail.capture_id is None:
+            self._detail.show_request(position.open_id, mark_read=False)  # it may have been marked unread
 
-    def _is_contiguous(self, place: ListPosition) -> bool:
+    def _is_contiguous(self, position: ListPosition) -> bool:
         """Whether no rows are missing between those of then and now; after a flood there may be a gap."""
         model, now = self._feed.model, {one.id for one in self._rows()}
         if not now:
             return True
         if self._feed.pager.jumping:
             return False
-        if any(one.id in now for one in place.rows):
+        if any(one.id in now for one in position.rows):
             return True
-        return bool(place.rows) and (model.at_tail if min(now) > place.rows[0].id else model.at_head)
+        return bool(position.rows) and (model.at_tail if min(now) > position.rows[0].id else model.at_head)
 
-    def _restore_rows(self, place: ListPosition) -> None:
-        model, known = self._feed.model, {one.id for one in place.rows}
-        oldest = place.rows[-1].id if place.rows else ""
-        new = [one for one in self._rows() if one.id not in known and (place.at_tail or one.id > oldest)]
-        rows = sorted([*new, *place.rows], key=lambda one: one.id, reverse=True)
-        above = sum(bool(place.rows) and one.id > place.rows[0].id for one in new)
+    def _restore_rows(self, position: ListPosition) -> None:
+        model, known = self._feed.model, {one.id for one in position.rows}
+        oldest = position.rows[-1].id if position.rows else ""
+        new = [one for one in self._rows() if one.id not in known and (position.at_tail or one.id > oldest)]
+        rows = sorted([*new, *position.rows], key=lambda one: one.id, reverse=True)
+        above = sum(bool(position.rows) and one.id > position.rows[0].id for one in new)
         reading = self._feed.pager.jumping
         self._feed.pager.give_up()
-        at_head = place.at_head and (model.at_head or not new)
-        model.reset(rows[:MAX_ROWS], at_head=at_head, at_tail=place.at_tail and len(rows) <= MAX_ROWS)
+        at_head = position.at_head and (model.at_head or not new)
+        model.reset(rows[:MAX_ROWS], at_head=at_head, at_tail=position.at_tail and len(rows) <= MAX_ROWS)
         self._list.doItemsLayout()
-        if place.scroll_position:
-            self._list.verticalScrollBar().setValue(place.scroll_position + above * ROW)
+        if position.scroll_position:
+            self._list.verticalScrollBar().setValue(position.scroll_position + above * ROW)
         self._feed.loaded.emit()
         self._feed.pager.check()
-        if reading and place.at_head:
+        if reading and position.at_head:
             self._feed.pager.head()  # it may be about to find new requests
 
     def _reload(self) -> None:
-        """At the top from there; further down around what is seen."""
+        """At the top from there; further down around what is visible."""
         scroll_position = self._list.verticalScrollBar().value()
         row = scroll_position // ROW
         if row and row < self._feed.model.rowCount():
-            mark_read = self._feed.model.summary(row)
-            self._feed.around(PageKey(received_at=mark_read.received_at, id=mark_read.id))
+            visible = self._feed.model.summary(row)
+            self._feed.around(PageKey(received_at=visible.received_at, id=visible.id))
         else:
             self._feed.head()

@@ -1,1 +1,1 @@
-"""The page of an endpoint, or of all requests: its parts and its commands."""
+"""The page itself: its layout, its commands, and a request in its own window."""

@@ -68,7 +68,7 @@ class EmptyList(QWidget):
         self.command.setFixedHeight(max(0, self.command.heightForWidth(width)))
 
     def show_endpoint(self, url: str | None, active: bool) -> None:
-        """Tell how to make the first request to `url`; None while all endpoints are listed."""
+        """Say how to send the first request to `url`; None while all endpoints are listed."""
         own = url is not None
         if not own:
             title, text = "No requests yet", "Requests to any of your endpoints appear here as they arrive."
@@ -92,8 +92,8 @@ class EmptyTimeRange(EmptyState):
     """No request was received in the selected time range; `action` shows all times."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        text = "Select another time range in the chart above, or show all times."
-        super().__init__("queued", "No requests in this time range", text, theme, parent, action="Show all times")
+        text = "None was received in the time range selected in the chart above."
+        super().__init__("queued", "No requests in this time", text, theme, parent, action="Show all times")
         self.set_text_width(300)
         self.setProperty("part", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

@@ -24,7 +24,7 @@ SELECT_ALL_TIP = "Also those that are not loaded, as they are stored now"
 TEXT_FROM = 640
 """Wider than this the buttons have words beside their icons."""
 HEIGHT = 40
-"""Of both, so that the list does not move when one takes the other's place."""
+"""Height in pixels of both, so that the list does not move when one replaces the other."""
 
 
 class SelectionBar(QFrame):

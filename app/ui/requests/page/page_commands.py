@@ -240,7 +240,7 @@ class PageCommands(QObject):
         return (of_list.open, *self.selected.with_keys(), *of_list.all()[1:])
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Hidden, nothing can be run here."""
+        """While the page is hidden, no command can be run."""
         if event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
             self.refresh()
         return super().eventFilter(watched, event)

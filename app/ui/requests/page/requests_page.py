@@ -82,23 +82,13 @@ class RequestsPage(QWidget):
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
         self._restoring = ListRestorer(self.list, self.feed, self.detail, services.bus)
-        self.commands = self._commands(actions, tasks, theme)
+        self.commands = self._make_commands(actions, tasks, theme)
         self.windows = OwnWindows(services, theme, tasks, self)
         self.drag_files = DragFiles(services, actions, tasks)
         self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
         self.list_footer = self._make_footer(theme)
         self.footer = self.list_footer.text
-        self.list_area = ListArea(
-            services,
-            theme,
-            pause,
-            feed=self.feed,
-            rows=self.list,
-            activity=self.activity,
-            page_filter=self.filter,
-            footer=self.footer,
-            parent=self,
-        )
+        self.list_area = self._make_list_area(theme)
         self.opener = RequestOpener(self.list, self.detail, self.request, self.filter, self, focus_list=self.take_focus)
         self.list.selection.open_id = partial(getattr, self.detail, "capture_id")
         self._build_layout()
@@ -114,7 +104,7 @@ class RequestsPage(QWidget):
         return self.feed.endpoint_id
 
     def stop(self) -> None:
-        """End the subscriptions and close its windows."""
+        """End the subscriptions, and close the windows opened here."""
         self.feed.stop()
         self.select_all.stop()
         self._restoring.stop()
@@ -208,7 +198,7 @@ class RequestsPage(QWidget):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self.splitter)
 
-    def _commands(self, actions: RequestActions, tasks: Tasks, theme: Theme) -> PageCommands:
+    def _make_commands(self, actions: RequestActions, tasks: Tasks, theme: Theme) -> PageCommands:
         return PageCommands(
             actions,
             tasks,
@@ -233,6 +223,19 @@ class RequestsPage(QWidget):
             parent=self,
         )
         return ListFooter(bar, self._pause, theme, self)
+
+    def _make_list_area(self, theme: Theme) -> ListArea:
+        return ListArea(
+            self._services,
+            theme,
+            self._pause,
+            feed=self.feed,
+            rows=self.list,
+            activity=self.activity,
+            page_filter=self.filter,
+            footer=self.footer,
+            parent=self,
+        )
 
     def _connect(self) -> None:
         self.filter.bar.left.connect(self.take_focus)

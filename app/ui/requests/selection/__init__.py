@@ -1,1 +1,1 @@
-"""Selected requests, and actions on many."""
+"""The selected requests, and the commands on them."""

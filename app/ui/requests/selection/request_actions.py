@@ -43,7 +43,7 @@ class RequestActions:
             return
         ids = requests.ids
         if keeps:
-            # of a million it takes longer than the window may stand still
+            # For a million requests this takes too long for the GUI thread.
             ids = await asyncio.get_running_loop().run_in_executor(None, _without, ids, marked.any)
         await captures.delete(ids)
 
@@ -72,7 +72,7 @@ class RequestActions:
         body = await self._services.captures.body(capture.id) if capture.size <= PASTE_MAX else None
         endpoint = self._services.endpoints.by_id(capture.endpoint_id)
         base = self._services.capture_url(endpoint).partition("/catch/")[0] if endpoint else ""
-        # of a long body it takes longer than the window may stand still
+        # For a long body this takes too long for the GUI thread.
         command = await asyncio.get_running_loop().run_in_executor(None, curl_command, capture, body, base)
         return command, body is not None
 

@@ -1,1 +1,1 @@
-"""Lines of code: folding, zoom, wrapping, marks."""
+"""Lines of code: folding, wrapping, text size, and highlights."""

@@ -1,1 +1,1 @@
-"""Find in a body: one finder per view."""
+"""Searching a body: the bar, and a finder for each view."""
