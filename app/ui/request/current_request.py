@@ -56,13 +56,13 @@ class CurrentRequest(QObject):
         self._set_summary(None)
 
     def _read_changed(self, event: RequestsChanged) -> None:
-        shown = self.summary
+        current = self.summary
         if event.ids is not None:
             self._change(event.ids, read=event.read)
             return
         self._updates.forget("read")
-        if shown is not None and shown.endpoint_id in event.endpoint_ids:
-            self._set_summary(replace(shown, read=event.read))
+        if current is not None and current.endpoint_id in event.endpoint_ids:
+            self._set_summary(replace(current, read=event.read))
 
     def _starred(self, event: RequestsStarred) -> None:
         self._change(event.ids, starred=event.starred)

@@ -104,11 +104,11 @@ class RequestPane(QFrame):
         self._stack = QStackedWidget(self)
         self._build_layout()
         self.tabs.currentChanged.connect(self._show_tab)
-        self.tabs.chosen.connect(self._remember_tab)
+        self.tabs.user_selected.connect(self._remember_tab)
         self.tokens.found.connect(self._tokens_found)
         self._deletion = DeletionWatcher(services, tasks, self)
-        self._deletion.found.connect(self._say_deleted)
-        self._deletion.undone.connect(self._say_restored)
+        self._deletion.found.connect(self._show_deleted)
+        self._deletion.undone.connect(self._show_restored)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(Mirrored, self._mirrored)
         self._subscriptions.add(RequestsIdentified, self._identified)
@@ -261,15 +261,15 @@ class RequestPane(QFrame):
 
     @Slot(str, int)
     def _tokens_found(self, capture_id: str, count: int) -> None:
-        shown = self._capture
-        if shown is None or shown.id != capture_id:
+        current = self._capture
+        if current is None or current.id != capture_id:
             return
         self.tabs.set_count(TOKENS, count)
         if not count and self.tabs.currentIndex() == TOKENS:
             query = self.tabs.isTabEnabled(QUERY)
-            self.tabs.show_request(tab_for(None, shown, query=query), query=query)
+            self.tabs.show_request(tab_for(None, current, query=query), query=query)
         self.tabs.setTabVisible(TOKENS, count > 0)
-        if count and self._tab_of.get(media_type(shown.content_type)) == TOKENS:
+        if count and self._tab_of.get(media_type(current.content_type)) == TOKENS:
             self.tabs.setCurrentIndex(TOKENS)
 
     @Slot(int)
@@ -289,9 +289,9 @@ class RequestPane(QFrame):
         if self._capture is not None and any(name == self._capture.id for name, _, _ in event.senders):
             self._tasks.start(self._load_sender(self._capture), "detail: sender")
 
-    async def _load_sender(self, shown: Capture) -> None:
-        capture = await self._services.captures.get(shown.id)
-        if capture is not None and self._capture is shown:
+    async def _load_sender(self, current: Capture) -> None:
+        capture = await self._services.captures.get(current.id)
+        if capture is not None and self._capture is current:
             self.header.show_capture(capture, self._services.providers)
             self.info.show_capture(capture, self._services.providers)
 
@@ -301,13 +301,13 @@ class RequestPane(QFrame):
         self.deleted_bar.say([])
 
     @Slot(str)
-    def _say_deleted(self, reason: str) -> None:
+    def _show_deleted(self, reason: str) -> None:
         self.deleted = reason
         self.deleted_bar.say([reason, STILL_READABLE])
         self.was_deleted.emit()
 
     @Slot()
-    def _say_restored(self) -> None:
+    def _show_restored(self) -> None:
         self._forget_deletion()
         self._deletion.watch(self._capture)
         self.was_deleted.emit()

@@ -119,7 +119,7 @@ def test_commands_are_there_only_when_they_would_do_something(run: Run, tmp_path
             shown.list.selectAll()
             await until(lambda: not commands.selected.curl.isEnabled())
             assert commands.selected.delete.text() == "Delete 2 requests…"
-            assert commands.shown.curl.isEnabled()
+            assert commands.opened.curl.isEnabled()
             shown.page.hide()
             assert not any(one.isEnabled() for one in commands.all())
             shown.page.show()

@@ -97,7 +97,7 @@ def test_s_and_the_heads_star_are_the_same(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             await opened(shown)
-            command = shown.page.commands.shown.star
+            command = shown.page.commands.opened.star
             button = next(b for b in shown.detail.header.findChildren(ActionButton) if b.command is command)
             assert button.accessibleName() == "Star (S)"
             QTest.keyClick(shown.list, Qt.Key.Key_S)

@@ -122,7 +122,7 @@ def test_copy_as_curl_from_list_and_detail(run: Run, tmp_path: Path) -> None:
             assert QGuiApplication.clipboard().text().startswith("curl 'http://127.0.0.1:8787/catch/sample/orders?x=1'")
             QGuiApplication.clipboard().clear()
             await until(lambda: shown.detail.capture is not None)
-            shown.page.commands.shown.curl.trigger()
+            shown.page.commands.opened.curl.trigger()
             await until(lambda: "curl" in QGuiApplication.clipboard().text())
 
     run(check())
@@ -139,7 +139,7 @@ def test_copy_a_link_from_list_detail_and_header(run: Run, tmp_path: Path) -> No
             assert clipboard.text() == f"hookline://request/{sent.id}"
             clipboard.clear()
             await until(lambda: shown.detail.capture is not None)
-            shown.page.commands.shown.link.trigger()
+            shown.page.commands.opened.link.trigger()
             assert clipboard.text() == f"hookline://request/{sent.id}"
             shown.page.endpoint_commands.copy_link.trigger()
             assert clipboard.text() == f"hookline://endpoint/{shown.endpoint.slug}"

@@ -56,13 +56,13 @@ class BodyLoader(QObject):
         """Converts the body to lines; read its notes only between signals."""
         return self._reader
 
-    def start(self, source: BodySource, wanted: Group | None) -> None:
+    def start(self, source: BodySource, group: Group | None) -> None:
         """Read this body from its beginning, cancelling the read in progress."""
-        self._latest.run(partial(self._begin, source, wanted))
+        self._latest.run(partial(self._begin, source, group))
 
-    def start_at(self, source: BodySource, wanted: Group | None, place: int) -> None:
+    def start_at(self, source: BodySource, group: Group | None, place: int) -> None:
         """Read from a little before the unpacked byte `place`, so that this place is shown soon."""
-        self._latest.run(partial(self._begin_at, source, wanted, place))
+        self._latest.run(partial(self._begin_at, source, group, place))
 
     def more(self, size: int = 0) -> None:
         """Continue reading, unless a read is in progress: one step, or this many more unpacked bytes, step by step."""
@@ -79,12 +79,12 @@ class BodyLoader(QObject):
         """Cancel reading."""
         self._latest.stop()
 
-    async def _begin(self, source: BodySource, wanted: Group | None) -> None:
-        reader, lines = await self._first(source, wanted)
+    async def _begin(self, source: BodySource, group: Group | None) -> None:
+        reader, lines = await self._first(source, group)
         self._begun(reader, lines)
 
-    async def _begin_at(self, source: BodySource, wanted: Group | None, place: int) -> None:
-        reader, lines = await self._first(source, wanted)
+    async def _begin_at(self, source: BodySource, group: Group | None, place: int) -> None:
+        reader, lines = await self._first(source, group)
         if reader.view is not None and reader.view.formatter is not None and place > reader.unpacked - STEP // 2:
             self._loading = True
             point = await self._resume_point(source, reader, place)
@@ -100,10 +100,10 @@ class BodyLoader(QObject):
                 lines[0] = lines[0]._replace(folded=True)
         self._begun(reader, lines)
 
-    async def _first(self, source: BodySource, wanted: Group | None) -> tuple[BodyReader, list[Line]]:
+    async def _first(self, source: BodySource, group: Group | None) -> tuple[BodyReader, list[Line]]:
         # No reader until the first lines are loaded: `more` must not append to the previous body.
         self._source, self._reader, self._offset, self._loading, self._target = source, None, 0, True, 0
-        reader = BodyReader(source.headers, source.content_type, wanted)
+        reader = BodyReader(source.headers, source.content_type, group)
         return reader, await self._read(source, reader)
 
     def _begun(self, reader: BodyReader, lines: list[Line]) -> None:
@@ -120,11 +120,11 @@ class BodyLoader(QObject):
         if self._skipper is None:
             return None
         skipper, loop = self._skipper[2], asyncio.get_running_loop()
-        wanted = max(0, place - BEFORE)
-        skipper.back_to(wanted)
+        start = max(0, place - BEFORE)
+        skipper.back_to(start)
         following = b""
         async for piece, _ in plain_pieces(source, reader.codings, skipper.offset, self._latest):
-            room = max(0, wanted - skipper.offset)
+            room = max(0, start - skipper.offset)
             if room:
                 await loop.run_in_executor(None, skipper.feed, piece[:room])
             following += piece[room:]

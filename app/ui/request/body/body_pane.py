@@ -57,8 +57,8 @@ class BodyPane(SourcePane):
         self.notices = NoticesBar(theme, self)
         self.image = ImageView(theme, tasks, self)
         self.tree = TreeView(theme, tasks, self)
-        self.finding = BodyFind(theme, tasks, self.loader, self, code=self.code, hexes=self.hex, tree=self.tree)
-        self.find_bar = self.finding.bar
+        self.body_find = BodyFind(theme, tasks, self.loader, self, code=self.code, hexes=self.hex, tree=self.tree)
+        self.find_bar = self.body_find.bar
         self.nothing = EmptyState("body", empty, "", theme, self)
         self.nothing.set_text_width(EMPTY_WIDTH)
         self.split = QSplitter(Qt.Orientation.Vertical, self)
@@ -91,7 +91,7 @@ class BodyPane(SourcePane):
 
     def stop(self) -> None:
         """Cancel loading."""
-        self.finding.stop()
+        self.body_find.stop()
         self.loader.stop()
         self._free_views()
 
@@ -103,7 +103,7 @@ class BodyPane(SourcePane):
         if self.views.current() == "table":
             self.views.set_current("pretty")
             self.loader.start(self._source, "pretty")  # Only once: the view selected for bodies of this type stays.
-        elif not self.finding.can_search(self.stack.currentWidget()):
+        elif not self.body_find.can_search(self.stack.currentWidget()):
             self.views.set_current("text")
             self._view_selected("text")
         self.find_bar.start()
@@ -186,14 +186,14 @@ class BodyPane(SourcePane):
         self.stack.setCurrentWidget(page)
         self.wrap.setVisible(page is self.code)
         self._show_notices(reader)
-        self.finding.view_shown(page, reader, source.content_type)
+        self.body_find.view_changed(page, reader, source.content_type)
 
     @Slot(object)
     def _continued(self, lines: list[Line]) -> None:
         self.code.add_lines(lines)
         if self.loader.reader is not None:
             self._show_notices(self.loader.reader)
-        self.finding.extended()
+        self.body_find.extended()
 
     def _show_notices(self, reader: BodyReader) -> None:
         wrong = _not_as_sent(reader, self._source.content_type) if self._source else []

@@ -74,12 +74,12 @@ class ImageView(QWidget):
     def clear(self) -> None:
         """Show nothing, cancel loading, and free the picture's memory."""
         self._latest.stop()
-        self._say(DecodedImage(""))
+        self._show(DecodedImage(""))
 
     async def _load(self, source: BodySource) -> None:
         picture = await self._picture(source)
         if picture is not None and not self._latest.superseded:
-            self._say(picture)
+            self._show(picture)
             self.shown.emit()
 
     async def _picture(self, source: BodySource) -> DecodedImage | None:
@@ -89,12 +89,12 @@ class ImageView(QWidget):
             return None
         if len(data) > BYTES_MAX:
             return too_long(source.size)
-        if svg_sanitizer.is_svg(data[:HEAD]):
-            self._say(DecodedImage("Drawing…"))  # Another process draws it, which takes a moment.
+        if svg_sanitizer.begins(data[:HEAD]):
+            self._show(DecodedImage("Drawing…"))  # Another process draws it, which takes a moment.
             return await draw_apart(DrawRequest(kind="svg", content_type="", width=0, ratio=1.0), data)
         return await asyncio.get_running_loop().run_in_executor(None, decoded, data)
 
-    def _say(self, picture: DecodedImage) -> None:
+    def _show(self, picture: DecodedImage) -> None:
         self.canvas.show_image(picture.image)
         # Without a picture the text takes its space.
         self.canvas.setVisible(picture.image is not None)

@@ -57,7 +57,7 @@ class PageView(QWidget):
     def clear(self) -> None:
         """Show nothing, and cancel loading."""
         self._latest.stop()
-        self._say(DecodedImage(""))
+        self._show(DecodedImage(""))
 
     async def _load(self, source: BodySource) -> None:
         data = await read_plain(source, TEXT_MAX, self._latest)
@@ -73,10 +73,10 @@ class PageView(QWidget):
             )
             picture = await draw_apart(request, data)
         if not self._latest.superseded:
-            self._say(picture)
+            self._show(picture)
             self.shown.emit()
 
-    def _say(self, picture: DecodedImage) -> None:
+    def _show(self, picture: DecodedImage) -> None:
         # White in the dark theme too, as the sender saw it.
         self.area.viewport().setStyleSheet("" if picture.image is None else "background: white;")
         self.page.setPixmap(QPixmap() if picture.image is None else QPixmap.fromImage(picture.image))

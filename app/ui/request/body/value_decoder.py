@@ -40,7 +40,7 @@ class DecodedValue(NamedTuple):
     """One step of the history: `text` is what is copied."""
 
     title: str
-    note: str
+    remark: str
     text: str
     lines: list[Line]
 
@@ -61,7 +61,7 @@ class ValuePanel(QFrame):
         self._latest = Latest(tasks, "value: decode")
         self._levels: list[DecodedValue] = []
         self.title = ElidedLabel("", "strong", self)
-        self.note = ElidedLabel("", "small", self)
+        self.remark = ElidedLabel("", "small", self)
         self.back = Button("Back", theme, self, kind="link")
         self.copy = IconButton("copy", "Copy this value", theme, self)
         self.close_button = IconButton("close", "Close (Esc)", theme, self)
@@ -73,7 +73,7 @@ class ValuePanel(QFrame):
         row.setSpacing(metrics.SPACE_2)
         row.addWidget(self.back)
         row.addWidget(self.title)
-        row.addWidget(self.note, 1)
+        row.addWidget(self.remark, 1)
         row.addWidget(self.copy)
         row.addWidget(self.close_button)
         column = QVBoxLayout(self)
@@ -128,8 +128,8 @@ class ValuePanel(QFrame):
             self._levels = []
         self._push(found)
 
-    def _push(self, shown: DecodedValue) -> None:
-        self._levels.append(shown)
+    def _push(self, level: DecodedValue) -> None:
+        self._levels.append(level)
         self._show()
 
     @Slot()
@@ -138,12 +138,12 @@ class ValuePanel(QFrame):
         self._show()
 
     def _show(self) -> None:
-        shown = self._levels[-1]
-        self.title.setText(shown.title)
-        self.note.setText(shown.note)
+        level = self._levels[-1]
+        self.title.setText(level.title)
+        self.remark.setText(level.remark)
         self.back.setVisible(len(self._levels) > 1)
-        self.code.set_lines(shown.lines)
-        self.setAccessibleName(shown.title)
+        self.code.set_lines(level.lines)
+        self.setAccessibleName(level.title)
         self.show()
 
     @Slot()

@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from app.core.bodies.escape import escape
 
-SHOWN_MAX = 4_000
+TEXT_MAX = 4_000
 """Maximum characters of the text of a cell, mostly for screen readers."""
 
 Index = QModelIndex | QPersistentModelIndex
@@ -46,7 +46,7 @@ class PairsModel(QAbstractTableModel):
             return None
         text = self._rows[index.row()][index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return escape(text[:SHOWN_MAX]) + ("…" if len(text) > SHOWN_MAX else "")
+            return escape(text[:TEXT_MAX]) + ("…" if len(text) > TEXT_MAX else "")
         if role == Qt.ItemDataRole.AccessibleDescriptionRole and index.column() in self.cut.get(index.row(), ()):
             return f"{len(text):,} characters. Press Enter to show all."
         return text if role == RAW else None

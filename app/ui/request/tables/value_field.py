@@ -46,15 +46,15 @@ class ValueField(QWidget):
 
     def mark(self, pattern: re.Pattern[str] | None) -> None:
         """Mark matches of this pattern."""
-        shown = self.text.toPlainText()
+        text = self.text.toPlainText()
         ground = QColor(self._theme.tokens.warning_fill)
         ground.setAlphaF(0.32)
         selections = []
-        for match in pattern.finditer(shown) if pattern is not None else ():
+        for match in pattern.finditer(text) if pattern is not None else ():
             selection = QTextEdit.ExtraSelection()
             cursor = QTextCursor(self.text.document())
-            cursor.setPosition(utf16(shown[: match.start()]))
-            cursor.setPosition(utf16(shown[: match.end()]), QTextCursor.MoveMode.KeepAnchor)
+            cursor.setPosition(utf16(text[: match.start()]))
+            cursor.setPosition(utf16(text[: match.end()]), QTextCursor.MoveMode.KeepAnchor)
             selection.cursor, selection.format = cursor, QTextCharFormat()
             selection.format.setBackground(ground)
             selections.append(selection)

@@ -14,7 +14,7 @@ from app.core.repositories import CaptureRepository
 from app.core.text import size_text
 from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
 from app.ui.request.body.code.searchable_text import MATCHES_MAX
-from app.ui.request.body.find.find_bar import FindBar, WordMarks
+from app.ui.request.body.find.find_bar import FilterMarks, FindBar
 from app.ui.request.body.find.finder import Finder
 from app.ui.request.body.source_pane import SourcePane
 from app.ui.request.tabs.raw_loader import RawLoader, raw_of_capture
@@ -159,7 +159,7 @@ class RawView(SourcePane):
         self.views.set_current("text")
         self.code.setAccessibleName("Request as received")
         self.hex.setAccessibleName("Request as hexadecimal")
-        self.find_bar = FindBar(WordMarks(self.code), theme, self)
+        self.find_bar = FindBar(FilterMarks(self.code), theme, self)
         self.finder = RawFinder(self.code, self.loader, self)
         self.find_bar.use(self.finder)
         self.find_bar.field.setPlaceholderText("Find in request")

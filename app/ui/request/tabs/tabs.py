@@ -24,21 +24,22 @@ COUNT_SIZE, COUNT_GAP = 11, 5
 LEFT, RIGHT, APART, TOP = 7, 7, 3, 2
 
 
-def tab_for(chosen: int | None, capture: Capture, *, query: bool) -> int:
-    """The tab to open a request with: the one `chosen` for its type, unless that would be empty.
+def tab_for(remembered: int | None, capture: Capture, *, query: bool) -> int:
+    """The tab to open a request with: the one `remembered` for its type, unless that would be empty.
 
     Then the body, or the `query` where there is one and no body.
     """
     instead = QUERY if query and not capture.size else BODY
     empty = {BODY: not capture.size, QUERY: not query, MIRROR: capture.mirror is MirrorState.NONE}
-    return instead if chosen is None or empty.get(chosen, False) else chosen
+    return instead if remembered is None or empty.get(remembered, False) else remembered
 
 
 class RequestTabs(QTabBar):
-    """Space is reserved for the count beside each title, so that no title moves. `chosen` carries a tab that the user
-    selected with mouse or keyboard, not one that the program selected."""
+    """Space is reserved for the count beside each title, so that no title moves. `user_selected` carries a tab that
+    the user selected with mouse or keyboard, not one that the program selected.
+    """
 
-    chosen = Signal(int)
+    user_selected = Signal(int)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -139,12 +140,12 @@ class RequestTabs(QTabBar):
 
     def _emit_if_changed(self, before: int) -> None:
         if self.currentIndex() != before:
-            self.chosen.emit(self.currentIndex())
+            self.user_selected.emit(self.currentIndex())
 
     @Slot(int)
     def _clicked(self, tab: int) -> None:
         if tab >= 0 and self.isTabEnabled(tab):
-            self.chosen.emit(tab)
+            self.user_selected.emit(tab)
 
     @Slot()
     def _repaint(self) -> None:

@@ -34,7 +34,7 @@ class FilterBar(QFrame):
     """Enter: a stopped search continues."""
     results_requested = Signal()
     """The results should get the keyboard focus."""
-    left = Signal()
+    leave_requested = Signal()
     """The focus should return to where it was before."""
 
     def __init__(self, saved: SavedFilters, stored: StoredValues, theme: Theme, parent: QWidget) -> None:
@@ -64,7 +64,7 @@ class FilterBar(QFrame):
         self.line.suggestions.closed.connect(self._typed)
         self.line.entered.connect(self._enter)
         self.line.results_requested.connect(self._go_to_results)
-        self.line.left.connect(self.left)
+        self.line.leave_requested.connect(self.leave_requested)
         self.fix.clicked.connect(self._apply_fix)
         self.chips.removed.connect(self._remove)
         self.saved.filter_selected.connect(self.set_text)
@@ -174,7 +174,7 @@ class FilterBar(QFrame):
     def _suggest(self) -> None:
         text, place = self._suggested_for = (self.line.text(), self.line.place())
         if any(f"{name}:" in text for name in STORED):
-            self._stored.look()
+            self._stored.refresh()
         self.line.suggestions.offer(completions(text, place, self._stored.offered))
 
     @Slot()

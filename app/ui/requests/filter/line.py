@@ -30,7 +30,7 @@ class FilterLine(QLineEdit):
     """Enter: search for the text now."""
     results_requested = Signal()
     """Down: the user wants to go to the results."""
-    left = Signal()
+    leave_requested = Signal()
     """Esc in the empty field."""
     stop_requested = Signal()
     """Esc during a long search."""
@@ -122,7 +122,7 @@ class FilterLine(QLineEdit):
         elif key == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif key == Qt.Key.Key_Escape:
-            self.left.emit()
+            self.leave_requested.emit()
         else:
             return False
         return True

@@ -37,7 +37,7 @@ class StoredValues(QObject):
         """Offer the values of this endpoint, or of all (None)."""
         self._endpoint_id, self._read_at, self.offered = endpoint_id, None, {}
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Read the values, unless that was done a moment ago."""
         old = self._read_at is None or time.monotonic() - self._read_at > FRESH_S
         if old and not self._reading:
@@ -50,7 +50,7 @@ class StoredValues(QObject):
         finally:
             self._reading = False
         if endpoint_id != self._endpoint_id:
-            self.look()
+            self.refresh()
             return
         self._read_at = time.monotonic()
         offered = {"provider": self._providers(found), "event": self._events(found)}

@@ -49,9 +49,9 @@ class Jumps(QObject):
         self._when_loaded = self._open_last
         self._feed.tail()
 
-    def take_first(self) -> None:
+    def select_first(self) -> None:
         """Go to the first row once the list is loaded, if the list still has the focus then."""
-        self._when_loaded = self._take_first
+        self._when_loaded = self._select_first
 
     def move_from_away(self, key: Qt.Key, *, open_it: bool) -> bool:
         """Whether the cursor is on a request that is not loaded, or that was deleted: then move on from there. Without
@@ -100,6 +100,6 @@ class Jumps(QObject):
     def _open_last(self) -> None:
         self._list.select_row(self._model.rowCount() - 1)
 
-    def _take_first(self) -> None:
+    def _select_first(self) -> None:
         if self._list.hasFocus() and not self._list.selected_count():
-            self._list.take_first()
+            self._list.select_first()

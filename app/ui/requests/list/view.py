@@ -110,8 +110,7 @@ class RequestList(QListView):
         feed.model.kept_changed.connect(self._settling.start)
         feed.model.rowsRemoved.connect(self._rows_gone)
         feed.model.modelReset.connect(self._settling.start)
-        self.clicked.connect(self._take_current)
-        self.click_scroll = ClickScroll(self)
+        self.clicked.connect(self._open_current)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         self.relative_times = RelativeTimes(self, feed.model)
 
@@ -153,10 +152,10 @@ class RequestList(QListView):
         if last >= 0:
             index = self._feed.model.index(max(0, min(row, last)))
             self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
-            self._take_current(index)
+            self._open_current(index)
 
     @Slot(QModelIndex)
-    def _take_current(self, index: Index) -> None:
+    def _open_current(self, index: Index) -> None:
         """Open the cursor's request if it is not open: after a delete the cursor is on a row without opening it."""
         if not self._extending and index == self.currentIndex() and self.selected_count() == 1:
             self.request_selected.emit(index.data(SUMMARY_ROLE))
@@ -168,11 +167,11 @@ class RequestList(QListView):
             return
         self.setFocus()
         if self._feed.pager.jumping:
-            self.jumps.take_first()
+            self.jumps.select_first()
         elif not self.selected_count():
-            self.take_first()
+            self.select_first()
 
-    def take_first(self) -> None:
+    def select_first(self) -> None:
         """Select the first request, and open it unless the user has one open that the list leaves out."""
         if self.selection.open_id() is None:
             self.select_row(0)

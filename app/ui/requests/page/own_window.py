@@ -59,7 +59,7 @@ class OwnWindow(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.detail)
         self._actions = RequestActions(services, theme, self, Toast(theme, self), BatchJob(self))
-        self.commands = RequestCommands(self._shown, self._actions, tasks, theme, self)
+        self.commands = RequestCommands(self._opened, self._actions, tasks, theme, self)
         self.request.changed.connect(self.commands.refresh)
         offered = [command for command in self.commands.with_keys() if command is not self.commands.own_window]
         self.detail.header.show_commands(offered)
@@ -109,9 +109,9 @@ class OwnWindow(QWidget):
         saving = self._actions.set_note(capture_id, note)
         self._tasks.start(self.detail.header.note.follow(saving, capture_id, note), "save a note")
 
-    def _shown(self) -> SelectedRequests:
-        shown = self.request.summary
-        return selected_requests((shown,) if shown is not None else (), self.request.deleted)
+    def _opened(self) -> SelectedRequests:
+        current = self.request.summary
+        return selected_requests((current,) if current is not None else (), self.request.deleted)
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         """The user deletes the request shown here, or undoes that."""

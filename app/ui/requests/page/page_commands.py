@@ -50,7 +50,7 @@ class ListCommands(QObject):
         self._theme, self._page, self._say = theme, page, say
         self._menu: QMenu | None = None
         self._menu_ids: set[str] = set()
-        self._request_shown = False
+        self._request_open = False
         request = CommandGroup.REQUEST
         self.open = self._command("Open", "body", open_request, self._none_open, "Enter", "Return", group=request)
         self.menu = self._command(
@@ -94,11 +94,11 @@ class ListCommands(QObject):
             menu.addActions(group)
         return menu
 
-    def refresh(self, request_shown: bool) -> None:
-        """Name and enable each; `request_shown` tells whether there is a request to open. A menu whose requests are
+    def refresh(self, request_open: bool) -> None:
+        """Name and enable each; `request_open` tells whether there is a request to open. A menu whose requests are
         deleted, or whose list is hidden, closes.
         """
-        self._request_shown = request_shown
+        self._request_open = request_open
         selected = {one.id for one in self._list.selected()} if self._menu is not None else set()
         if self._menu is not None and not (self._page.isVisible() and self._menu_ids <= selected):
             self._menu.close()
@@ -135,7 +135,7 @@ class ListCommands(QObject):
         return self._is_hidden() or (None if self._rows() else "The list is empty.")
 
     def _none_open(self) -> str | None:
-        opens = self._request_shown or self._list.selected_count() == 1
+        opens = self._request_open or self._list.selected_count() == 1
         return self._is_hidden() or (None if opens else NONE_SELECTED)
 
     def _none_selected(self) -> str | None:
@@ -185,7 +185,7 @@ class ListCommands(QObject):
 
 
 class PageCommands(QObject):
-    """`selected` are on the requests selected in the list, or on the one shown while none is; `shown` are the same
+    """`selected` are on the requests selected in the list, or on the one shown while none is; `opened` are the same
     commands on the request shown, for its own buttons and keys. None is available while the page is hidden.
     """
 
@@ -208,7 +208,7 @@ class PageCommands(QObject):
         self._select_all = select_all
         self._tasks = tasks
         self.selected = RequestCommands(self._selected, actions, tasks, theme, self)
-        self.shown = RequestCommands(self._shown, actions, tasks, theme, self)
+        self.opened = RequestCommands(self._opened, actions, tasks, theme, self)
         self.list = ListCommands(
             rows,
             self.selected,
@@ -221,8 +221,8 @@ class PageCommands(QObject):
             say=actions.say,
         )
         self.selected.add_to(rows)
-        self.shown.add_to(detail)
-        detail.header.show_commands(self.shown.with_keys())
+        self.opened.add_to(detail)
+        detail.header.show_commands(self.opened.with_keys())
         self._refresh_timer = QTimer(self)
         self._refresh_timer.setSingleShot(True)
         self._refresh_timer.setInterval(MERGE_MS)
@@ -255,7 +255,7 @@ class PageCommands(QObject):
     def refresh(self) -> None:
         """Enable what can be run now."""
         self.selected.refresh()
-        self.shown.refresh()
+        self.opened.refresh()
         self.refresh_list()
 
     @Slot()
@@ -270,7 +270,7 @@ class PageCommands(QObject):
         rows.selection_settled.connect(self.refresh)
         self.stars.toggled.connect(self._toggle_star)
         self.selected.note_requested.connect(self._note.start)
-        self.shown.note_requested.connect(self._note.start)
+        self.opened.note_requested.connect(self._note.start)
         self._note.saved.connect(self._save_note)
         rows.doubleClicked.connect(self.selected.own_window.trigger)
         rows.model().dataChanged.connect(self._rows_changed)
@@ -279,14 +279,14 @@ class PageCommands(QObject):
         if not self._page.isVisible():
             return SelectedRequests()
         selected = self._list.selected()
-        return self._select_all.requests or (selected_requests(selected) if selected else self._shown())
+        return self._select_all.requests or (selected_requests(selected) if selected else self._opened())
 
-    def _shown(self) -> SelectedRequests:
+    def _opened(self) -> SelectedRequests:
         return selected_requests(self._open_request(), self._request.deleted)
 
     def _open_request(self) -> Sequence[Summary]:
-        shown = self._request.summary
-        return (shown,) if shown is not None and self._page.isVisible() else ()
+        opened = self._request.summary
+        return (opened,) if opened is not None and self._page.isVisible() else ()
 
     @Slot(object)
     def _toggle_star(self, summary: Summary) -> None:

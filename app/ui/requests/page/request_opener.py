@@ -66,14 +66,14 @@ class RequestOpener(QObject):
         def deletes(one: Summary) -> bool:
             return hides(one.endpoint_id, one.id)
 
-        shown = self._request.summary
-        stays = shown is not None and not deletes(shown) and not self._request.deleted
+        current = self._request.summary
+        stays = current is not None and not deletes(current) and not self._request.deleted
         self._list.selection.select_next(deletes)
-        if shown is None:
+        if current is None:
             return
-        if stays and all(one.id != shown.id for one in self._list.selected()):
-            self._list.keep_one(shown)
-        elif deletes(shown):
+        if stays and all(one.id != current.id for one in self._list.selected()):
+            self._list.keep_one(current)
+        elif deletes(current):
             self._detail.clear()
             if self._list.selected_count() == 1:
                 self._detail.placeholder.none_open()

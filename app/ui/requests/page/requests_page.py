@@ -59,7 +59,7 @@ class RequestsPage(QWidget):
         super().__init__(parent)
         self._services = services
         self._endpoint: Endpoint | None = None
-        self.endpoint_commands = EndpointCommands(self._shown_endpoint, services, endpoint_actions, theme, self)
+        self.endpoint_commands = EndpointCommands(self._current_endpoint, services, endpoint_actions, theme, self)
         self.feed = RequestFeed(services.captures, services.bus, tasks, self)
         self.header = EndpointHeader(self.endpoint_commands, endpoint_actions.notify, theme, self)
         self.activity = ActivityStrip(services.activity, services.bus, theme, tasks, self)
@@ -151,11 +151,11 @@ class RequestsPage(QWidget):
         """Put the keyboard into the list, or into what is shown in its place: a hidden list would take it from wherever
         it is by the time the list is shown.
         """
-        seen = self.list_area.currentWidget() or self.list
-        if seen is self.list:
+        widget = self.list_area.currentWidget() or self.list
+        if widget is self.list:
             self.list.setFocus()
         else:
-            focus_first(seen)
+            focus_first(widget)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc does the first of these that applies: clear a selection of many, go from the detail to the list, stop a
@@ -238,11 +238,11 @@ class RequestsPage(QWidget):
         )
 
     def _connect(self) -> None:
-        self.filter.bar.left.connect(self.take_focus)
+        self.filter.bar.leave_requested.connect(self.take_focus)
         self.list_area.refreshed.connect(self._refreshed)
         self.list_area.empty.test_requested.connect(self.endpoint_commands.send_test.trigger)
         self.activity.range_selected.connect(self._narrow)
-        for commands in (self.commands.selected, self.commands.shown):
+        for commands in (self.commands.selected, self.commands.opened):
             commands.own_window_requested.connect(self.windows.open)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.setContext(Qt.ShortcutContext.WindowShortcut)
@@ -263,10 +263,10 @@ class RequestsPage(QWidget):
         self.first.waiting |= self.list_area.currentWidget() is self.list_area.empty
         self.commands.refresh_list()
 
-    def _shown_endpoint(self) -> Endpoint | None:
+    def _current_endpoint(self) -> Endpoint | None:
         """As it is now; None while the page is hidden."""
-        shown = self._endpoint if self.isVisible() else None
-        return self._services.endpoints.by_id(shown.id) if shown is not None else None
+        opened = self._endpoint if self.isVisible() else None
+        return self._services.endpoints.by_id(opened.id) if opened is not None else None
 
     def _show_header(self) -> None:
         endpoint = self._endpoint

@@ -14,7 +14,7 @@ from app.core.search.spellings import pattern_of, written_in
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_loader import BodyLoader
 from app.ui.request.body.code.code_view import CodeView
-from app.ui.request.body.find.find_bar import FindBar, WordMarks
+from app.ui.request.body.find.find_bar import FilterMarks, FindBar
 from app.ui.request.body.find.find_lines import LinesFinder
 from app.ui.request.body.find.finder import Finder, ScanningFinder
 from app.ui.request.body.hex_widget import HexWidget
@@ -128,7 +128,7 @@ class TreeFinder(Finder):
 
 
 class BodyFind(QObject):
-    """Call `view_shown` once a view shows a body, or another part of it, and `extended` once it shows more lines."""
+    """Call `view_changed` once a view shows a body, or another part of it, and `extended` once it shows more lines."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class BodyFind(QObject):
     ) -> None:
         super().__init__(parent)
         self._loader = loader
-        self.words = WordMarks(code)
+        self.words = FilterMarks(code)
         self.bar = FindBar(self.words, theme, parent)
         self._lines = LinesFinder(code, loader, self.words, tasks, self)
         self._tree = tree
@@ -159,7 +159,7 @@ class BodyFind(QObject):
         """Whether this view can be searched now."""
         return page in self._finders and not (page is self._tree and self._tree.view.nodes.tree is None)
 
-    def view_shown(self, page: QWidget, reader: BodyReader, content_type: str) -> None:
+    def view_changed(self, page: QWidget, reader: BodyReader, content_type: str) -> None:
         """This view is shown, with the output of `reader`."""
         finder = self._finders.get(page)
         if finder is self._lines:

@@ -19,7 +19,7 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import label
 
 
-class WordMarks:
+class FilterMarks:
     """`active` is false while a search of the body marks its matches. `written`: the notation of the body."""
 
     def __init__(self, view: CodeView) -> None:
@@ -67,7 +67,7 @@ class FindBar(QFrame):
     words_changed = Signal(object)
     """The words marked in every body, as a sequence."""
 
-    def __init__(self, words: WordMarks, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, words: FilterMarks, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.words = words
         self.finder: Finder | None = None

@@ -14,7 +14,7 @@ from app.ui.request.body.body_loader import STEP, BodyLoader
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
 from app.ui.request.body.code.searchable_text import MATCHES_MAX
-from app.ui.request.body.find.find_bar import WordMarks
+from app.ui.request.body.find.find_bar import FilterMarks
 from app.ui.request.body.find.finder import ScanningFinder
 from app.ui.tasks import Tasks
 
@@ -27,7 +27,7 @@ LOAD_ON_MAX = 4 * STEP
 class LinesFinder(ScanningFinder):
     """Searches what `loader` shows in `code`. Places in the body and matches in the lines correspond one to one."""
 
-    def __init__(self, code: CodeView, loader: BodyLoader, marks: WordMarks, tasks: Tasks, parent: QObject) -> None:
+    def __init__(self, code: CodeView, loader: BodyLoader, marks: FilterMarks, tasks: Tasks, parent: QObject) -> None:
         super().__init__(tasks, parent)
         self._code, self._loader, self._marks = code, loader, marks
         self._matches: list[tuple[int, int]] = []
