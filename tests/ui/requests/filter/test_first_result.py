@@ -1,4 +1,4 @@
-"""The down arrow leads from the filter to what it found."""
+"""The Down key leads from the filter to its first result."""
 
 from __future__ import annotations
 

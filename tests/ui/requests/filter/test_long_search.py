@@ -1,4 +1,4 @@
-"""A search that goes on for long says how far it is, can be stopped, and goes on from there."""
+"""A long search shows its progress, and can be stopped and continued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters kept by name."""
+"""Filters saved by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long names and values in tables: marked where they are cut, shown in full in place, copied whole."""
+"""Long names and values in tables: highlighted where they are cut, shown in full in place, copied in full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms and comma-separated values as tables: grouped, copied, shown in full and decoded; large ones load on."""
+"""Forms and comma-separated values as tables: grouped, copied, shown in full and decoded; large ones load in steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line below a large body: what its buttons say is what they do, and what is in view stays there."""
+"""The bar below a large body: its buttons do what they say, and the lines in view stay in place."""
 
 from __future__ import annotations
 

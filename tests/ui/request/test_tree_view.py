@@ -1,4 +1,4 @@
-"""JSON as a tree: opened and closed, copied from, by keyboard too; what is too much for it says why."""
+"""JSON as a tree: expanding, collapsing and copying, also by keyboard, and the reason if a body is too large for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list stays true, small and still while requests come and go."""
+"""The list stays correct, small and in place while requests are received and deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request in a window of its own: its keys, its marks, its end."""
+"""A request in its own window: its keys, its star and note, and its closing."""
 
 from __future__ import annotations
 

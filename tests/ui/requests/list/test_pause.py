@@ -1,4 +1,4 @@
-"""The list held still while capturing goes on, and the ways back to the newest."""
+"""A paused list while capturing continues, and the ways back to the newest request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the question before a deletion says of a single request."""
+"""The question before a single request is deleted."""
 
 from __future__ import annotations
 

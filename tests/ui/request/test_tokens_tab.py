@@ -1,4 +1,4 @@
-"""A tab for the tokens of a request, there only when it has any."""
+"""The tab for the tokens of a request is there only if it has any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request as it was on the wire: shown with nothing hidden, in pieces, and taken out byte for byte."""
+"""A request as it was received: nothing is hidden, it is loaded in parts, and saved and copied byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A list filtered by a mark takes in what is marked later, wherever that happens, and does not move for it."""
+"""A list filtered by a mark adds requests that are marked later, wherever that happens, and does not move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests dragged out of the window: the very bytes as files, and what is to be pasted as text."""
+"""Requests dragged out of the window: their exact bytes as files, and text to paste."""
 
 from __future__ import annotations
 

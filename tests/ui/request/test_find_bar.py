@@ -1,4 +1,4 @@
-"""Searching in a body: what is counted, where it leads, and that loading on moves nothing."""
+"""Searching in a body: matches are counted, moving between them scrolls, and loading more moves nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One command behind each key, button and menu entry: what it is called, when it is there, what it does."""
+"""Each command behind a key, button and menu entry: its name, when it is available, what it does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several requests at once: chosen, named, marked, starred, deleted, and given up."""
+"""Several requests at once: selected, marked, starred and deleted, and a job that is stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a filter looked for stands out: in the line it is typed into, in the list, and in the body."""
+"""Matches of a filter are highlighted: in its field, in the list, and in the body."""
 
 from __future__ import annotations
 

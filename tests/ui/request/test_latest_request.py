@@ -1,4 +1,4 @@
-"""Of what a reader asks to see, the newest is read; what is gone meanwhile is no error."""
+"""Only the request selected last is loaded; one that was deleted meanwhile is no error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request in full: tabs, views, big and hostile bodies, and no work that piles up."""
+"""One request in full: its tabs and views, large and hostile bodies, and loads that replace each other."""
 
 from __future__ import annotations
 

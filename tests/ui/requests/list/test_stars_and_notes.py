@@ -1,4 +1,4 @@
-"""Stars and notes in the window: given, taken, written, and true wherever they are shown."""
+"""Stars and notes in the window: set, removed, and up to date wherever they are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures are shown scaled, within limits, and what cannot be shown is told in words."""
+"""Pictures are shown scaled and within limits, or with the reason why they cannot be shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packed bodies: the line below speaks of what was unpacked, moves with it, and names where it stops."""
+"""Packed bodies: the bar below says how much was unpacked, and where unpacking stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value in Pretty is decoded below the body, one in the other, and never becomes part of what was sent."""
+"""Values are decoded below the body, one within the other, and are never part of what is copied or searched."""
 
 from __future__ import annotations
 

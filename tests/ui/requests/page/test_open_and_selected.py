@@ -1,4 +1,4 @@
-"""What is open stays open, chosen and meant by every key, whatever comes in, is deleted or is filtered away."""
+"""What is open stays open and selected, whatever is received, deleted or filtered out."""
 
 from __future__ import annotations
 

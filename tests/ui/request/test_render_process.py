@@ -1,4 +1,4 @@
-"""Drawings and pages are drawn by a process of their own, which touches no file and no network, and takes no time."""
+"""Drawings and pages are drawn in a separate process, which uses no file, no network and little time."""
 
 from __future__ import annotations
 

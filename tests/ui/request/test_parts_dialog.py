@@ -1,4 +1,4 @@
-"""Each part of a multipart body has views, a copy and a file of its own."""
+"""Each part of a multipart body has its own views, and can be copied and saved."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.parts_dialog import PartsDialog, of_part
 from tests import factories
 from tests.ui.desk import shown
-from tests.ui.request.test_picture import picture
+from tests.ui.request.test_image_view import picture
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
 
