@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import cast
+import re
+from collections.abc import Sequence
+from typing import Any, cast
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.escape import escape
 from app.core.bodies.format_registry import best_in
-from app.core.bodies.formats.image import image_title, may_be_sent_as
-from app.core.bodies.formatter import Group
+from app.core.bodies.formats import image_type
+from app.core.bodies.formatter import Group, View
 from app.core.bodies.lines import Line
 from app.core.bodies.media_types import media_type, type_hint
+from app.core.bodies.value_at_cursor import Value
+from app.core.search.spellings import pattern_of
 from app.core.text import size_text
 from app.ui.request.body.body_bars import ErrorLocation, LoadMore, NoticesBar
 from app.ui.request.body.body_loader import BodyLoader
@@ -22,7 +26,6 @@ from app.ui.request.body.code.code_view import SHOWN_MAX
 from app.ui.request.body.code.text_style import WrapButton
 from app.ui.request.body.find.body_find import BodyFind
 from app.ui.request.body.image_view import ImageView
-from app.ui.request.body.lazy_views import LazyViews
 from app.ui.request.body.parts_dialog import PartsDialog
 from app.ui.request.body.source_pane import EMPTY_WIDTH, SourcePane
 from app.ui.request.body.tree_view import TreeView
@@ -38,6 +41,76 @@ VIEWS = (
 )
 OPTIONAL_VIEWS: tuple[Group, ...] = ("table", "tree", "preview")
 """Views that are offered only for bodies that have them."""
+
+
+class LazyViews(QObject):
+    """The views that read a body themselves, each in its widget in `stack`; rarely used ones are created on demand.
+
+    `existing` has those that are there from the beginning, by the name of the view.
+    """
+
+    def __init__(self, existing: dict[str, QWidget], stack: QStackedWidget, values: ValueDecoder, tasks: Tasks) -> None:
+        super().__init__(stack)
+        self._stack, self._values, self._tasks = stack, values, tasks
+        self._views: dict[str, Any] = dict(existing)
+        self._words: re.Pattern[str] | None = None
+
+    def show(self, view: View, source: BodySource) -> QWidget:
+        """The widget that shows the body."""
+        page: Any = self.page(view.name)
+        self._stack.setCurrentWidget(page)
+        page.show_source(source)
+        return cast(QWidget, page)
+
+    def clear(self) -> None:
+        """Stop loading, and free what was read."""
+        for page in self._views.values():
+            page.clear()
+
+    @Slot(object)
+    def mark(self, words: Sequence[str]) -> None:
+        """Mark a filter's words in tables."""
+        self._words = pattern_of(words, ("form",))
+        for page in self._views.values():
+            if hasattr(page, "mark"):
+                page.mark(self._words)
+
+    def page(self, name: str) -> Any:
+        """The widget for the view of this name."""
+        if name not in self._views:
+            self._views[name] = self._make(name)
+            self._stack.addWidget(self._views[name])
+        return self._views[name]
+
+    def _make(self, name: str) -> QWidget:
+        if name == "page":
+            # Here and below: few bodies need these, and importing them would slow down the start.
+            from app.ui.request.body.page_view import PageView
+
+            return PageView(self._values.theme, self._tasks, self._stack)
+        # Few bodies need these either.
+        from app.ui.request.body.csv_table import CsvTable
+        from app.ui.request.body.form_table import FormTable
+
+        kinds: dict[str, type[CsvTable | FormTable]] = {"form-table": FormTable, "csv-table": CsvTable}
+        table = kinds[name](self._values.theme, self._tasks, self._stack)
+        table.value_requested.connect(self._show_value)
+        table.decode_requested.connect(self._decode_value)
+        table.mark(self._words)
+        return table
+
+    @Slot(object)
+    def _show_value(self, value: Value) -> None:
+        self._values.show_text(value, self._current())
+
+    @Slot(object)
+    def _decode_value(self, value: Value) -> None:
+        self._values.show_decoded(value, self._current())
+
+    def _current(self) -> QWidget:
+        current = self._stack.currentWidget()
+        assert current is not None  # A value was selected in it.
+        return current
 
 
 class BodyPane(SourcePane):
