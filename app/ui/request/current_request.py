@@ -1,4 +1,4 @@
-"""Keeps the request shown in a detail pane up to date with changes made since it was opened."""
+"""Keeps the open request up to date with changes made since it was opened."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from app.ui.tasks import Tasks
 from app.ui.throttle import Throttle
 
 MERGE_MS, FLOOD_MS = 60, 250
-"""Beyond a page per interval nobody can read along, and painting would only slow down capturing."""
+"""Beyond a page per interval the list cannot be read anyway, and painting it would slow down capturing."""
 FOLLOWED_ROWS = 600
 """Maximum rows while the user follows at the top: at each batch the view lays out all rows it has."""
 

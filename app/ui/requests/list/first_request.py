@@ -35,7 +35,7 @@ class FirstRequest(QObject):
         self.waiting = False
         """Whether the page shows the empty state."""
         self._oldest: Summary | None = None
-        """Of those that arrived since; a flood may keep it from being loaded."""
+        """The oldest request received since; in a flood it may not be loaded."""
         self._to_mark_read: str | None = None
         feed.arrived.connect(self._remember_oldest)
         feed.loaded.connect(self._open_first)

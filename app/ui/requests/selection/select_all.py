@@ -135,7 +135,7 @@ class SelectAll(QObject):
 
     @property
     def number(self) -> int | None:
-        """How many requests the list has; None with a filter or a time range, which nobody has counted."""
+        """How many requests the list has; None with a filter or a time range: those are not counted."""
         if self._feed.query is not None or self._feed.pager.time_range is not None:
             return None
         shown = self._feed.endpoint_id

@@ -1,4 +1,4 @@
-"""The text behind a view of lines, for finding and copying: folds taken out, positions counted as Qt counts them."""
+"""The text of a view of lines, for searching and copying: without the breaks of long lines, positions as Qt counts."""
 
 from __future__ import annotations
 
