@@ -120,7 +120,7 @@ class RequestPane(QFrame):
 
     @property
     def capture_id(self) -> str | None:
-        """The id of the request shown, or being opened."""
+        """The ID of the request shown, or being opened."""
         return self._capture_id
 
     def stop(self) -> None:
@@ -139,9 +139,9 @@ class RequestPane(QFrame):
         self._capture_id, self._focus_when_loaded, self._reopened = capture_id, focus, False
         self._latest.run(partial(self._load, capture_id, mark_read))
 
-    def show_again(self, capture_id: str) -> None:
-        """Open a request that was shown before, if it is still stored. It may be marked unread, and stays so until
-        `show_request` is asked for it.
+    def reopen(self, capture_id: str) -> None:
+        """Open a request that was open before, if it is still stored. If it is marked unread, it stays so until the
+        user opens it with `show_request`.
         """
         self._capture_id, self._focus_when_loaded, self._reopened = capture_id, False, True
         self._latest.run(partial(self._load, capture_id, False))

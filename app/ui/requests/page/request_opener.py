@@ -47,7 +47,7 @@ class RequestOpener(QObject):
     def come_back(self, endpoint_id: int | None) -> None:
         self._reopened = self._open_by_endpoint.get(endpoint_id)
         if self._reopened is not None:
-            self._detail.show_again(self._reopened)
+            self._detail.reopen(self._reopened)
 
     def forget_reopened(self) -> None:
         """The list is only loaded again: nothing is opened."""
