@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtWidgets import QLabel, QScrollArea
 
 from app.core.model import Plan
-from app.ui.requests.page.header import WORDED
+from app.ui.requests.page.header import TEXT_FROM
 from app.ui.shell.sidebar import DASHBOARD
 from app.ui.widgets.scrolling import Scrolling
 from tests import factories
@@ -114,7 +114,7 @@ def test_the_name_of_an_endpoint_goes_before_the_words_of_its_buttons(run: Scene
             window.show_endpoint(endpoint.id)
             await settle(10)
             header = window.requests.header
-            assert header.width() > WORDED
+            assert header.width() > TEXT_FROM
             assert header.name.shown_text() == "My first endpoint"
             assert header.edit.text() == ""
             assert header.edit.accessibleName() == "Edit"
