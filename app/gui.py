@@ -233,7 +233,7 @@ class GuiProgram:
             text = (
                 f"{installation.executable()} does not start: {error.strerror}. Your requests are safe. Reinstall it."
             )
-            await self._ask("Hookline cannot be started again", text, QUIT)
+            await self._ask("Hookline cannot restart", text, QUIT)
             return Exit.ENVIRONMENT
         return 0
 

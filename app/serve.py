@@ -179,6 +179,6 @@ def format_tail(summary: Summary, slug: str) -> str:
         path,
         size_text(summary.size),
         summary.content_type,
-        "" if summary.complete else "(incomplete: the sender broke off)",
+        "" if summary.complete else "(incomplete: the sender disconnected)",
     ]
     return "  ".join(visible(word) for word in words if word)

@@ -40,8 +40,8 @@ class WindowSession:
             self.window.desktop.start_minimized()
         else:
             self.window.show()
-        if options.wish is not LaunchAction.SHOW:
-            self._deep_links.handle(options.wish)
+        if options.launch_action is not LaunchAction.SHOW:
+            self._deep_links.handle(options.launch_action)
         self._app.set_link_handler(self._deep_links.open_text)
 
     async def close(self) -> None:

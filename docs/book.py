@@ -19,7 +19,7 @@ from app.core.activity import EMPTY_BAR
 from app.core.clock import now_us
 from app.core.model import Endpoint
 from app.gui import Ready
-from app.server.capture import incoming
+from app.server.capture import reader
 from app.ui.endpoints.notification_settings import NotifyMenu
 from app.ui.request.tabs.tabs import BODY, MIRROR
 from app.ui.theme.theme import Choice

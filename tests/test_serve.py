@@ -21,4 +21,4 @@ def test_a_tail_line_tells_of_a_sender_that_broke_off_and_escapes_what_it_wrote(
     line = format_tail(summary, "orders")
     assert line.isprintable()
     assert "a\\x1b[2Jb" in line
-    assert line.endswith("(incomplete: the sender broke off)")
+    assert line.endswith("(incomplete: the sender disconnected)")

@@ -75,12 +75,12 @@ async def _last(api: ApiClient, slug: str | None) -> str:
     async for request in api.requests(slug, 1):
         return request["id"]
     raise CliError(
-        "No requests are stored yet." if slug is None else f"Endpoint {slug!r} holds no requests.", Exit.FAILURE
+        "No requests are stored yet." if slug is None else f"Endpoint {slug!r} has no requests.", Exit.FAILURE
     )
 
 
 def _unknown(text: str) -> CliError:
-    return CliError(f"No request has the id {text!r}. See hookline requests.", Exit.FAILURE)
+    return CliError(f"No request has the ID {text!r}. See hookline requests.", Exit.FAILURE)
 
 
 def _ambiguous(text: str, found: list[SummaryView]) -> CliError:

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str], services: CliServices) -> int:
         _drop_output()
         return Exit.DONE  # the reader has seen enough
     except UnicodeEncodeError:
-        Output().message("An argument holds bytes that are not UTF-8 text. Check it.")
+        Output().message("An argument contains bytes that are not UTF-8 text.")
         return Exit.USAGE
     except OSError as error:
         if error.errno not in NO_ROOM:
@@ -122,6 +122,4 @@ def _folder(options: argparse.Namespace, services: CliServices) -> Path:
     try:
         return folder.expanduser().absolute()
     except RuntimeError as error:
-        raise CliError(
-            f"{folder} begins with a home folder that is not known. Write the whole path.", Exit.USAGE
-        ) from error
+        raise CliError(f"{folder} starts with an unknown home folder. Use the full path.", Exit.USAGE) from error

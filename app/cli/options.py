@@ -105,10 +105,10 @@ class SelftestOptions(Record, frozen=True):
 NAMES = ("port", "host", "api_port", "base_url")
 SERVE_EXAMPLES = (
     (
-        "Capture without a window, with an endpoint to try, and see each request arrive",
+        "Capture without a window, with an endpoint, and print each request",
         'hookline serve --endpoint "Stripe test" --tail',
     ),
-    ("Capture what a tunnel brings", "hookline serve --base-url https://example.ngrok.app"),
+    ("Capture through a tunnel", "hookline serve --base-url https://example.ngrok.app"),
 )
 START_NAMES = ("new_endpoint", "minimized")
 
@@ -116,11 +116,13 @@ START_NAMES = ("new_endpoint", "minimized")
 def listen_parser() -> argparse.ArgumentParser:
     """A parent parser with the options that both have; absent ones are left out."""
     parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    group = parser.add_argument_group("for this run alone, in place of what the settings say")
-    group.add_argument("--port", type=int, metavar="PORT", help="the port senders reach (8787); 0 takes a free one")
+    group = parser.add_argument_group("for this run only, overriding the settings")
+    group.add_argument(
+        "--port", type=int, metavar="PORT", help="capture port, which senders connect to (8787); 0 picks a free one"
+    )
     group.add_argument("--host", metavar="ADDRESS", help="the address to listen on (127.0.0.1)")
-    group.add_argument("--api-port", type=int, metavar="PORT", help="the local API's port (8788); 0 takes a free one")
-    group.add_argument("--base-url", metavar="URL", help="what capture URLs start with: your tunnel's URL")
+    group.add_argument("--api-port", type=int, metavar="PORT", help="port of the local API (8788); 0 picks a free one")
+    group.add_argument("--base-url", metavar="URL", help="what capture URLs start with, such as your tunnel's URL")
     return parser
 
 
@@ -129,7 +131,7 @@ def start_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--new-endpoint", action="store_true", help="open the form for a new endpoint")
-    group.add_argument("--minimized", action="store_true", help="start minimized or in the tray, as at login")
+    group.add_argument("--minimized", action="store_true", help="start minimized or in the tray, as at sign-in")
     return parser
 
 
@@ -142,14 +144,14 @@ def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="print this endpoint's URL, made if there is none of that name; may be repeated",
+        help="print the URL of this endpoint, and create it if it does not exist; may be repeated",
     )
     serve.add_argument("--tail", action="store_true", help="print a line for each captured request")
     serve.add_argument(
-        "--set-aside-damaged", action="store_true", help="when the database is damaged, move it aside and start fresh"
+        "--set-aside-damaged", action="store_true", help="if the database is damaged, move it aside and start fresh"
     )
     serve.add_argument(
-        "--new-database", action="store_true", help="when the database is missing, start with a new, empty one"
+        "--new-database", action="store_true", help="if the database is missing, start with an empty one"
     )
 
 

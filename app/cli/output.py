@@ -106,7 +106,7 @@ async def _on_terminal(out: Output, before: bytes, body: AsyncIterator[bytes], a
     out.untrusted(text if text.endswith("\n") else text + "\n")
     if escaped or not is_text(text):
         out.message(
-            "Not all of this is text; what is not is shown as \\xNN. Send it to a file for the bytes themselves."
+            "Bytes that are not text are shown as \\xNN. To get the exact bytes, redirect the output to a file."
         )
 
 

@@ -72,7 +72,7 @@ def parse_link(text: str) -> Link:
     if len(text) > LINK_MAX:
         raise LinkError(f"The link is too long: it can have at most {LINK_MAX} characters, not {len(text):,}.")
     if not looks_like_link(text):
-        raise LinkError(f"This is not a Hookline link: it must start with {SCHEME}//; {_quoted(text)} was given.")
+        raise LinkError(f"This is not a Hookline link: it must start with {SCHEME}//, not {_quoted(text)}.")
     kind, _, name = unquote(text.strip()[len(SCHEME) :]).strip("/").partition("/")
     match kind.lower():
         case "request":
@@ -82,14 +82,14 @@ def parse_link(text: str) -> Link:
                 raise LinkError(f"The link has no valid slug. {error}")
             return EndpointLink(slug=name)
     raise LinkError(
-        f"A Hookline link names a request ({link_to_request('ID')}) or an endpoint ({link_to_endpoint('SLUG')});"
-        f" {_quoted(text)} was given."
+        f"A Hookline link names a request ({link_to_request('ID')}) or an endpoint ({link_to_endpoint('SLUG')}),"
+        f" not {_quoted(text)}."
     )
 
 
 def _request_id(name: str) -> str:
     if not _ID.fullmatch(name.lower()):
-        raise LinkError(f"The link has no valid request id: {_quoted(name)} is not one.")
+        raise LinkError(f"The link has no valid request ID: {_quoted(name)} is not one.")
     return name.lower()
 
 

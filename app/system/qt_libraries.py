@@ -54,7 +54,7 @@ def set_utf8_locale() -> None:
 
 def explained(trouble: str, absent: Iterable[str] = (), system: tuple[str, ...] | None = None) -> str:
     """The loader's message about one library, and the other `absent` ones, as a message for the user."""
-    without = "Without a window, hookline serve does its work."
+    without = "hookline serve works without a window."
     if too_old := _TOO_OLD.search(trouble):
         need = too_old[1].replace("_", " ")
         return f"The window cannot open: this system is too old for it ({need} is needed). {without}"

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.model import Endpoint
-from app.ui.dashboard.columns import Columns
-from app.ui.dashboard.painting import HEIGHT
+from app.ui.dashboard.row import HEIGHT, Columns
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from tests.ui.desk import shown

@@ -112,7 +112,7 @@ async def list_all(call: Call) -> int:
         call.out.json(endpoints)
         return Exit.DONE
     if not endpoints:
-        call.out.message("There are no endpoints yet. Make one: hookline endpoint add NAME")
+        call.out.message("No endpoints yet. Create one: hookline endpoint add NAME")
     with Table(call.out, COLUMNS) as table:
         for endpoint in endpoints:
             state, code = ("on", GREEN) if endpoint["active"] else ("off", DIM)
@@ -131,7 +131,9 @@ async def make(call: Call) -> int:
     else:
         _describe(call.out, endpoint)
     if (await call.api.status())["capture_url"] is None:
-        call.out.message("Nothing is captured yet: start the program with hookline, or hookline serve.")
+        call.out.message(
+            "Hookline is not running, so nothing is captured yet. Start it with hookline, or hookline serve."
+        )
     return Exit.DONE
 
 
@@ -148,11 +150,11 @@ async def _ensured(call: Call, fields: EndpointFields) -> EndpointView:
     changes = changed_fields(present, fields)
     slug = present["slug"]
     if not changes:
-        call.out.message(f"Endpoint {slug} is there already, and has all that was given.")
+        call.out.message(f"Endpoint {slug} already exists. Nothing to change.")
         return present
     endpoint = await call.api.change(slug, changes)
     changed = ", ".join(FIELD_NAMES.get(name, name) for name in changes)
-    call.out.message(f"Endpoint {slug} was there already. Changed: {changed}.")
+    call.out.message(f"Endpoint {slug} already exists. Changed: {changed}.")
     return endpoint
 
 

@@ -33,7 +33,7 @@ AUTH_HELP = (
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
     """Add the options that `add` and `edit` share. The parser must leave out absent options."""
-    parser.add_argument("--description", metavar="TEXT", help="what it is for")
+    parser.add_argument("--description", metavar="TEXT", help="what the endpoint is for")
     parser.add_argument("--retention-days", type=whole_number, metavar="DAYS", help=RETENTION_HELP)
     parser.add_argument("--storage-limit", type=size_or_none, metavar="SIZE", help=LIMIT_HELP)
     parser.add_argument("--when-full", choices=get_args(WhenFull), help=WHEN_FULL_HELP)

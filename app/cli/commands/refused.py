@@ -66,7 +66,7 @@ async def list_refused(call: Call) -> int:
     if not found:
         is_running = (await call.api.status())["capture_url"] is not None
         call.out.message(
-            "No request was refused." if is_running else "Hookline is not running, so no request is refused."
+            "No refused requests." if is_running else "Hookline is not running, so there are no refused requests."
         )
     return Exit.DONE
 

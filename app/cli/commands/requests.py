@@ -106,7 +106,9 @@ async def _by_id(call: Call, which: str) -> AsyncIterator[SummaryView]:
         yield request
         found += 1
     if not found:
-        raise CliError(f"No endpoint has the slug {which!r}, and no request an id that begins so.", Exit.FAILURE)
+        raise CliError(
+            f"No endpoint has the slug {which!r}, and no request has an ID that starts with it.", Exit.FAILURE
+        )
 
 
 async def _with_short_ids(found: AsyncIterator[SummaryView]) -> AsyncIterator[tuple[str, SummaryView]]:

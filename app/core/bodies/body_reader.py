@@ -20,8 +20,8 @@ class BodyReader:
 
     `view` is set once the first lines are read, and `views` are all that fit. Without a `group` it is the best,
     or the next best if the body does not match it. `codings` are the content codings removed, `unpacked` counts the
-    resulting bytes so far, `picture` is the kind of picture, if it is one. If the beginning was skipped, `start_offset` is
-    the byte of the decompressed body where the lines begin, and `first_line` the number of the first line, if known.
+    resulting bytes so far, `picture` is the kind of picture, if it is one. If the beginning was skipped, `start_offset`
+    is the byte of the decompressed body where the lines begin, and `first_line` the number of the first line, if known.
     """
 
     def __init__(self, headers: Headers, content_type: str, group: Group | None = None) -> None:

@@ -76,7 +76,7 @@ def detect(content_type: str, head: bytes, complete: bool) -> Charset:
     """The charset of a text that begins with `head`; unless `complete`, it can end within a character."""
     for mark, name in _BYTE_ORDER_MARKS:
         if head.startswith(mark):
-            return Charset(name, len(mark), label=_display_name(name), source="by its byte order mark")
+            return Charset(name, len(mark), label=_display_name(name), source="from its byte order mark")
     declared, written = declared_charset(content_type), charset_in_text(head)
     for name in filter(None, (declared, written)):
         known = _python_name(name)
@@ -84,7 +84,7 @@ def detect(content_type: str, head: bytes, complete: bool) -> Charset:
             wrong = (
                 f"Declared as {declared}, which is wrong; read as {name}." if declared and name != declared else None
             )
-            source = "declared" if name == declared else "by what the text says"
+            source = "declared" if name == declared else "named in the text"
             return Charset(known, note=wrong, label=_display_name(name), source=source)
     if _decodes(head, "utf-8", complete):
         note = f"Declared as {declared}, which is wrong; read as UTF-8." if declared else None

@@ -103,7 +103,7 @@ class ZstdStage:
         try:
             output: bytes = self._engine.decompress(data, limit)
         except zstd.ZstdError as error:
-            self.error = f"The body is not what its Content-Encoding says: {_zstd_reason(error)}."
+            self.error = f"The body does not match its Content-Encoding: {_zstd_reason(error)}."
             return b""
         self._at += len(data)
         if self._engine.eof:
@@ -126,7 +126,7 @@ class ZstdStage:
 def _zstd_reason(error: Exception) -> str:
     text = str(error)
     if "memory" in text.lower() or "window" in text.lower():
-        return "its Zstandard data asks for more than the 8 MiB of memory that senders may ask for"
+        return "its Zstandard data needs more than the allowed 8 MiB of memory"
     return "it is not Zstandard data"
 
 
@@ -214,7 +214,7 @@ class InflateStage:
         name = "gzip" if self._is_gzip else "deflate"
         if self._recognised:
             return f"The body's {name} data is damaged."
-        return f"The body is not what its Content-Encoding says: it is not {name} data."
+        return f"The body does not match its Content-Encoding: it is not {name} data."
 
 
 def has_zlib_wrapper(start: bytes) -> bool:
@@ -225,7 +225,7 @@ def has_zlib_wrapper(start: bytes) -> bool:
     return len(start) >= 2 and start[0] & 0x0F == 8 and int.from_bytes(start[:2], "big") % 31 == 0
 
 
-NO_BROTLI = "The body is not what its Content-Encoding says: it is not Brotli data."
+NO_BROTLI = "The body does not match its Content-Encoding: it is not Brotli data."
 
 
 class BrotliStage:
@@ -301,7 +301,7 @@ def unsupported_reason(names: tuple[str, ...]) -> str | None:
     if unknown is not None:
         return f"The body is compressed with {unknown[:40]!r}, which Hookline cannot decode."
     if len(names) > MAX_CODINGS:
-        return f"The body is compressed {len(names)} times over; Hookline decodes at most {MAX_CODINGS}."
+        return f"The body is compressed {len(names)} times; Hookline decodes at most {MAX_CODINGS}."
     return None
 
 

@@ -47,7 +47,9 @@ def _range(value: Text, number: Callable[[str], int | None], wrong: str) -> Rang
         first, last = (number(low) if low else 0), (number(high) if high else LARGEST)
         if first is not None and last is not None and low + high:
             if first > last:
-                raise QueryError(f"{value.characters} is empty: it ends before it begins.", value.start, value.end)
+                raise QueryError(
+                    f"{value.characters} is an empty range: it ends before it starts.", value.start, value.end
+                )
             return Range(low=first if low else None, high=last if high else None)
     else:
         compared = _COMPARED.fullmatch(value.characters)
@@ -118,7 +120,7 @@ def _json_path(text: Text) -> tuple[str | None, ...]:
             if end >= 0 and (text.characters[end] not in ".[" or text.quoted[end]):
                 raise QueryError("Write a dot between the steps of a path.", text.offsets[end], text.end)
         if len(steps) > MAX_STEPS:
-            raise QueryError(f"A path can have {MAX_STEPS} steps.", text.start, text.end)
+            raise QueryError(f"A path can have at most {MAX_STEPS} steps.", text.start, text.end)
         if end < 0:
             return tuple(steps)
         begin = end + 1

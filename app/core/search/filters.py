@@ -33,7 +33,7 @@ class FilterKind(Record, frozen=True):
 FILTERS: dict[str, FilterKind] = {
     kind.name: kind
     for kind in (
-        FilterKind(name="method", help="the request's method", example="method:POST", values=METHODS),
+        FilterKind(name="method", help="the request’s method", example="method:POST", values=METHODS),
         FilterKind(name="path", help="text in the path", example="path:/orders", read=read_text),
         FilterKind(
             name="header", help="a header, its value (=) or part of it (~)", example="header:x-id=7", read=read_header

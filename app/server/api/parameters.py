@@ -102,4 +102,4 @@ def cursor_text(key: object) -> str:
 
 def wrong_cursor() -> Problem:
     """The problem for a cursor that this API did not create."""
-    return parameter_problem("cursor", "cursor is not one that this API gave; begin again without it.")
+    return parameter_problem("cursor", "cursor is invalid; start again without it.")

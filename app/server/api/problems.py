@@ -106,9 +106,7 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
     except web.HTTPException as error:
         return router_problem(request, error).response()
     except web.RequestPayloadError:
-        return Problem(
-            400, "bad-request", "Malformed HTTP: the request's body is not framed as HTTP has it."
-        ).response()
+        return Problem(400, "bad-request", "Malformed HTTP: the framing of the request's body is invalid.").response()
     except ConnectionError:  # the caller disconnected; nobody reads this
         return Problem(400, "bad-request", "The connection ended before the request was complete.").response()
     except Exception:

@@ -35,7 +35,7 @@ class CredentialCheck:
         """Why a request with `headers` is rejected; None when it is admitted."""
         values = [value for name, value in headers if name.lower() == self._header]
         if not values:
-            return f"The request shows no credentials: header {self._header.decode('latin-1')} is missing."
+            return f"The request has no credentials: header {self._header.decode('latin-1')} is missing."
         if not any(map(self._matches, values)):
             return f"The credentials in header {self._header.decode('latin-1')} are wrong."
         return None

@@ -92,7 +92,7 @@ class ChunkedBody:
                 raise MalformedError(_NO_SIZE)
         self._remaining = int(found[1], 16)
         if self._remaining > _SIZE_MAX:
-            raise MalformedError("a chunk's size is beyond all bounds")
+            raise MalformedError("the size of a chunk is too large")
         self._in_trailers = not self._remaining
         return at
 

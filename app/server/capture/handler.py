@@ -104,7 +104,7 @@ class Handler:
         self.reject(connection, rejected, received)
 
     def head_timed_out(self, connection: Connection, head: bytes) -> None:
-        rejected = Rejection(_TIMEOUT, "The request's head was not complete in time.")
+        rejected = Rejection(_TIMEOUT, "The request's head did not arrive in time.")
         self.reject(connection, rejected, head)
 
     def reject(

@@ -141,7 +141,7 @@ def parser_reason(error: Exception) -> str:
         return "a line is too long"
     reason, drawing, _ = str(getattr(error, "message", "")).partition(":\n\n")
     if not drawing and not _AIOHTTP_REASONS.fullmatch(reason):
-        return "the head is not what HTTP allows"
+        return "the head is not valid HTTP"
     words = reason.rpartition("\n")[2].strip().rstrip(".").replace("`", "")
     return words[:1].lower() + words[1:]
 

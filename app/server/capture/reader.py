@@ -26,11 +26,11 @@ from app.server.capture.head import HEADERS_MAX, LINE_MAX, HeadScan, MalformedEr
 class Break(Enum):
     """Why a body is incomplete."""
 
-    GONE = "the sender broke off"
+    GONE = "the sender disconnected"
     MALFORMED = "the body's framing is malformed"
     IDLE = "the sender sent nothing for too long"
     SLOW = "the sender was too slow"
-    CROWDED = "too slow a sender made room for another"
+    CROWDED = "a slow sender made room for another"
     STOPPED = "Hookline was stopped"
 
 
@@ -154,7 +154,7 @@ class RequestReader:
             request.length = int(length if len(length) < 20 else length.lstrip("0") or 0)
             if request.length > _LENGTH_MAX:  # the parser takes some of these for no body
                 self.head = data
-                raise MalformedError("Content-Length is beyond all bounds")
+                raise MalformedError("Content-Length is too large")
         if not parsed:
             self._body_remaining = request.length
             return data[end:] if request.payload.is_eof() else self.read_body(request, data[end:])

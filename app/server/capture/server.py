@@ -153,7 +153,7 @@ class CaptureServer:
             wait = longest.waiting_for() if longest is not None and longest.head_memory_used else None
             if longest is None or wait is None:
                 return
-            if not self._evict(longest, wait[0], "The heads of unfinished requests are too long together."):
+            if not self._evict(longest, wait[0], "The heads of unfinished requests take too much memory."):
                 return
 
     def unregister(self, connection: Connection) -> None:

@@ -54,7 +54,7 @@ def find(entries: Iterable[PaletteEntry], text: str, recent: Sequence[str]) -> l
         fit = match(text, entry.text, (entry.kind, entry.detail))
         if fit is not None:
             found.append(
-                (fit.score + (_RECENT_BONUS if entry.key in recently_used else 0), PaletteMatch(entry, fit.places))
+                (fit.score + (_RECENT_BONUS if entry.key in recently_used else 0), PaletteMatch(entry, fit.positions))
             )
     return [one for _, one in sorted(found, key=lambda pair: -pair[0])]
 

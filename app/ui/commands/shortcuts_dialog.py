@@ -36,10 +36,10 @@ EXTRA_SHORTCUTS = (
     ExtraShortcut(group=CommandGroup.LIST, text="Next request", keys=("J", "Down")),
     ExtraShortcut(group=CommandGroup.LIST, text="Previous request", keys=("K", "Up")),
     ExtraShortcut(group=CommandGroup.LIST, text="Oldest request", keys=("End",)),
-    ExtraShortcut(group=CommandGroup.LIST, text="Back to the list, then show all", keys=("Esc",)),
+    ExtraShortcut(group=CommandGroup.LIST, text="Back to the list, then clear its filter", keys=("Esc",)),
     ExtraShortcut(group=CommandGroup.REQUEST, text="Decode the value at the cursor", keys=("Ctrl+E",)),
     ExtraShortcut(group=CommandGroup.ENDPOINT, text="Move the endpoint in the sidebar", keys=("Alt+Up", "Alt+Down")),
-    ExtraShortcut(group=CommandGroup.ENDPOINT, text="To the endpoint's switch in the sidebar", keys=("Left",)),
+    ExtraShortcut(group=CommandGroup.ENDPOINT, text="Go to the endpoint’s switch in the sidebar", keys=("Left",)),
     ExtraShortcut(group=CommandGroup.ENDPOINT, text="Edit the endpoint in the sidebar", keys=("F2",)),
 )
 """The list's keys are handled in `ui/requests/list/view.py` and `ui/requests/page/requests_page.py`, the sidebar's in

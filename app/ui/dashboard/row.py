@@ -171,7 +171,6 @@ def _paint_name(painter: QPainter, contents: RowContents, url: UrlLine, room: QR
 def _paint_mirror(painter: QPainter, contents: RowContents, room: QRect, theme: Theme) -> None:
     tokens, target = theme.tokens, contents.endpoint.forward_url
     if not target:
-        _text(painter, room, "—", tokens.text_faint, ui_font())
         return
     icon, colour, _ = OUTCOMES[contents.outcome]
     theme.icon(icon, colour).paint(painter, QRect(room.left(), HEIGHT // 2 - 8, 16, 16))

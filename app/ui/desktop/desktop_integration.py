@@ -10,15 +10,13 @@ from PySide6.QtWidgets import QMainWindow
 
 from app.core.launch_request import LaunchAction
 from app.core.links import EndpointLink, RequestLink
-from app.ui.desktop.badge import count_text, tray_icon
-from app.ui.desktop.notifications import Notifications
+from app.ui.desktop.notifications import ListingPage, Notifications, WindowFocus
 from app.ui.desktop.notifier import NotificationService, Notifier
 from app.ui.desktop.text import Notice, tooltip, window_title
-from app.ui.desktop.tray import IS_MAC, Tray
-from app.ui.desktop.tray_menu import TrayMenu
-from app.ui.desktop.unread_count import Unread
-from app.ui.desktop.window_focus import ListingPage, WindowFocus
-from app.ui.endpoints.notification_settings import NotifyChoices
+from app.ui.desktop.tray import IS_MAC, Tray, TrayMenu
+from app.ui.desktop.tray_icon import badge_text, tray_icon
+from app.ui.desktop.unread_count import UnreadCount
+from app.ui.endpoints.notification_settings import NotificationSettings
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services

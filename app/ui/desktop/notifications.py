@@ -12,8 +12,7 @@ from app.core.clock import now_us
 from app.core.events import Captured
 from app.core.model import Endpoint, Record, Summary
 from app.ui.desktop.text import Notice, notice_for
-from app.ui.desktop.window_focus import WindowFocus
-from app.ui.endpoints.notification_settings import NotifyChoices, When
+from app.ui.endpoints.notification_settings import NotificationSettings, NotifyWhen
 from app.ui.pause import Pause
 from app.ui.services import Services
 

@@ -17,10 +17,8 @@ from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import create_refusal
 from app.core.text import sent_text
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
-from app.ui.endpoints.endpoint_order import EndpointOrder
-from app.ui.endpoints.notification_settings import NotifyChoices
-from app.ui.requests.selection.confirm_delete import ask_keeping, clear_question, endpoint_question
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.notification_settings import NotificationSettings
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

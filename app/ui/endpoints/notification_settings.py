@@ -26,7 +26,12 @@ class NotifyWhen(StrEnum):
     """Also while one is active, unless it shows the endpoint's list."""
 
 
-TEXTS = {NotifyWhen.OFF: "Off", NotifyWhen.IN_BACKGROUND: "While Hookline is in the background", NotifyWhen.ON: "On"}
+MENU = "Notify"
+TEXTS = {
+    NotifyWhen.OFF: "Off",
+    NotifyWhen.IN_BACKGROUND: "While Hookline is in the background",
+    NotifyWhen.ON: "Always",
+}
 
 
 class NotificationSettings(QObject):
@@ -78,7 +83,7 @@ class NotifyMenu(QMenu):
     """The endpoint's notification setting as a menu, which says so if the system shows no notifications."""
 
     def __init__(self, choices: NotificationSettings, parent: QMenu, slug: str = "") -> None:
-        super().__init__("Notify", parent)
+        super().__init__(MENU, parent)
         self.slug = slug
         self._choices = choices
         group = QActionGroup(self)

@@ -30,6 +30,7 @@ from app.ui.refused.table import (
     TITLES,
     RefusedDelegate,
     RefusedModel,
+    RefusedTable,
 )
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource
@@ -53,7 +54,7 @@ class RawPane(Card):
         super().__init__(parent, padding=1)
         self.reason = label("", "strong", self, wrap=True)
         self.caption = ElidedLabel("", "muted", self)
-        self.bytes = BodyPane(theme, tasks, self, "No bytes are kept of this request")
+        self.bytes = BodyPane(theme, tasks, self, "No bytes of this request were kept")
         top = QVBoxLayout()
         top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, 0)
         top.setSpacing(2)
@@ -75,7 +76,7 @@ class RawPane(Card):
         elif refusal.raw_size:
             text = f"The {size} received were dropped to make room for newer requests"
         else:
-            text = "Nothing was received"
+            text = "No bytes were received"
         self.reason.setText(refusal.reason)
         source = f"from {refusal.source_address} port {refusal.source_port}"
         self.caption.setText(" · ".join(filter(None, (text, source, f"for “{endpoint}”" if endpoint else ""))))
@@ -96,11 +97,8 @@ class RawPane(Card):
 
 _WIDTHS = {TIME: 114, STATUS: 66, METHOD: 82, ENDPOINT: 116, REASON: 202, SOURCE: 104}
 """The target column takes the rest."""
-_NEEDED = {SOURCE: 860, ENDPOINT: 720}
+_NEEDED = {SOURCE: 920, ENDPOINT: 800}
 """Narrower pages hide a column: the pane below shows it for the selected request."""
-_STATUS_SIZE = QSize(40, 18)
-_TEXT_MARGIN = 3
-"""Pixels that Qt leaves beside a cell's text."""
 
 
 class RefusedPage(QWidget):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, Slot
-from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QPainter, QResizeEvent
+from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from app.core.model import Endpoint, Refusal
 from app.core.text import clock_time, exact_time
@@ -19,6 +19,9 @@ TIME, STATUS, METHOD, TARGET, ENDPOINT, REASON, SOURCE = range(7)
 TITLES = ("Time", "Status", "Method", "Target", "Endpoint", "Reason", "Source")
 NONE = "—"
 RowIndex = QModelIndex | QPersistentModelIndex
+_STATUS_SIZE = QSize(40, 18)
+_TEXT_MARGIN = 3
+"""Pixels that Qt leaves beside a cell's text."""
 
 
 class RefusedModel(QAbstractTableModel):
@@ -88,6 +91,16 @@ class RefusedModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, ENDPOINT), self.index(len(self._rows) - 1, ENDPOINT))
 
 
+class RefusedTable(QTableView):
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A selected row in view stays there: the pane below takes room when it opens."""
+        current = self.currentIndex()
+        seen = current.isValid() and 0 <= self.visualRect(current).top() < event.oldSize().height()
+        super().resizeEvent(event)
+        if seen:
+            self.scrollTo(current)
+
+
 class RefusedDelegate(QStyledItemDelegate):
     """Paints status and method as badges; the style paints the other cells."""
 
@@ -108,19 +121,20 @@ class RefusedDelegate(QStyledItemDelegate):
             return
         cell_option = QStyleOptionViewItem(option)
         self.initStyleOption(cell_option, index)
+        style = QApplication.style()
+        place = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, cell_option, cell_option.widget)
         cell_option.text = ""
-        QApplication.style().drawControl(
-            QStyle.ControlElement.CE_ItemViewItem, cell_option, painter, cell_option.widget
-        )
-        rect = QRectF(option.rect)
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, cell_option, painter, cell_option.widget)
         tokens = self._theme.tokens
-        middle = rect.center().y()
+        size = METHOD_SIZE if index.column() == METHOD else _STATUS_SIZE
+        # The style's text rectangle leaves out the line below the row.
+        top = place.top() + (place.height() - size.height()) // 2
+        badge = QRectF(place.left() + _TEXT_MARGIN, top, size.width(), size.height())
         if index.column() == METHOD:
-            size = METHOD_SIZE
-            paint_method(painter, QRectF(rect.left() + 11, middle - 10, size.width(), size.height()), text, tokens)
+            paint_method(painter, badge, text, tokens)
         else:
             tone: Tone = "danger" if text.startswith("5") else "warning"
-            paint_pill(painter, QRectF(rect.left() + 11, middle - 9, 40, 18), text, tokens, tone)
+            paint_pill(painter, badge, text, tokens, tone)
 
 
 def _fresh(rows: Sequence[Refusal], known: Sequence[Refusal]) -> int:

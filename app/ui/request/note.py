@@ -14,8 +14,7 @@ from app.core.rules import NOTE_MAX, note_error
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.fitting_label import FittingLabel
-from app.ui.widgets.labels import restyle
+from app.ui.widgets.labels import FittingLabel, restyle
 
 LINES = 5
 """A longer note scrolls: it must not push the request out of view."""
@@ -188,8 +187,8 @@ class NotePanel(QFrame):
             deleted = "Cannot be saved: the request was deleted. Copy the text to keep it."
             self.hint.set_wordings((deleted, "Deleted. Copy the text to keep it."))
             return
-        words = f"{dropped:,} more did not fit" if dropped else "Ctrl+Enter saves, Esc cancels"
-        self.hint.setText(f"{length:,} of {NOTE_MAX:,} · {words}")
+        of, more = f"{length:,} of {NOTE_MAX:,}", f"{dropped:,} more did not fit"
+        self.hint.set_wordings((f"{of} · {more}", more) if dropped else (f"{of} · Ctrl+Enter saves, Esc cancels", of))
 
     def _leave(self) -> None:
         if self.writing:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from app.core.bodies.escape import escape
 from app.core.gist.gist import gist
 from app.core.model import Record, Summary
-from app.core.request_target import below_slug
+from app.core.raw_request import below_slug
 
 TITLE_MAX = 400
 """Maximum characters of a target in a title: more never fit."""

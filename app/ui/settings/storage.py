@@ -31,7 +31,7 @@ WHEN_FULL: tuple[tuple[WhenFull, str], ...] = (
     ("delete_oldest", "Delete oldest requests"),
     ("stop_capturing", "Stop capturing"),
 )
-COUNTED = "Counts bodies, headers, targets and responses of deliveries. The search index takes space beside them."
+COUNTED = "Counts bodies, headers, targets and delivery responses. The search index takes extra space."
 
 
 class StorageLimitRows(QWidget):

@@ -15,6 +15,7 @@ from shiboken6 import isValid
 from app.core.errors import HooklineError
 from app.core.settings import Settings, meta
 from app.ui.desktop.desktop_integration import Desktop
+from app.ui.endpoints.notification_settings import MENU
 from app.ui.services import AutostartService, Services
 from app.ui.settings.section import AT_ONCE, SettingsRow, SettingsSection
 from app.ui.tasks import Tasks
@@ -59,15 +60,15 @@ class ClosingRow(SettingsRow):
         await self._services.apply_settings(replace(self._services.settings(), on_close=choice))
 
 
-NOTIFICATIONS_TEXT = "“Notify” in an endpoint's menu sets when its requests are notified."
+NOTIFICATIONS_TEXT = f"Choose when to be notified with “{MENU}” in an endpoint’s menu."
 
 
 class NotificationsRow(SettingsRow):
     """Shows a sample notification, or why this system shows none."""
 
     def __init__(self, theme: Theme, desktop: Desktop, parent: QWidget) -> None:
-        self.button = Button("Show one", theme, parent)
-        self.button.setAccessibleName("Show a notification")
+        self.button = Button("Show test", theme, parent)
+        self.button.setAccessibleName("Show a test notification")
         super().__init__("Notifications", NOTIFICATIONS_TEXT, self.button, parent, width=0)
         self._desktop = desktop
         self.button.clicked.connect(desktop.show_sample)

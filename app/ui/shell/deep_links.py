@@ -95,5 +95,5 @@ class DeepLinks(QObject):
         self._window.enter_endpoint(endpoint.id)
 
     def _post_not_found(self, text: str, advice: str) -> None:
-        advice = f"{advice} Or the link was made in another data folder; this one is {self._services.data_folder}."
+        advice = f"{advice} Or the link belongs to another data folder; this one is {self._services.data_folder}."
         self._messages.post(Message(text=text, advice=advice, tone="warning", key=LINK_MESSAGE_KEY, answers=True))

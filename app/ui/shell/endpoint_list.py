@@ -103,7 +103,7 @@ class EndpointFilter(QWidget):
         self._icon.setIcon(self._theme.icon("filter"))
 
 
-NO_ENDPOINTS = "None yet."
+NO_ENDPOINTS = "No endpoints yet"
 _SCROLL_EDGE = 28
 """Pixels at the top and bottom in which dragging scrolls the list."""
 _SCROLL_MS, _SCROLL_STEP = 16, 8

@@ -21,6 +21,7 @@ from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.refused.page import RefusedPage
 from app.ui.requests.page.requests_page import RequestsPage
+from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, Sidebar

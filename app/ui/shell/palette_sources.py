@@ -13,8 +13,7 @@ from app.core.links import LinkError, RequestLink, link_to_request, parse_link
 from app.core.model import Endpoint
 from app.core.search.format import literal
 from app.core.search.parse import parse
-from app.core.search.query import Filter, QueryError
-from app.core.search.walk import walk
+from app.core.search.query import Filter, QueryError, flatten
 from app.ui.commands.command import Command, CommandGroup, CommandRegistry
 from app.ui.commands.key_caps import KeyNames, key_names_of
 from app.ui.commands.palette_entry import PaletteEntry
@@ -22,7 +21,7 @@ from app.ui.latest_only import Latest
 from app.ui.messages import Message
 from app.ui.requests.filter.line import LENGTH_MAX
 from app.ui.requests.filter.saved import SavedFilter
-from app.ui.requests.page.requests_page import EndpointPage
+from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.shell.sidebar import ALL_REQUESTS
 from app.ui.tasks import Tasks
@@ -158,7 +157,7 @@ class PaletteSources(QObject):
         services: Services,
         tasks: Tasks,
         *,
-        page: EndpointPage,
+        page: RequestsPage,
         numbers: Sequence[Command],
         parent: QObject,
     ) -> None:

@@ -18,6 +18,7 @@ from app.ui.commands.palette_entry import RecentEntries
 from app.ui.commands.shortcuts_dialog import ShortcutsOpener
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.endpoints.endpoint_actions import EndpointActions
+from app.ui.request.body.code.code_view import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.shell.palette_sources import PALETTE, PaletteSources
@@ -53,7 +54,7 @@ class ThemeCommands(QObject):
         )
 
     def _is_current(self, choice: Choice) -> str | None:
-        return "This theme is in use." if choice == self._theme.choice else None
+        return "This theme is already in use." if choice == self._theme.choice else None
 
     def _select(self, choice: Choice) -> None:
         self._theme.set_choice(choice)
@@ -67,7 +68,7 @@ class ThemeCommands(QObject):
 class ViewCommands(QObject):
     """Commands whose keys the page of requests handles itself: they are listed, but not added to a widget."""
 
-    def __init__(self, page: EndpointPage, theme: Theme, parent: QObject) -> None:
+    def __init__(self, page: RequestsPage, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
         self._page = page
         folds = page.detail.body.code.folds

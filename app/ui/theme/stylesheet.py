@@ -216,8 +216,10 @@ QPlainTextEdit[part="code"], QPlainTextEdit[part="code"]:focus { border: none; p
 QTableView[part="pairs"] QHeaderView::section { padding: 0 12px; }
 QTableView[part="pairs"] QHeaderView::section:first { padding-left: 16px; }
 QTableView[part="cells"]::item { border: none; padding: 0 8px; }
-QTableView[part="cells"] QHeaderView::section { padding: 0 8px; }
+QTableView[part="cells"] QHeaderView::section { padding: 0 11px; }
 QTableView[part="cells"] QHeaderView::section:vertical { min-height: 0; }
+QTreeView[part="form"]::item { padding: 4px 13px; }
+QTreeView[part="form"] QHeaderView::section { padding: 0 16px; }
 QSplitter[part="gap"]::handle, QSplitter[part="gap"]::handle:hover { background: transparent; }
 
 QPushButton[part="chip"] { min-height: 20px; padding: 0 8px; border-radius: 11px; }

@@ -132,7 +132,9 @@ class FittingLabel(ElidedLabel):
 
     def sizeHint(self) -> QSize:
         """Wide enough for the longest text, whichever is shown."""
-        return QSize(self.fontMetrics().horizontalAdvance(self._wordings[0]) + 2, super().sizeHint().height())
+        margins = self.contentsMargins()
+        width = self.fontMetrics().horizontalAdvance(self._wordings[0]) + 2 + margins.left() + margins.right()
+        return QSize(width, super().sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

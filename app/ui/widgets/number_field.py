@@ -80,11 +80,11 @@ class NumberField(QAbstractSpinBox):
             return f"{self._title} is required: {self.range_text()}."
         quoted = text if len(text) <= _QUOTED_MAX else f"{text[:_QUOTED_MAX]}…"
         if number is None:
-            return f"{self._title} must be a whole number, {self.range_text()}; {quoted} was given."
+            return f"{self._title} must be a whole number, {self.range_text()}, not “{quoted}”."
         if not self._low <= number <= self._high:
             # If the bounds have other units than the field, the value needs its unit.
             given = f"{self._formatted(number)} {self._plural}" if self._bounds_text else quoted
-            return f"{self._title} must be {self.range_text()}; {given} was given."
+            return f"{self._title} must be {self.range_text()}, not {given}."
         return None
 
     def set_unit(self, unit: str) -> None:

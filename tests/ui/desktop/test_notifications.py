@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QMenu
 
 from app.core.clock import now_us
 from app.core.model import Endpoint
-from app.ui.desktop.notifications import NotificationPace
+from app.ui.desktop.notifications import NotificationTiming
 from app.ui.desktop.text import NAME_MAX, PATH_MAX, notice_for
-from app.ui.endpoints.notification_settings import NotifyChoices, NotifyMenu, When
+from app.ui.endpoints.notification_settings import NotificationSettings, NotifyMenu, NotifyWhen
 from tests import factories
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
 from tests.ui.waiting import settle, until

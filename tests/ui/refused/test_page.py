@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.core.model import Plan, Refusal
-from app.ui.refused.table import ENDPOINT, SOURCE, TARGET, TITLES
+from app.ui.refused.table import ENDPOINT, METHOD, SOURCE, STATUS, TARGET, TIME, TITLES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import REFUSED
 from tests.ui.desk import Desk, shown

@@ -22,7 +22,7 @@ from app.core.text import clock_time, day_text, full_time
 from app.ui.request.body.body_export import write_body
 from app.ui.request.body.body_source import of_capture
 from app.ui.request.tabs.tabs import BODY, HEADERS, MIRROR, QUERY
-from app.ui.shell.main_window import WHOLE_PAGE
+from app.ui.shell.main_window import SIDE_BY_SIDE_WIDTH
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import settle, until
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip
 from app.core.clock import now_us
 from app.core.events import RequestsDescribed
 from app.core.model import MirrorState
-from app.core.providers.service import ProviderMark
+from app.core.providers.provider import ProviderMark
 from app.ui.request.title import name_of
 from app.ui.requests.list.provider_icons import LETTERS, ProviderMarks, ground_of
 from app.ui.requests.list.row_text import row_text

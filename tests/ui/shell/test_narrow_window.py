@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QScrollArea
 from app.core.model import Plan
 from app.ui.requests.page.header import TEXT_FROM
 from app.ui.shell.sidebar import DASHBOARD
-from app.ui.widgets.scrolling import Scrolling
+from app.ui.widgets.fit_screen import Scrolling
 from tests import factories
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until

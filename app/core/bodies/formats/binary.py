@@ -119,7 +119,7 @@ class BinaryFormatter:
         if not self._sure:
             self._fail("it ends too early")
             return
-        self._add_remark("The body ends here, within a value.")
+        self._add_remark("The body ends in the middle of a value.")
         self._end()
 
     def _fail(self, why: str) -> None:

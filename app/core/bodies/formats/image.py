@@ -31,8 +31,8 @@ def image_name(kind: str) -> str:
 
 
 def image_title(kind: str) -> str:
-    """`PNG picture`."""
-    return f"{image_name(kind)} picture"
+    """`PNG image`."""
+    return f"{image_name(kind)} image"
 
 
 def may_be_sent_as(kind: str, media_type: str) -> bool:
@@ -146,7 +146,7 @@ def _check(data: bytes, pixels_max: int) -> None:
             palette = True
         elif name == b"IDAT":
             if packed and last != b"IDAT":
-                raise _DamageError("its pixels are not in one place")
+                raise _DamageError("its image data is not contiguous")
             if header.colour == 3 and not palette:
                 raise _DamageError("its palette is missing")
             if too_large:
@@ -214,7 +214,7 @@ def _check_rows(packed: list[bytes], rows: list[tuple[int, int]]) -> None:
                 raise _DamageError("it ends too early")
             row_bytes = piece[:remaining]
             if any(row_bytes[at::size].translate(None, b"\x00\x01\x02\x03\x04")):
-                raise _DamageError("its pixels are not valid")
+                raise _DamageError("its image data is not valid")
             at = (at - len(row_bytes)) % size
             remaining -= len(row_bytes)
             piece = piece[len(row_bytes) :] or next(decompressed, b"")
@@ -230,7 +230,7 @@ def _decompressed(packed: list[bytes]) -> Iterator[bytes]:
             try:
                 piece = engine.decompress(rest, _STEP)
             except zlib.error:
-                raise _DamageError("its pixels cannot be unpacked") from None
+                raise _DamageError("its image data cannot be decompressed") from None
             if piece:
                 yield piece
             rest = engine.unconsumed_tail

@@ -108,7 +108,7 @@ class MessagePack:
             kind, width = _SIZED[head]
             size = int.from_bytes((yield from self._stream.read(width)), "big")
         else:
-            raise InvalidError("there is no type 0xc1")
+            raise InvalidError("type 0xc1 does not exist")
         if kind == "str":
             yield from self._string(size)
         elif kind == "bin":
@@ -172,7 +172,7 @@ class MessagePack:
             bad = _BAD.search(text) if self._single else None
             self._lines.add(kind, _quoted(text[: bad.start()] if bad else text))
             if bad:
-                raise InvalidError("a text is not UTF-8")
+                raise InvalidError("a string is not UTF-8")
             if size:
                 yield True
         self._lines.add(kind, '"')

@@ -198,7 +198,7 @@ class Protobuf:
                 break
             number, wire, size = yield from self._head(end)
             if end is not None and wire != VARINT and self._stream.offset + size > end:
-                raise InvalidError("a field goes beyond its message")
+                raise InvalidError("a field extends past the end of its message")
             if wire == LENGTH and size > FIELD_MAX:
                 self._write_label(number, sized(size), depth + len(groups))
                 yield from self._read_hex(size)
@@ -221,7 +221,7 @@ class Protobuf:
                 return number, wire, _varint_in(known, at)
             except ShortError:
                 if end is not None and self._stream.offset >= end:
-                    raise InvalidError("a field goes beyond its message") from None
+                    raise InvalidError("a field extends past the end of its message") from None
                 known += yield from self._stream.read(1)
             except WireError as error:
                 raise InvalidError(str(error)) from None
@@ -235,7 +235,7 @@ class Protobuf:
                 raise InvalidError("its groups are nested too deeply")
         elif found.wire == END:
             if not groups or groups.pop() != found.number:
-                raise InvalidError(f"group {found.number} ends without a beginning")
+                raise InvalidError(f"group {found.number} ends but never begins")
             self._lines.add("text", " " * indent(depth + len(groups)))
             self._lines.add("punctuation", "}")
             self._lines.end_line()

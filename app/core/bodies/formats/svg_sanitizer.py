@@ -243,7 +243,7 @@ class _SvgSanitizer:
                 if todo:
                     unfinished[todo[-1][0]] += sizes[node]
             elif part in unfinished:
-                raise DrawingError("This drawing repeats itself endlessly.")
+                raise DrawingError("This SVG refers to itself endlessly.")
             elif part in sizes:
                 unfinished[node] += sizes[part]
             else:

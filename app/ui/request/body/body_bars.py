@@ -90,8 +90,8 @@ class ErrorLocation(QObject):
         with the body as JSON or XML; it learns that from the other view.
         """
         notices = reader.notes
-        if reader.fault is not None:
-            self._notice, self._place = reader.fault
+        if reader.located_error is not None:
+            self._notice, self._place = reader.located_error
         elif self._notice and _is_text(reader):
             notices = [self._notice, *notices]
         return notices, bool(self._notice) and self._notice in notices
@@ -168,14 +168,12 @@ class LoadMoreBar(QFrame):
         """The part of a body of `size` bytes that is shown; `lines` if that is less than what was read. `full`: the
         view can show no more.
         """
-        begin, end = size_text(reader.start_offset), size_text(reader.unpacked)
+        end = size_text(reader.unpacked)
         if reader.codings and full and not reader.start_offset:
-            text = f"Unpacking stops at {end}: it may be a decompression bomb. Hex shows it as sent."
+            text = f"Decompression stopped at {end}: this may be a decompression bomb. Hex shows it as sent."
         else:
-            beginning = "the first" if lines is None else f"{lines:,} lines of the first"
-            part = f"{begin} to {end}" if reader.start_offset else f"{beginning} {end}"
-            of = f", unpacked from {size_text(size)}" if reader.codings else f" of {size_text(size)}"
-            text = f"Showing {part}{of}"
+            of = f", decompressed from {size_text(size)}" if reader.codings else f" of {size_text(size)}"
+            text = f"Showing {_part(reader, lines)}{of}"
         self.text.setText(text)
         left = size - reader.unpacked
         if full:
@@ -187,6 +185,17 @@ class LoadMoreBar(QFrame):
         self.earlier.setVisible(reader.start_offset > 0)
         self.more.setVisible(not reader.done and not (full and reader.codings))
         self.show()
+
+
+def _part(reader: BodyReader, lines: int | None) -> str:
+    """Not from one size to another: far into a body both are rounded to the same."""
+    begin, end = reader.start_offset, reader.unpacked
+    if not begin:
+        return f"the first {size_text(end)}" if lines is None else f"{lines:,} lines of the first {size_text(end)}"
+    if not reader.done:
+        part = size_text(end - begin) if lines is None else f"{lines:,} lines"
+        return f"{part} after the first {size_text(begin)}"
+    return f"the last {size_text(end - begin)}" + (f" of {size_text(end)}" if reader.codings else "")
 
 
 class LoadMore(QObject):
@@ -230,8 +239,8 @@ class LoadMore(QObject):
     def _earlier(self) -> None:
         reader, source = self._loader.reader, self._loader.source
         if reader is not None and source is not None and reader.view is not None:
-            self._return_to = (self._code.top_line(), reader.begins_at)
-            self._loader.start_at(source, reader.view.group, max(0, reader.begins_at - EARLIER))
+            self._return_to = (self._code.top_line(), reader.start_offset)
+            self._loader.start_at(source, reader.view.group, max(0, reader.start_offset - EARLIER))
 
     def _restore_top_line(self) -> None:
         """Once it is loaded again, scroll the previous top line back to the top."""

@@ -103,9 +103,7 @@ async def copy_text(source: BodySource, what: str = "body", mime_type: str | Non
     if mime_type is not None:
         copied.setData(mime_type, QByteArray(data))
     QGuiApplication.clipboard().setMimeData(copied)
-    return (
-        f"{what.capitalize()} copied." if complete else f"Copied the first 8 MiB: the {what} is larger once unpacked."
-    )
+    return f"Copied the {what}." if complete else f"Copied the first 8 MiB: the {what} is larger when decompressed."
 
 
 async def copy_picture(source: BodySource) -> str:
@@ -119,7 +117,7 @@ async def copy_picture(source: BodySource) -> str:
     QGuiApplication.clipboard().setImage(picture.image)
     smaller = picture.image.width() * picture.image.height() < picture.size.width() * picture.size.height()
     size = f"{picture.image.width():,} \u00d7 {picture.image.height():,} pixels"
-    return f"Picture copied, made smaller: {size}." if smaller else "Picture copied."
+    return f"Copied the image, scaled down to {size}." if smaller else "Copied the image."
 
 
 class BodySave(QObject):
@@ -213,7 +211,7 @@ class BodyCopy(QObject):
             return
         data = await source.read(0, COPY_MAX)
         QGuiApplication.clipboard().setText(await asyncio.get_running_loop().run_in_executor(None, form, data))
-        self._toast.say(f"{self._what.capitalize()} copied{text.removeprefix('Copy')}.")
+        self._toast.say(f"Copied the {self._what}{text.removeprefix('Copy')}.")
 
 
 def _base64(data: bytes) -> str:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.escape import escape
 from app.core.bodies.format_registry import best_in
-from app.core.bodies.formats import image_type
+from app.core.bodies.formats.image import image_title, may_be_sent_as
 from app.core.bodies.formatter import Group, View
 from app.core.bodies.lines import Line
 from app.core.bodies.media_types import media_type, type_hint
@@ -121,7 +121,7 @@ class BodyPane(SourcePane):
         self._selected_views: dict[str, Group] = {}
         self.loader = BodyLoader(tasks, self)
         for view in OPTIONAL_VIEWS:
-            self.views.set_shown(view, False)
+            self.views.set_option_visible(view, False)
         self.facts.setMinimumWidth(1)  # The facts can be spared more easily than the rest of the toolbar.
         self.wrap = WrapButton(theme, self)
         self.parts = Button("Parts…", theme, self, kind="link")
@@ -223,7 +223,7 @@ class BodyPane(SourcePane):
             self._show_empty_state(self.unread)
 
     def _show_empty_state(self, page: EmptyState) -> None:
-        self.facts.setText("")
+        self.facts.set_wordings(("",))
         self.parts.hide()
         self.notices.say([])
         self.rest.hide()
@@ -239,14 +239,14 @@ class BodyPane(SourcePane):
         self.views.set_enabled("pretty", pretty is not None)
         self.parts.setVisible(pretty is not None and pretty.name == "multipart")
         for view in OPTIONAL_VIEWS:
-            self.views.set_shown(view, best_in(view, reader.views) is not None)
-        self.views.set_shown("pretty", pretty is not None or best_in("preview", reader.views) is None)
+            self.views.set_option_visible(view, best_in(view, reader.views) is not None)
+        self.views.set_option_visible("pretty", pretty is not None or best_in("preview", reader.views) is None)
         selected = media_type(source.content_type) in self._selected_views
         name = _name(reader, source.content_type)
         charset = reader.text_charset
         coded = [escape(charset.label)] if charset is not None and charset.name != "utf-8" else []
         facts = [name, size_text(source.size), *coded, *reader.codings, *([] if selected else ["auto"])]
-        self.facts.setText(" · ".join(facts))
+        self.facts.set_wordings([" · ".join(facts[:count]) for count in range(len(facts), -1, -1)])
         self._free_views()
         page: QWidget = self.code
         if reader.view.group in OPTIONAL_VIEWS:
@@ -302,4 +302,4 @@ def _not_as_sent(reader: BodyReader, content_type: str) -> list[str]:
     sent, picture = media_type(content_type), reader.picture
     if picture is None or may_be_sent_as(picture, sent):
         return []
-    return [f"Sent as {escape(sent[:100])}, though these are the bytes of a {image_title(picture)}."]
+    return [f"Sent as {escape(sent[:100])}, but this is a {image_title(picture)}."]

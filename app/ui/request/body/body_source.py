@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 
+from app.core.bodies import decompressor
 from app.core.bodies.body_reader import CHUNK
-from app.core.bodies.decoding import decompressor
 from app.core.model import PART_SIZE, Capture, Delivery, Headers
 from app.core.repositories import CaptureRepository, DeliveryRepository
 from app.ui.latest_only import Latest
@@ -65,7 +65,7 @@ async def read_plain(source: BodySource, limit: int, latest: Latest | None = Non
     """The whole body, or somewhat more than `limit` bytes if it is larger; None if `latest` was superseded."""
     loop = asyncio.get_running_loop()
     names = decompressor.codings(source.headers)
-    unpacker = decompressor.Decompressor(() if decompressor.refusal(names) else names)
+    unpacker = decompressor.Decompressor(() if decompressor.unsupported_reason(names) else names)
     plain, offset = bytearray(), 0
     while offset < source.size and len(plain) <= limit:
         data = await source.read(offset, CHUNK)

@@ -9,9 +9,9 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
-from app.core.bodies.decoding.charset import detect
+from app.core.bodies.charset import detect
 from app.core.bodies.escape import escape
-from app.core.bodies.formats.form_fields import FIELDS_MAX, ROOT, FormField, FormTree, fields
+from app.core.bodies.formats.form import FIELDS_MAX, ROOT, FormField, FormTree, fields
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value
 from app.core.text import count_of, size_text
@@ -277,5 +277,5 @@ def _read(content_type: str, data: bytes) -> FormTree | str:
     charset = detect(content_type, data, True)
     found = fields(charset.decoder().decode(data[charset.skip :], True), content_type)
     if len(found) > FIELDS_MAX:
-        return f"This form has more than {FIELDS_MAX:,} fields, too many for a table. Pretty shows them."
+        return f"This form has more than {FIELDS_MAX:,} fields, too many for a table. Use Pretty instead."
     return FormTree(found)

@@ -89,9 +89,10 @@ class ImageView(QWidget):
             return None
         if len(data) > BYTES_MAX:
             return too_long(source.size)
-        if svg_sanitizer.begins(data[:HEAD]):
-            self._show(DecodedImage("Drawing…"))  # Another process draws it, which takes a moment.
-            return await draw_apart(DrawRequest(kind="svg", content_type="", width=0, ratio=1.0), data)
+        if svg_sanitizer.is_svg(data[:HEAD]):
+            self._show(DecodedImage("Loading…"))  # Another process draws it, which takes a moment.
+            request = DrawRequest(kind="svg", content_type="", width=0, ratio=self.devicePixelRatioF())
+            return await draw_apart(request, data)
         return await asyncio.get_running_loop().run_in_executor(None, decoded, data)
 
     def _show(self, picture: DecodedImage) -> None:

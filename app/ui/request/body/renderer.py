@@ -87,10 +87,10 @@ def _page(data: bytes, content_type: str, width: int, ratio: float) -> Drawn:
     painter.setClipRect(QRectF(QPointF(0, 0), QSize(width, height)))
     document.drawContents(painter, QRectF(0, 0, width, height))
     painter.end()
-    more = " · only the beginning is shown" if page_height > PAGE_HEIGHT else ""
-    return Drawn(_words(f"{NOT_LOADED}{more}", page.left_out), image)
+    more = " · only the beginning shown" if page_height > PAGE_HEIGHT else ""
+    return Drawn(_words(f"{NOT_LOADED}{more}", page.removed), image)
 
 
 def _words(words: str, removed: tuple[str, ...]) -> str:
     names = ", ".join(removed[:8]) + (", …" if len(removed) > 8 else "")
-    return f"{words}\nLeft out: {names}" if names else words
+    return f"{words}\nNot shown: {names}" if names else words

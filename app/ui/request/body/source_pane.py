@@ -16,7 +16,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.labels import FittingLabel
 from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.toast import Toast
 
@@ -44,7 +44,7 @@ class SourcePane(QWidget):
         self._theme, self._tasks = theme, tasks
         self._source: BodySource | None = None
         self.views = Segmented(views, self)
-        self.facts = ElidedLabel("", "small", self)
+        self.facts = FittingLabel("small", self)
         self.search = IconButton("search", f"Find in {what} (Ctrl+F)", theme, self)
         self.copy = IconButton("copy", f"Copy {what}", theme, self)
         self.save = IconButton("download", f"Save {what} as…", theme, self)

@@ -26,7 +26,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import ElidedLabel, plain_tooltip
+from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
 from app.ui.widgets.toast import Toast
 
 HEIGHT = 220
@@ -61,7 +61,8 @@ class ValuePanel(QFrame):
         self._latest = Latest(tasks, "value: decode")
         self._levels: list[DecodedValue] = []
         self.title = ElidedLabel("", "strong", self)
-        self.remark = ElidedLabel("", "small", self)
+        self.remark = label("", "small", self, wrap=True)
+        self.remark.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_3, metrics.SPACE_1)
         self.back = Button("Back", theme, self, kind="link")
         self.copy = IconButton("copy", "Copy this value", theme, self)
         self.close_button = IconButton("close", "Close (Esc)", theme, self)
@@ -72,14 +73,14 @@ class ValuePanel(QFrame):
         row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
         row.setSpacing(metrics.SPACE_2)
         row.addWidget(self.back)
-        row.addWidget(self.title)
-        row.addWidget(self.remark, 1)
+        row.addWidget(self.title, 1)
         row.addWidget(self.copy)
         row.addWidget(self.close_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(row)
+        column.addWidget(self.remark)
         column.addWidget(self.code, 1)
         self.back.clicked.connect(self._go_back)
         self.copy.clicked.connect(self._copy)
@@ -141,6 +142,7 @@ class ValuePanel(QFrame):
         level = self._levels[-1]
         self.title.setText(level.title)
         self.remark.setText(level.remark)
+        self.remark.setVisible(bool(level.remark))
         self.back.setVisible(len(self._levels) > 1)
         self.code.set_lines(level.lines)
         self.setAccessibleName(level.title)
@@ -177,7 +179,7 @@ def _text_lines(text: str) -> list[Line]:
 def _all_lines(formatter: JsonFormatter | TextFormatter) -> list[Line]:
     lines: list[Line] = []
     while not formatter.needs_input:
-        lines += formatter.take(_STEP)
+        lines += formatter.next_lines(_STEP)
     return lines
 
 

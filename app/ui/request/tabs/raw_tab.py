@@ -20,7 +20,7 @@ from app.ui.request.body.source_pane import SourcePane
 from app.ui.request.tabs.raw_loader import RawLoader, raw_of_capture
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from app.ui.widgets.tab_order import order_tabs
+from app.ui.widgets.focus import order_tabs
 
 SEEK_STEP = 512 * 1024
 """Characters loaded before each search, because every search rebuilds the text."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.escape import escape
 from app.core.model import Capture, Headers
-from app.core.request_target import query_pairs
+from app.core.raw_request import query_pairs
 from app.core.text import ms_text, time_text
 from app.ui.request.tables.pairs_view import PairsView
 from app.ui.theme.theme import Theme
@@ -68,7 +68,7 @@ class InfoTab(PairsView):
     """`show_capture` fills it; the charset of a text is known only once the body was `read`."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(("Fact", "Value"), theme, parent)
+        super().__init__(("Property", "Value"), theme, parent)
         self.horizontalHeader().hide()
         self.setAccessibleName("Info")
         self._id = ""
@@ -123,5 +123,5 @@ def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str,
         ("Body", "1 byte" if capture.size == 1 else f"{capture.size:,} bytes"),
         ("SHA-256", capture.sha256),
         ("Complete", complete),
-        ("Id", capture.id),
+        ("ID", capture.id),
     ]

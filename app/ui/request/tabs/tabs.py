@@ -112,19 +112,18 @@ class RequestTabs(QTabBar):
         place = self.tabRect(tab)
         if tab in self._counts:
             fm = QFontMetrics(self._count_font)
-            space = fm.horizontalAdvance(ROOM[tab])
-            spare = space - fm.horizontalAdvance(_count_text(count)) if count else COUNT_GAP + space
+            spare = fm.horizontalAdvance(ROOM[tab]) - fm.horizontalAdvance(_count_text(self._counts[tab]))
             place.setWidth(place.width() - max(0, spare))
         return place
 
     def _paint_count(self, painter: QStylePainter, tab: int, space: QRect, colour: str) -> None:
-        count = self._counts.get(tab, 0)
-        if not count:
+        if tab not in self._counts:
             return
         painter.setFont(self._count_font)
         painter.setPen(QColor(colour))
         left = QFontMetrics(self._font).horizontalAdvance(_title(tab)) + COUNT_GAP
-        painter.drawText(space.adjusted(left, 1, 0, 0), _MIDDLE, _count_text(count))
+        flags = _MIDDLE | int(Qt.TextFlag.TextDontClip)  # A long count uses the distance to the next title.
+        painter.drawText(space.adjusted(left, 1, 0, 0), flags, _count_text(self._counts[tab]))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The arrow keys select like a click."""

@@ -16,9 +16,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.activity.axis import MOST_BARS, Axis
-from app.core.activity.bar import EMPTY
-from app.core.activity.wording import stretch_text
+from app.core.activity import BARS_MAX, EMPTY_BAR, Axis, period_text
 from app.core.clock import now_us
 from app.ui.requests.activity.painting import HEIGHT, ChartPicture, paint_chart
 from app.ui.requests.activity.source import ActivitySource

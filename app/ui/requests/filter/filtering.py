@@ -10,7 +10,6 @@ from app.core.model import Capture
 from app.core.search.format import words
 from app.core.search.query import Contains, Filter, HeaderTest, Query, flatten
 from app.core.search.spellings import pattern_of
-from app.core.search.walk import walk
 from app.ui.request.request_pane import RequestPane
 from app.ui.request.tabs.tabs import BODY
 from app.ui.requests.filter.bar import FilterBar
@@ -65,7 +64,7 @@ class SearchStatus:
         """The text of the footer."""
         search = self._feed.search
         found = 0 if search.stale.isActive() else self._feed.model.rowCount()
-        in_range, known = ("", total) if search.time_range is None else (" in this time", None)
+        in_range, known = ("", total) if search.time_range is None else (" in this range", None)
         if self.stopped:
             searched_text = search.progress.searched_text(known)
             if search.progress.searched:
@@ -83,9 +82,9 @@ class SearchStatus:
             state.button.setText("Continue search" if self.stopped else "Clear filter")
         if self.stopped:
             known = total if self._feed.search.time_range is None else None
-            state.text.setText(f"Stopped: nothing matches among {self._feed.search.progress.searched_text(known)}.")
+            state.text.setText(f"The search stopped after {self._feed.search.progress.searched_text(known)}.")
         elif self._feed.search.time_range is not None:
-            text = "No request in the time chosen in the chart above matches. Clear the filter, or choose another time."
+            text = "No request in the selected time range matches. Clear the filter, or select another time range."
             state.text.setText(text)
         else:
             every = "The only request here does not" if total == 1 else f"None of the {total:,} requests here"

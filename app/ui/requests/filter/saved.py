@@ -67,7 +67,7 @@ class SavedButton(IconButton):
         super().__init__("saved", "Saved filters", theme, parent)
         self.filters = saved
         self.current = ""
-        """The current filter, which Save this filter… would save; empty if there is none."""
+        """The current filter, which Save filter… would save; empty if there is none."""
         self.clicked.connect(self.open_menu)
 
     def menu_now(self) -> QMenu:
@@ -83,7 +83,7 @@ class SavedButton(IconButton):
             action.triggered.connect(self._choose)
         if filters:
             menu.addSeparator()
-        save = menu.addAction("Save this filter…")
+        save = menu.addAction("Save filter…")
         save.setEnabled(bool(self.current) and len(filters) < SAVED_MAX)
         save.triggered.connect(self.save_requested)
         if filters:

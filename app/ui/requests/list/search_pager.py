@@ -12,8 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.core.ids import uuid7_ms
 from app.core.model import PageKey, Summary
 from app.core.repositories import CaptureRepository
-from app.core.search.query import Choice, Filter, Query, TimePoint
-from app.core.search.walk import walk
+from app.core.search.query import Choice, Filter, Query, TimePoint, flatten
 from app.core.text import count_of
 from app.ui.requests.list.model import MAX_ROWS, RequestModel
 from app.ui.requests.list.pager import PAGE, TimeRange, just_above
@@ -72,7 +71,7 @@ def mark_adds_matches(query: Query | None, mark: str, given: bool = True) -> boo
 
 def _marks(query: Query) -> Iterator[tuple[str, bool]]:
     """The marks of `is:` filters, and whether requests with the mark are meant, or those without."""
-    for leaf in walk(query.terms):
+    for leaf in flatten(query.terms):
         term = leaf.term
         if isinstance(term, Filter) and term.name == "is" and isinstance(term.condition, Choice):
             yield term.condition.value, not leaf.negated

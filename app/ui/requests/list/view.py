@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 from app.core.clock import now_us
 from app.core.model import Capture, Summary
 from app.core.text import ago_text
+from app.ui.requests.list.click_scroll import ClickScroll
 from app.ui.requests.list.delegate import ROW, RequestDelegate
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.jumps import STEPS, Jumps
@@ -111,6 +112,7 @@ class RequestList(QListView):
         feed.model.rowsRemoved.connect(self._rows_gone)
         feed.model.modelReset.connect(self._settling.start)
         self.clicked.connect(self._open_current)
+        self.click_scroll = ClickScroll(self)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         self.relative_times = RelativeTimes(self, feed.model)
 

@@ -7,6 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QStackedLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.ui.commands.command import Command
+from app.ui.commands.command_button import ActionButton
 from app.ui.pause import Pause
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
@@ -16,11 +17,10 @@ from app.ui.requests.selection.request_commands import RequestCommands
 from app.ui.requests.selection.select_all import SelectAll
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.action_button import ActionButton
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, plain_tooltip, restyle
 
-SELECT_ALL_TIP = "Also those that are not loaded, as they are stored now"
+SELECT_ALL_TIP = "Include requests that are not loaded yet"
 TEXT_FROM = 640
 """Wider than this the buttons have words beside their icons."""
 HEIGHT = 40

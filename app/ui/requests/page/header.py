@@ -10,8 +10,9 @@ from app.core.bodies.escape import escape
 from app.core.model import Endpoint
 from app.core.text import count_of
 from app.ui.commands.command import Command
+from app.ui.commands.command_button import CommandButton
 from app.ui.endpoints.endpoint_commands import EndpointCommands
-from app.ui.endpoints.notification_settings import NotifyChoices, NotifyMenu
+from app.ui.endpoints.notification_settings import NotificationSettings, NotifyMenu
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton

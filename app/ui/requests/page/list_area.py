@@ -81,12 +81,12 @@ class EmptyList(QWidget):
         """Say how to send the first request to `url`; None while all endpoints are listed."""
         own = url is not None
         if not own:
-            title, text = "No requests yet", "Requests to any of your endpoints appear here the moment they arrive."
+            title, text = "No requests yet", "Requests to any of your endpoints appear here as they arrive."
         elif active:
             title = "Waiting for the first request"
             text = "Give this URL to a provider, or run this in a terminal. The request appears here by itself."
         else:
-            title, text = "Switched off", "Nothing is captured while this endpoint is off: senders get 503."
+            title, text = "Switched off", "While this endpoint is off, nothing is captured and senders get 503."
         self._state.title.setText(title)
         self._state.text.setText(text)
         command = ready_curl(url) if url is not None else ""
@@ -102,8 +102,8 @@ class EmptyTimeRange(EmptyState):
     """No request was received in the selected time range; `action` shows all times."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        text = "None was received in the time range selected in the chart above."
-        super().__init__("queued", "No requests in this time", text, theme, parent, action="Show all times")
+        text = "Select another time range in the chart above, or show all times."
+        super().__init__("queued", "No requests in this time range", text, theme, parent, action="Show all times")
         self.set_text_width(300)
         self.setProperty("part", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -150,7 +150,7 @@ class ListArea(QStackedWidget):
         total, unread = sum(one.total for one in counts), sum(one.unread for one in counts)
         count = self._count_in_time_range(total) or count_of(total, "request")
         unread_text = f" · {unread:,} unread" if unread and self._feed.pager.time_range is None else ""
-        state = "keeps capturing" if self._pause.on else "newest on top"
+        state = "keeps capturing" if self._pause.on else "newest first"
         self._footer.setText(f"{count}{unread_text} · {state}" if total else "No requests yet")
         self.setCurrentWidget(self._widget_for(total))
         self._filter.count(total, self._footer, self)
@@ -158,7 +158,7 @@ class ListArea(QStackedWidget):
         self.refreshed.emit()
 
     def _count_in_time_range(self, total: int) -> str | None:
-        """`3 of 303 requests in this time`; None while requests of all times are listed, `total` of them."""
+        """`3 of 303 requests in this range`; None while requests of all times are listed, `total` of them."""
         pager, model, activity = self._feed.pager, self._feed.model, self._activity
         if pager.time_range is None:
             return None
@@ -167,7 +167,7 @@ class ListArea(QStackedWidget):
             number = f"{model.rowCount():,}"
         else:
             number = f"{counted.total:,}" if counted else f"{model.rowCount():,}+"
-        return f"{number} of {count_of(total, 'request')} in this time"
+        return f"{number} of {count_of(total, 'request')} in this range"
 
     def _widget_for(self, total: int) -> QWidget:
         if self._feed.model.rowCount():

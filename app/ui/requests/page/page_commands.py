@@ -54,7 +54,7 @@ class ListCommands(QObject):
         request = CommandGroup.REQUEST
         self.open = self._command("Open", "body", open_request, self._none_open, "Enter", "Return", group=request)
         self.menu = self._command(
-            "Show the request's menu", "more", self._show_menu, self._none_selected, "F4", group=request
+            "Show the request’s menu", "more", self._show_menu, self._none_selected, "F4", group=request
         )
         self.select_loaded = self._command("Select all", "select-all", rows.selectAll, self._too_few, "Ctrl+A")
         self.select_all = self._command("Select all", "select-all", select_all.select, self._all_loaded, SELECT_ALL_KEY)

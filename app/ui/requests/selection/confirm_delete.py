@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.core.activity.local import local
-from app.core.activity.wording import DASH
+from app.core.activity import DASH, local_time
 from app.core.bodies.escape import escape
 from app.core.deletion import MarkedIds
 from app.core.model import Endpoint, Summary

@@ -14,7 +14,7 @@ from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.model import Capture, Summary
 from app.core.text import count_of
 from app.ui.requests.selection.batch_job import BatchJob
-from app.ui.requests.selection.confirm_delete import ask_keeping, delete_question
+from app.ui.requests.selection.confirm_delete import delete_question
 from app.ui.requests.selection.selected_requests import SelectedRequests
 from app.ui.services import Services
 from app.ui.theme.theme import Theme

@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from app.core.model import MirrorState
-from app.ui.endpoint_form.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.request.tabs.tabs import TABS
 from app.ui.request.title import title_of
 from app.ui.requests.list.delegate import tooltip

@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
 from app.core.bodies.lines import Line
-from app.core.search.spellings import Written
+from app.core.search.spellings import Encoding
 from app.ui.request.body.code.code_folds import CodeFolds
 from app.ui.request.body.code.code_gutter import CodeGutter
 from app.ui.request.body.code.code_layout import CodeLayout

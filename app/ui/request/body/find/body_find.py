@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.formats.json_tree import JsonTree
 from app.core.search.body_search import BodySearch
-from app.core.search.spellings import pattern_of, written_in
+from app.core.search.spellings import encodings_of, pattern_of
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_loader import BodyLoader
 from app.ui.request.body.code.code_view import CodeView

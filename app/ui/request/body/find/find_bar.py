@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
-from app.core.search.spellings import Written
+from app.core.search.spellings import Encoding
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.code.searchable_text import MATCHES_MAX
 from app.ui.request.body.find.finder import Finder
@@ -27,7 +27,7 @@ class FilterMarks:
         self._words: Sequence[str] = ()
         self._matches: list[tuple[int, int]] = []
         self._current = self._searched = 0
-        self.written: Sequence[Written] = ()
+        self.written: Sequence[Encoding] = ()
         self.active = True
 
     def set_words(self, words: Sequence[str]) -> None:
